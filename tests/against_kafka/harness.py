@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.against_kafka import secrets_for_tests as secrets
+from tests.against_kafka.archives import SERVER, shared
 from tests.against_kafka.jars import class_path, java
 from tests.against_kafka.jvm import QUIET, SERVER_OPTIONS, START_TIMEOUT_S, Ports, Server, StartFailed, answers, log4j
 from tests.against_kafka.tool_server import run_tool
@@ -230,9 +231,11 @@ class RealKafka:
         ]
         jars = ":".join(map(str, class_path(self.release)))
         properties = self.folder / f"server-{node}.properties"
+        # Only for tests: a benchmark's servers start as Kafka's own scripts start them.
+        archive = shared(SERVER, self.release) if self.setup.java_options == tuple(SERVER_OPTIONS) else []
         self.servers[node] = Server(
             f"Kafka {self.release} node {node}",
-            [java(), *self.setup.java_options, *quiet, *logging, "-cp", jars, "kafka.Kafka", str(properties)],
+            [java(), *self.setup.java_options, *archive, *quiet, *logging, "-cp", jars, "kafka.Kafka", str(properties)],
             self.folder / f"server-{node}.log",
         )
 

@@ -1,12 +1,14 @@
 """Real Kafka's jars: fetched once per release with Maven into a cache outside the repository.
 
 The cache is ``$KAFKA_TOOLS_JARS``, else ``$XDG_CACHE_HOME/kafka-operator-tools`` (``~/.cache/...``), one folder
-``<version>/lib`` per release. ``python -m tests.against_kafka.jars [version ...]`` fetches them ahead of time.
+``<version>/lib`` per release. ``python -m tests.against_kafka.jars [version ...]`` fetches them ahead of time and makes
+the archives with which their JVMs start sooner (``archives``).
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -79,6 +82,11 @@ MAVEN = [
     "-Daether.connector.connectTimeout=60000",
     "-Daether.connector.requestTimeout=180000",
 ]
+
+
+JAVA_SOURCES = Path(__file__).parent / "java"
+QUICK = ["-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"]
+"""For a compiler that compiles one file."""
 
 
 class Unavailable(Exception):
@@ -190,21 +198,57 @@ def java(compiler: bool = False) -> str:
     found = found or shutil.which(name, path=ENVIRONMENT.get("PATH", ""))
     if found is None:
         raise Unavailable(f"{name} of Java 17 or later is neither in JAVA_HOME nor on PATH")
-    done = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
-    stated = re.search(r'(?:version "|javac )(\d+)', done.stderr + done.stdout)
+    said = version_of(found)
+    stated = re.search(r'(?:version "|javac )(\d+)', said)
     if stated is None or int(stated.group(1)) < 17:
-        raise Unavailable(f"{found} is not Java 17 or later: {(done.stderr + done.stdout).strip().splitlines()[:1]}")
+        raise Unavailable(f"{found} is not Java 17 or later: {said.strip().splitlines()[:1]}")
     return found
 
 
+@cache
+def version_of(executable: str) -> str:
+    """What a Java program says of its version and build."""
+    done = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    return done.stderr + done.stdout
+
+
+@cache
+def program(source: str, version: str, more_jars: tuple[Path, ...] = ()) -> Path:
+    """``java/<source>.java`` compiled for that release: a jar, kept beside the release's. Raises Unavailable."""
+    compiler, path = java(compiler=True), JAVA_SOURCES / f"{source}.java"
+    text = path.read_bytes()
+    paths = os.pathsep.join(map(str, (*class_path(version), *more_jars)))
+    key = hashlib.sha256(text + f"{version_of(compiler)}{paths}".encode()).hexdigest()[:16]
+    jar = library(version).parent / "programs" / f"{source}-{key}.jar"
+    if jar.exists():
+        return jar
+    jar.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
+        classes = Path(scratch) / "classes"
+        command = [compiler, *QUICK, "-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", paths, "-d", str(classes)]
+        done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+        assert done.returncode == 0, done.stderr
+        made = Path(scratch) / jar.name
+        with zipfile.ZipFile(made, "w") as archive:
+            for compiled in sorted(classes.rglob("*.class")):
+                archive.write(compiled, compiled.relative_to(classes))
+        made.replace(jar)
+    return jar
+
+
 def main(versions: Sequence[str]) -> int:
-    """Fetch the named releases, all when none is named."""
+    """Fetch the named releases, all when none is named, and make their archives."""
+    from tests.against_kafka.archive_making import make_archives
+
     for version in versions or VERSIONS:
         try:
             print(f"Kafka {version}: {len(class_path(version))} jars in {library(version)}", flush=True)
         except Unavailable as reason:
             print(f"Kafka {version}: {reason}", file=sys.stderr)
             return 1
+    for version in versions or VERSIONS:
+        for line in make_archives(version):
+            print(f"Kafka {version}: {line}", flush=True)
     return 0
 
 

@@ -10,35 +10,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
+from tests.against_kafka.archives import TOOLS, shared, tool_path
+from tests.against_kafka.jars import ENVIRONMENT, java, program
 from tests.against_kafka.jvm import DIE_WITH_PARENT, QUIET, TOOL_OPTIONS
-
-SOURCES = Path(__file__).parent / "java"
-TIMEOUT_S = 300
 
 
 def compiled(
     source: str,
-    folder: Path,
     release: str = "4.3.1",
     *,
     main: str | None = None,
     options: Sequence[str] = (),
     more_jars: Sequence[Path] = (),
 ) -> list[str]:
-    """Compile ``java/<source>.java`` into ``folder``; the command that runs it. Raises Unavailable.
+    """The command that runs ``java/<source>.java``, compiled. Raises Unavailable.
 
     main: the class that is run, where it is in a package.
     """
-    paths = os.pathsep.join(map(str, [*more_jars, *class_path(release)]))
-    path = SOURCES / f"{source}.java"
-    done = subprocess.run(
-        [java(compiler=True), "-nowarn", "-proc:none", "-cp", paths, "-d", str(folder), str(path)],
-        capture_output=True, text=True, timeout=TIMEOUT_S, env=ENVIRONMENT,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    class_paths = os.pathsep.join((str(folder), paths))
-    return [java(), *TOOL_OPTIONS, *QUIET, *options, "-cp", class_paths, main or source]
+    paths = os.pathsep.join(map(str, (*tool_path(release), *more_jars, program(source, release, tuple(more_jars)))))
+    return [java(), *TOOL_OPTIONS, *shared(TOOLS, release), *QUIET, *options, "-cp", paths, main or source]
 
 
 @contextmanager
@@ -68,7 +58,7 @@ class Lines:
     @contextmanager
     def start(cls, source: str, folder: Path, *, main: str | None = None) -> Iterator[Lines]:
         """Compile and run. Raises Unavailable."""
-        with running(compiled(source, folder, main=main), folder) as process:
+        with running(compiled(source, main=main), folder) as process:
             yield cls(process, folder)
 
     def ask(self, text: str) -> str:

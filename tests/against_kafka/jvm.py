@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.against_kafka.jars import ENVIRONMENT, class_path, java
+from tests.against_kafka.archives import TOOLS, shared, tool_path
+from tests.against_kafka.jars import ENVIRONMENT, java
 
 # Tools live for a second: the first compiler and the plain collector start fastest.
 TOOL_OPTIONS = ["-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
@@ -47,8 +48,18 @@ DIE_WITH_PARENT = _die_with_parent if sys.platform == "linux" else None
 def tool_command(version: str, main: str, arguments: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
     """The command line of a Java main class of that release, quiet but for errors."""
     executable = java()
-    jars = os.pathsep.join(map(str, class_path(version)))
-    return [executable, *TOOL_OPTIONS, *QUIET, *options, "-cp", jars, main, *map(str, arguments)]
+    jars = os.pathsep.join(map(str, tool_path(version)))
+    return [
+        executable,
+        *TOOL_OPTIONS,
+        *shared(TOOLS, version),
+        *QUIET,
+        *options,
+        "-cp",
+        jars,
+        main,
+        *map(str, arguments),
+    ]
 
 
 def log4j(folder: Path, level: str) -> Path:

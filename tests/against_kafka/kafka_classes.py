@@ -36,7 +36,7 @@ class KafkaClasses:
     @contextmanager
     def start(cls, release: str, folder: Path) -> Iterator[KafkaClasses]:
         """Compile the Java side against that release and run it. Raises Unavailable."""
-        with running(compiled("KafkaClasses", folder, release), folder) as process:
+        with running(compiled("KafkaClasses", release), folder) as process:
             yield cls(release, process, _generated(class_path(release)))
 
     def versions(self, name: str) -> range:

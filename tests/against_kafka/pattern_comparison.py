@@ -69,7 +69,7 @@ def ours(pattern: str) -> dict[str, object]:
 def compare(folder: Path, asked: list[str]) -> tuple[Counter[str], list[str]]:
     """How many patterns were judged how, and every difference. Raises Unavailable."""
     lines = "".join(json.dumps([pattern, NAMES]) + "\n" for pattern in asked)
-    command = compiled("Patterns", folder)
+    command = compiled("Patterns")
     done = subprocess.run(
         command, input=lines, capture_output=True, encoding="utf-8", timeout=600, check=True, env=ENVIRONMENT
     )

@@ -22,7 +22,7 @@ OF_BROKERS = {62, 63}
 def told_by(program: str, folder: Path) -> list[str]:
     """The lines that a program in ``java`` prints, compiled and run with the jars of 4.3.1."""
     try:
-        command = compiled(program, folder)
+        command = compiled(program)
     except Unavailable as reason:
         pytest.skip(str(reason))
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=True)

@@ -37,7 +37,7 @@ def load(kafka: RealKafka, folder: Path) -> Iterator[None]:
     """The load beside the ``with`` block, running when it begins."""
     # Kafka 4 takes no segments below 1 MiB: there they are rolled by time.
     segments = "segment.ms=400" if kafka.release >= "4" else "segment.bytes=6000"
-    command = [*compiled("BusyLoad", folder, kafka.release), kafka.bootstrap_servers, *TOPICS, segments]
+    command = [*compiled("BusyLoad", kafka.release), kafka.bootstrap_servers, *TOPICS, segments]
     with running(command, folder) as process:
         assert pipes(process)[1].readline() == b"ready\n", (folder / "stderr").read_text()
         yield

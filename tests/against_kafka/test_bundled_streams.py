@@ -30,11 +30,10 @@ WAIT_S = 180
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def command() -> list[str]:
     """The application, compiled; its arguments follow."""
-    folder = tmp_path_factory.mktemp("streams")
     try:
-        return compiled("ExactlyOnceStream", folder, RELEASE, more_jars=list(library(STREAMS).glob("*.jar")))
+        return compiled("ExactlyOnceStream", RELEASE, more_jars=list(library(STREAMS).glob("*.jar")))
     except Unavailable as reason:
         unavailable(reason)
 

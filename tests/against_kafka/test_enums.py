@@ -48,11 +48,10 @@ Rows = dict[str, list[list[str]]]
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+def rows() -> Rows:
     """Class (without its package's start) -> what is told of each constant."""
-    folder = tmp_path_factory.mktemp("enums-")
     try:
-        command = compiled("KafkaEnums", folder)
+        command = compiled("KafkaEnums")
     except Unavailable as reason:
         unavailable(reason)
     names = [PACKAGE + name for name in (*NUMBERED.values(), *TEXTS.values(), *OF_CONSTANTS)]

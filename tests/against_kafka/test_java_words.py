@@ -16,10 +16,10 @@ TOPICS = {"orders": 3, "payments.eu": 13, "a": 1, "clicks_raw": 200, "t-" + "x" 
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+def told() -> list[list[str]]:
     """The words of each line of JavaWords."""
     try:
-        command = compiled("JavaWords", tmp_path_factory.mktemp("words-"))
+        command = compiled("JavaWords")
     except Unavailable as reason:
         unavailable(reason)
     topics = [f"{name},{count}" for name, count in TOPICS.items()]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.against_kafka.archives import TOOLS, shared, tool_path
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, SHELL, Unavailable, class_path, java, library
+from tests.against_kafka.jars import ENVIRONMENT, SHELL, Unavailable, java, library
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 from tests.against_kafka.tool_server import LOCALE
 from tests.cluster_image.files import write_log, write_snapshot
@@ -40,8 +41,17 @@ INTERACTIVE = (
 def theirs() -> Run:
     """Kafka's own shell; its arguments, and what it reads."""
     try:
-        jars = os.pathsep.join(map(str, [*library(SHELL).glob("*.jar"), *class_path("4.3.1")]))
-        start = [java(), *TOOL_OPTIONS, *QUIET, *LOCALE, "-cp", jars, "org.apache.kafka.shell.MetadataShell"]
+        jars = os.pathsep.join(map(str, [*tool_path("4.3.1"), *library(SHELL).glob("*.jar")]))
+        start = [
+            java(),
+            *TOOL_OPTIONS,
+            *shared(TOOLS, "4.3.1"),
+            *QUIET,
+            *LOCALE,
+            "-cp",
+            jars,
+            "org.apache.kafka.shell.MetadataShell",
+        ]
     except Unavailable as reason:
         unavailable(reason)
 

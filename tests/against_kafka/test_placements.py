@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
-from pathlib import Path
 
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
-from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.java_programs import compiled
 
-SOURCE = Path(__file__).parent / "java" / "Placements.java"
 CASES = 500
 
 
@@ -28,7 +25,7 @@ def case(chance: random.Random) -> tuple[int, list[UsableBroker], list[tuple[int
     return chance.choice((0, 1, -5, chance.getrandbits(62))), brokers, topics
 
 
-def test_placements_are_those_of_kafkas_class(tmp_path: Path) -> None:
+def test_placements_are_those_of_kafkas_class() -> None:
     chance = random.Random(7)
     cases = [case(chance) for _ in range(CASES)]
     lines = [
@@ -37,14 +34,11 @@ def test_placements_are_those_of_kafkas_class(tmp_path: Path) -> None:
         for seed, brokers, topics in cases
     ]
     try:
-        compiler, runtime, paths = java(compiler=True), java(), os.pathsep.join(map(str, class_path("4.3.1")))
+        command = compiled("Placements")
     except Unavailable as reason:
         unavailable(reason)
-    options = ["-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", paths, "-d", str(tmp_path), str(SOURCE)]
-    compiled = subprocess.run([compiler, *options], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
-    assert compiled.returncode == 0, compiled.stderr
     answered = subprocess.run(
-        [runtime, *TOOL_OPTIONS, *QUIET, "-cp", os.pathsep.join((str(tmp_path), paths)), "Placements"],
+        command,
         input="".join(f"{line}\n" for line in lines), capture_output=True, encoding="utf-8", timeout=300,
         env=ENVIRONMENT,
     )  # fmt: skip

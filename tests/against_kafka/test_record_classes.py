@@ -42,10 +42,10 @@ Ask = Callable[[Sequence[bytes]], list[Answer]]
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
+def ask() -> Ask:
     """``ask(questions)``: the answers of Kafka's classes, (whether it went well, result or exception)."""
     try:
-        command = compiled("KafkaRecords", tmp_path_factory.mktemp("records"), RELEASE)
+        command = compiled("KafkaRecords", RELEASE)
     except Unavailable as reason:
         unavailable(reason)
 

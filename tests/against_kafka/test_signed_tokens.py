@@ -49,11 +49,10 @@ def tokens(now_s: int) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[str]]:
+def judge() -> Callable[..., list[str]]:
     """Kafka's judgements on the lines of a file."""
-    folder = tmp_path_factory.mktemp("judge")
     try:
-        program, *arguments_after = compiled("JudgeTokens", folder)
+        program, *arguments_after = compiled("JudgeTokens")
     except Unavailable as reason:
         pytest.skip(str(reason))
 

@@ -14,13 +14,13 @@ import struct
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.against_kafka import jvm
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, class_path, java
+from tests.against_kafka.archives import TOOLS, shared, tool_path
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable, java, program
 
-SOURCE = Path(__file__).parent / "java" / "ToolServer.java"
 LOCALE = ["-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US", "-Dsun.stdout.encoding=UTF-8"]
 RUNS_PER_JVM = 100
 """Tools that exit in the midst of things leave clients behind; a fresh JVM now and then keeps them few."""
@@ -33,16 +33,18 @@ class Gone(Exception):
 
 
 class ToolServer:
-    """One release's tools; one run at a time."""
+    """One release's tools; one run at a time. ``options`` stand in the place of those that use their archive."""
 
-    def __init__(self, version: str, folder: Path) -> None:
+    def __init__(self, version: str, folder: Path, options: Sequence[str] | None = None) -> None:
         self.lock = threading.Lock()
         self.runs = 0
-        paths = os.pathsep.join((str(folder), *map(str, class_path(version))))
+        program("ToolServer", version)
+        paths = os.pathsep.join(map(str, tool_path(version)))
+        sharing = shared(TOOLS, version) if options is None else options
         logging = [*jvm.QUIET, f"-Dlog4j.configuration=file:{jvm.log4j(folder, 'ERROR')}"]
         self._errors = open(folder / "stderr", "ab")  # noqa: SIM115 - lives as long as the JVM
         self.process = subprocess.Popen(
-            [java(), *jvm.TOOL_OPTIONS, *logging, *LOCALE, "-cp", paths, "ToolServer"],
+            [java(), *jvm.TOOL_OPTIONS, *sharing, *logging, *LOCALE, "-cp", paths, "ToolServer"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -109,15 +111,10 @@ _STARTING = threading.Lock()
 
 
 @functools.cache
-def _classes(version: str) -> Path:
-    """The folder with the compiled server. Raises Unavailable."""
+def _folder(version: str) -> Path:
+    """Where the servers of that release have their files."""
     holder = tempfile.TemporaryDirectory(prefix="tool-server-")
     atexit.register(holder.cleanup)
-    paths = os.pathsep.join(map(str, class_path(version)))
-    subprocess.run(
-        [java(compiler=True), "-nowarn", "-proc:none", "-cp", paths, "-d", holder.name, str(SOURCE)],
-        check=True, capture_output=True, timeout=300, env=ENVIRONMENT,
-    )  # fmt: skip
     return Path(holder.name)
 
 
@@ -130,7 +127,7 @@ def _server(version: str) -> ToolServer:
             server.retire()
             server = None
         if server is None:
-            server = _SERVERS[version] = ToolServer(version, _classes(version))
+            server = _SERVERS[version] = ToolServer(version, _folder(version))
         return server
 
 
