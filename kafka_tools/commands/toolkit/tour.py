@@ -31,14 +31,14 @@ BROKER_TIMEOUT_S = 60
 @click.command(name="kafka-tools tour", cls=Command)
 @option("--all", "every_command", is_flag=True, help="Show the commands that the half minute has no room for, too.")
 @option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
-@option("--no-audit", is_flag=True, help="Leave out the last step, the audit.")
+@option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
 def command(every_command: bool, keep: bool, no_audit: bool) -> int:
     """Start the bundled broker, use commands of every family on it, and clean up.
 
     Each command is shown as it is typed, really run, and its output checked: a directory is formatted, then come
     topics, configs, quotas, a SCRAM user and its ACL, producing, consuming in a group, resetting the group, deleting
-    records, dumping the segments, the cluster's metadata, and an audit of the broker's data directory. Exit status 1 at
-    the first step that is not what it should be.
+    records, dumping the segments, the cluster's metadata, and a Spark audit of the broker's data directory. Exit status
+    1 at the first step that is not what it should be.
 
     \b
     Example:
@@ -46,11 +46,26 @@ def command(every_command: bool, keep: bool, no_audit: bool) -> int:
     """
     import time
 
+    if not no_audit:
+        _require_spark()
     started_s = time.monotonic()
     with _ended_in_order():
         taken = _take_all(keep, every_command=every_command, with_audit=not no_audit)
     click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
     return 0
+
+
+def _require_spark() -> None:
+    from importlib.util import find_spec
+
+    from kafka_tools.errors import KafkaToolsError
+
+    missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise KafkaToolsError(
+            f"the tour's last step needs Spark, and {' and '.join(missing)} is not installed",
+            hint="pip install 'kafka-operator-tools[spark]', or leave the step out with --no-audit",
+        )
 
 
 def _take_all(keep: bool, *, every_command: bool, with_audit: bool) -> int:

@@ -70,10 +70,20 @@ def test_every_step_does_what_it_should(tmp_path: Path) -> None:
     assert leftovers(tmp_path) == []
 
 
-def test_the_last_step_is_an_audit(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("spark")
+def test_the_last_step_audits_with_spark(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the Spark packages are not installed")
+    pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
+    from kafka_tools.errors import KafkaToolsError
+    from kafka_tools.spark.java import find_java
+
+    try:
+        find_java()
+    except KafkaToolsError as error:
+        pytest.skip(str(error))
     done = run_tour(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"\n{count(tmp_path) + 1}. Audit the broker's data directory\n" in done.stdout
+    assert f"\n{count(tmp_path) + 1}. Audit the broker's data directory with Spark\n" in done.stdout
     assert ", nothing wrong" in done.stdout
     assert f"\nAll {count(tmp_path) + 1} steps did what they should, in " in done.stdout
     assert leftovers(tmp_path) == []
