@@ -19,10 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "requirements.md"
 DECISIONS = ROOT / "docs" / "decisions.md"
 
-PARTLY: dict[str, str] = {
-    "GC-49": "coordinators that load or move need several brokers",
-    "TX-9": "a coordinator that is loading while it is asked needs several brokers",
-}
+PARTLY: dict[str, str] = {}
 """Open although tests name them: what they do not show, and what it needs."""
 
 ID = r"(?:[A-Z]+-)+[A-Z]?m?\d+[a-z]?"

@@ -19,6 +19,7 @@ from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
 from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
+from kafka_tools.broker_embedded.coordinators.loading import AT_ONCE_BYTES
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
@@ -84,6 +85,9 @@ class Core:
         self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced)
         """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
         self.slices.group_commit = self.group_commit
+        self.loading = Slices(self.timers)
+        """What a start has left to be read: a line of its own, so that no request waits behind it."""
+        self.loading.offload = lambda function, done: self.slices.offload(function, done)
         # What the cluster decides
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
@@ -111,6 +115,7 @@ class Core:
             self.features,
             self.timers,
             self.slices,
+            self.loading,
         )
         self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock)
         self.transactions = TransactionCoordinator(
@@ -122,12 +127,14 @@ class Core:
             self.markers,
             self.timers,
             self.slices,
+            self.loading,
         )
         self.verification = Verification(self.partitions, self.transactions, self.configs)
 
     def start(self, first: Sequence[Stored] = ()) -> None:
-        """Replay the store, open every log, begin a leader epoch, load the coordinators. Raises LogError or OSError.
+        """Replay the store, open every log, begin a leader epoch, begin to load the coordinators.
 
+        Raises LogError or OSError.
         ``first``: with what the cluster begins if the store is empty.
         """
         self.journal.replay()
@@ -137,8 +144,7 @@ class Core:
         self.partitions.open_all()
         self.partitions.start_timers()
         self.tokens.start_timers()
-        self.groups.load()
-        self.transactions.load()
+        self.transactions.load(self.groups.load(AT_ONCE_BYTES))
         if self.dirs.unsynced is not None:  # what a killed broker has left may be the kernel's alone
             self.dirs.unsynced.take()
             self.dirs.sync()

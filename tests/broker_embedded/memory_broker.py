@@ -60,15 +60,23 @@ class MemoryLog:
         self.kept = kept
         self.failing: Exception | None = None
 
+    segments = ()
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(map(len, self.kept))
+
     def append(self, batch: bytearray, *, leader_epoch: int, from_client: bool) -> Any:
         if self.failing is not None:
             raise self.failing
+        offset = next(batches(self.kept[-1])).last_offset + 1 if self.kept else 0
+        batch[:8] = offset.to_bytes(8, "big")
         self.kept.append(bytes(batch))
-        return SimpleNamespace(base_offset=len(self.kept) - 1)
+        return SimpleNamespace(base_offset=offset)
 
-    def walk(self) -> Iterator[BatchView]:
+    def walk(self, offset: int | None = None) -> Iterator[BatchView]:
         for batch in self.kept:
-            yield from batches(batch)
+            yield from (view for view in batches(batch) if view.last_offset >= (offset or 0))
 
 
 class MemoryPartitions(Partitions):

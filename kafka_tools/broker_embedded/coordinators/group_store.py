@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import consumer_group_tombstones, replay
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
-from kafka_tools.broker_embedded.coordinators.group_records import (
-    GROUPS_TOPIC,
-    group_record,
-    response_code_of_group_append,
-)
+from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
+from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey
 
 if TYPE_CHECKING:
@@ -27,16 +23,15 @@ if TYPE_CHECKING:
 class GroupStore:
     """``groups`` by id. A group is written before it holds."""
 
-    def __init__(self, log: CoordinatorLog, clock: Clock) -> None:
+    def __init__(self, log: CoordinatorLog, loading: Loading, clock: Clock) -> None:
         self.log = log
+        self.loading = loading
         self._clock = clock
         self.groups: dict[str, ClassicGroup | ConsumerGroup] = {}
-        self.unread: set[int] = set()
-        """The partitions of the log that are damaged: no group in them is served, so that no commit is lost unseen."""
 
     def find(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
-        """The group of this id, of either kind. BrokerError if its part of the log could not be read."""
-        self.check_served(group_id)
+        """The group of this id, of either kind. BrokerError while its part of the log is not read, or cannot be."""
+        self.loading.check(group_id)
         return self.groups.get(group_id)
 
     def classic(self, group_id: str) -> ClassicGroup | None:
@@ -48,11 +43,6 @@ class GroupStore:
         """As ``find``, if it is a consumer group."""
         found = self.find(group_id)
         return found if isinstance(found, ConsumerGroup) else None
-
-    def check_served(self, group_id: str) -> None:
-        """NOT_COORDINATOR, as in Kafka, for a group whose part of the log could not be read at the start."""
-        if self.unread and self.partition(group_id) in self.unread:
-            raise refuse(error_codes.NOT_COORDINATOR, f"{GROUPS_TOPIC}-{self.partition(group_id)} is damaged")
 
     def holds(self, group: ClassicGroup | ConsumerGroup) -> bool:
         """Whether the group is still this coordinator's: timers ask before they act."""

@@ -14,27 +14,22 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, STABLE, ClassicGroup, in_join_version
 from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error
-from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
 from kafka_tools.broker_embedded.coordinators.consumer.classic_members import ClassicMembers
 from kafka_tools.broker_embedded.coordinators.consumer.coordinator import ConsumerGroups
 from kafka_tools.broker_embedded.coordinators.consumer.describing import described
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
 from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
-from kafka_tools.broker_embedded.coordinators.group_records import (
-    GROUPS_TOPIC,
-    KEYS,
-    VALUES,
-    committed_of_value,
-    group_of_value,
-)
+from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC, KEYS, VALUES
 from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+from kafka_tools.broker_embedded.coordinators.loaded_groups import LoadedGroups
+from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.removal import Removal
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeResponse
@@ -43,11 +38,7 @@ from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
-from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
-from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, OffsetCommitKey, OffsetCommitValue
-from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
@@ -64,6 +55,7 @@ log = logging.getLogger(__name__)
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 SEVERAL_LEAVE_FROM = 3
 """Version of LeaveGroup (KIP-345)."""
+_DAMAGED = "The groups in %s are not served until that is mended (kafka-tools broker mend)"
 
 
 def _forgotten(_: None, error: BaseException | None) -> None:
@@ -77,7 +69,7 @@ def type_of(group: ClassicGroup | ConsumerGroup) -> str:
 
 
 class GroupCoordinator:
-    """``membership``, ``offsets`` and ``removal`` work on what ``store`` holds; ``load`` reads the log."""
+    """``membership``, ``offsets`` and ``removal`` work on what ``store`` holds; ``load`` begins to read the log."""
 
     def __init__(
         self,
@@ -88,11 +80,13 @@ class GroupCoordinator:
         features: FinalizedFeatures,
         timers: Timers,
         slices: Slices,
+        background: Slices,
     ) -> None:
+        """``background``: where partitions are loaded that clients need not wait for."""
         self._configs = configs
         self._timers = timers
         self._log = CoordinatorLog(topics, configs, timers.clock, GROUPS_TOPIC, "offsets.topic.compression.codec")
-        self.store = store = GroupStore(self._log, timers.clock)
+        self.store = store = GroupStore(self._log, Loading(self._log, KEYS, VALUES, background, _DAMAGED), timers.clock)
         self._rebalances = rebalances = Rebalances(store, configs, timers)
         self.membership = Membership(store, rebalances, configs)
         self.offsets = Offsets(store, rebalances, cluster, configs)
@@ -102,6 +96,8 @@ class GroupCoordinator:
         self._classic_members = ClassicMembers(self.consumer)
         self.removal = Removal(store, self.offsets, configs, timers, slices)
         self._topic_names: dict[uuid.UUID, str] = {}
+        self._deleted: list[tuple[str, uuid.UUID]] = []
+        """The topics that were deleted while partitions were being loaded."""
         self._loaded = False
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
@@ -124,13 +120,20 @@ class GroupCoordinator:
 
     def sync(self, request: SyncGroupRequest) -> Work[SyncGroupResponse | Parked]:
         """A member asks for its assignment. BrokerError with what it is told."""
+        if request.group_id and self.store.loading.is_loading(request.group_id):
+            raise refuse(error_codes.REBALANCE_IN_PROGRESS)  # which makes every client join again
         group = self._with_members(request.group_id)
         if group is None:
             return self.membership.sync(request)
         return (yield from self._classic_members.sync(group, request))
 
     def heartbeat(self, request: HeartbeatRequest) -> int:
-        """Keep a member's session; returns the error code of the answer, or BrokerError."""
+        """Keep a member's session; returns the error code of the answer, or BrokerError.
+
+        While the group is loaded nobody's session can end, and the answer is that all is well, as in Kafka.
+        """
+        if request.group_id and self.store.loading.is_loading(request.group_id):
+            return error_codes.NONE
         group = self._with_members(request.group_id)
         return self.membership.heartbeat(request) if group is None else self._classic_members.heartbeat(group, request)
 
@@ -152,7 +155,11 @@ class GroupCoordinator:
     # reading
 
     def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup | ConsumerGroup]:
-        """Groups by id, narrowed to states and types; both are compared without case, none means all."""
+        """Groups by id, narrowed to states and types; both are compared without case, none means all.
+
+        BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
+        """
+        self.store.loading.check_all()
         wanted = {state.strip().lower() for state in states}
         kinds = {name.strip().lower() for name in types}
         groups = [self.store.groups[group_id] for group_id in sorted(self.store.groups)]
@@ -205,61 +212,31 @@ class GroupCoordinator:
 
     # the log
 
-    def load(self) -> None:
-        """Read every partition of the log; members get one session to come back.
+    def load(self, spare_bytes: int) -> int:
+        """Read partitions of ``spare_bytes`` in all, and the others while requests are served (``loading``).
 
-        The groups of a partition that is damaged are not served: one that was would begin where it was before the
-        damage, or nowhere.
+        Members get one session to come back. Returns how many bytes are left to spare.
         """
-        for partition in range(self._log.partitions):
-            try:
-                self._log.replay(partition, KEYS, VALUES, self._replay, self)
-            except LogError as error:
-                self.store.unread.add(partition)
-                log.error(
-                    "%s. The groups in %s-%d are not served until that is mended (kafka-tools broker mend)",
-                    error, GROUPS_TOPIC, partition,
-                )  # fmt: skip
-        for group_id in {*self.store.groups, *self.offsets.groups_with_offsets()} if self.store.unread else ():
-            if self.store.partition(group_id) in self.store.unread:
-                self.store.groups.pop(group_id, None)
-                self.offsets.drop(group_id)
-        for group_id in self.offsets.groups_with_offsets():
-            if group_id not in self.store.groups:
-                self.store.create_simple(group_id)
-        for group in self.store.groups.values():
-            if isinstance(group, ConsumerGroup):
-                self.consumer.loaded(group)
-            else:
-                self._rebalances.loaded(group)
+        left = self.store.loading.begin(self._part, spare_bytes)
         self._loaded = True
         self.removal.schedule()
+        return left
 
-    def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """What a transaction committed, as the log is read."""
-        if isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)) and isinstance(value, OffsetCommitValue):
-            at = TopicPartition(key.topic, key.partition)
-            self.offsets.open.add(partition, producer_id, key.group, at, committed_of_value(value))
+    def _part(self, partition: int) -> LoadedGroups:
+        return LoadedGroups(partition, self.store, self.offsets.table, self._begun, self._served)
+
+    def _begun(self, group: ClassicGroup | ConsumerGroup) -> None:
+        if isinstance(group, ConsumerGroup):
+            self.consumer.loaded(group)
         else:
-            self._replay(key, value)
+            self._rebalances.loaded(group)
 
-    def ended(self, partition: int, producer_id: int, committed: bool) -> None:
-        """How it ended."""
-        self.offsets.transaction_ended(partition, producer_id, committed)
-
-    def _replay(self, key: Stored, value: Stored | None) -> None:
-        if isinstance(key, GroupMetadataKey):
-            assert value is None or isinstance(value, GroupMetadataValue)
-            if value is None:
-                self.store.groups.pop(key.group, None)
-            else:
-                self.store.groups[key.group] = group_of_value(key.group, value)
-        elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
-            assert value is None or isinstance(value, OffsetCommitValue)
-            partition = TopicPartition(key.topic, key.partition)
-            self.offsets.replay(key.group, partition, None if value is None else committed_of_value(value))
-        else:
-            consumer_records.replay(self.store.groups, key, value)
+    def _served(self, group_ids: Collection[str]) -> None:
+        """These groups are loaded: so must be forgotten what they committed for topics that were deleted meanwhile."""
+        for name, topic_id in self._deleted:
+            self._slices.begin(self._forget_topic(name, topic_id, group_ids), _forgotten)
+        if not self.store.loading.under_way:
+            self._deleted.clear()
 
     def _apply_topic(self, record: TopicRecord) -> None:
         self._topic_names[record.topic_id] = record.name
@@ -270,11 +247,13 @@ class GroupCoordinator:
             if name == GROUPS_TOPIC:
                 self._unload()
             else:
+                if self.store.loading.under_way:
+                    self._deleted.append((name, record.topic_id))
                 self._slices.begin(self._forget_topic(name, record.topic_id), _forgotten)
 
-    def _forget_topic(self, name: str, topic_id: uuid.UUID) -> Work[None]:
+    def _forget_topic(self, name: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
         yield from self._slices.durable()  # else the topic could come back without them
-        yield from self.offsets.forget_topic(name, topic_id)
+        yield from self.offsets.forget_topic(name, topic_id, group_ids)
 
     def _unload(self) -> None:
         """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
@@ -284,5 +263,6 @@ class GroupCoordinator:
                 self._rebalances.unloaded(group)
         self.consumer.fencing.deadlines.cancel_all()
         self.store.groups.clear()
-        self.store.unread.clear()
-        self.offsets.drop_all()
+        self.store.loading.stop()
+        self._deleted.clear()
+        self.offsets.table.drop_all()

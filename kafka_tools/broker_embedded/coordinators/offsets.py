@@ -6,10 +6,11 @@ Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.classic.group import COMPLETING_REBALANCE, EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.committed_offsets import CommittedOffsets
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.offset_checks import (
     check_commit,
@@ -22,7 +23,6 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     offset_tombstone,
     response_code_of_offset_append,
 )
-from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import BrokerError
@@ -66,17 +66,17 @@ class Offsets:
         self._rebalances = rebalances
         self._cluster = cluster
         self._configs = configs
-        self._by_group: dict[str, dict[TopicPartition, OffsetCommit]] = {}
-        self.open = PendingOffsets()
+        self.table = CommittedOffsets()
+        self.open = self.table.open
         """The offsets committed by transactions that are still open."""
 
     def of(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
         """Everything a group has committed."""
-        return self._by_group.get(group_id, {})
+        return self.table.by_group.get(group_id, {})
 
     def committed(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
-        """Everything a group has committed. BrokerError if its part of the log could not be read."""
-        self._groups.check_served(group_id)
+        """Everything a group has committed. BrokerError while its part of the log is not read, or cannot be."""
+        self._groups.loading.check(group_id)
         return self.of(group_id)
 
     def committed_for(
@@ -87,10 +87,6 @@ class Offsets:
         if isinstance(group, ConsumerGroup):
             check_fetch(group, member_id, member_epoch)
         return self.of(group_id)
-
-    def groups_with_offsets(self) -> list[str]:
-        """Groups that have committed something, be it in a transaction that is open."""
-        return list({**self._by_group, **dict.fromkeys(self.open.groups())})
 
     def is_unstable(self, group_id: str, at: TopicPartition) -> bool:
         """Whether a transaction that is open may change what the group has committed for a partition."""
@@ -149,7 +145,7 @@ class Offsets:
         failed = self._written(group_id, prepared)
         if not failed:
             for each in prepared.accepted:
-                self.replay(group_id, *each)
+                self.table.replay(group_id, *each)
         if created is not None and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(created)
@@ -197,14 +193,6 @@ class Offsets:
             return response_code_of_offset_append(error)
         return error_codes.NONE
 
-    def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> None:
-        """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will."""
-        ended = self.open.end(partition, producer_id)
-        for group_id, offsets in ended.items() if committed else ():
-            holding = {at: offset for at, offset in offsets.items() if offset is not None}
-            if holding:
-                self._by_group.setdefault(group_id, {}).update(holding)
-
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""
         _, gone = self._deletable(group_id, partitions)
@@ -215,7 +203,7 @@ class Offsets:
         if now:
             self._groups.write_batch(group_id, batch)
         for at in now:
-            self.replay(group_id, at, None)
+            self.table.replay(group_id, at, None)
         return codes
 
     def _deletable(
@@ -237,11 +225,16 @@ class Offsets:
         there = [at for at in codes if at in known or self.open.is_open(group_id, at)]
         return codes, [at for at in there if not codes[at]]
 
-    def forget_topic(self, topic: str, topic_id: uuid.UUID) -> Work[None]:
-        """A topic was deleted: so are the offsets committed for it, but not those for a new one of its name."""
+    def forget_topic(self, topic: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
+        """A topic was deleted: so are the offsets that these groups, or all that are served, committed for it.
+
+        Those for a new one of its name stay.
+        """
         known_as = (topic_id, ZERO_UUID)
-        for group_id in self.groups_with_offsets():
+        for group_id in list(self.table.groups() if group_ids is None else group_ids):
             yield UNBROKEN
+            if not self._groups.loading.serves(group_id):
+                continue
             committed = self.of(group_id)
             gone = [
                 at
@@ -288,35 +281,10 @@ class Offsets:
         retention_ms = self._configs.broker.integer("offsets.retention.minutes") * 60_000
         return now_ms - since_ms >= retention_ms
 
-    # what the log says
-
-    def replay(self, group_id: str, partition: TopicPartition, committed: OffsetCommit | None) -> None:
-        """One record of the log; None removes."""
-        if committed is not None:
-            self.open.supersede(group_id, partition)
-            self._by_group.setdefault(group_id, {})[partition] = committed
-            return
-        self.open.forget(group_id, partition)
-        known = self._by_group.get(group_id)
-        if known is not None:
-            known.pop(partition, None)
-            if not known:
-                del self._by_group[group_id]
-
-    def drop(self, group_id: str) -> None:
-        """The group is gone, and its tombstones are written."""
-        self._by_group.pop(group_id, None)
-        self.open.forget_group(group_id)
-
-    def drop_all(self) -> None:
-        """The log is gone."""
-        self._by_group.clear()
-        self.open.clear()
-
     def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
         self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
         for partition in partitions:
-            self.replay(group_id, partition, None)
+            self.table.replay(group_id, partition, None)
 
 
 def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> None:

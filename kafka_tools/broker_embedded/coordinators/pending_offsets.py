@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 
 _Owner = tuple[int, int]
@@ -85,6 +86,19 @@ class PendingOffsets:
     def groups(self) -> list[str]:
         """The groups for which a transaction is open."""
         return list(self._by_group)
+
+    def adopt(self, other: PendingOffsets) -> Work[None]:
+        """Take over, in slices, what was read apart of partitions of which nothing is known here."""
+        for owner, places in other._by_owner.items():
+            yield
+            self._by_owner[owner] = places
+        for group_id, theirs in other._by_group.items():
+            yield
+            ours = self._by_group.setdefault(group_id, theirs)
+            if ours is not theirs:  # the topic has grown since: the group is in two partitions
+                for at, owners in theirs.items():
+                    yield
+                    ours[at] = ours.get(at, set()) | owners
 
     def clear(self) -> None:
         """The log is gone."""

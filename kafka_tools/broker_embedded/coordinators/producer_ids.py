@@ -19,6 +19,7 @@ BLOCK_SIZE = 1000
 """``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
 
 _LAST = (1 << 63) - 1
+_LEFT_OUT = 1000 * BLOCK_SIZE
 
 
 class ProducerIds:
@@ -43,6 +44,13 @@ class ProducerIds:
     def saw(self, *ids: int) -> None:
         """These ids were given, although the record of their block may have been lost with the machine's power."""
         self._next_block = max(self._next_block, (max(ids) // BLOCK_SIZE + 1) * BLOCK_SIZE)
+
+    def leave_out(self) -> None:
+        """Ids that ``saw`` is yet to be told of may be the next ones: see that none of them is given before it is.
+
+        A machine that loses its power forgets the blocks of its last moments, which are fewer than those left out here.
+        """
+        self._next_block = min(self._next_block + _LEFT_OUT, _LAST // BLOCK_SIZE * BLOCK_SIZE)
 
     def _take_block(self) -> None:
         first = self._next_block

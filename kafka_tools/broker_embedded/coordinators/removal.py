@@ -90,6 +90,8 @@ class Removal:
         now_ms = self._timers.clock.now_ms()
         for group in list(self._store.groups.values()):
             yield
+            if not self._store.loading.serves(group.id):
+                continue
             try:
                 yield from self._expire_group(group, now_ms)
             except BrokerError as error:  # the next sweep tries again
@@ -112,7 +114,7 @@ class Removal:
         if not ends:
             self._store.write_batch(group.id, batch)
             for partition in gone:
-                self._offsets.replay(group.id, partition, None)
+                self._offsets.table.replay(group.id, partition, None)
         elif not self._offsets.open.is_open(group.id):
             self._write_end(group, batch)
 
@@ -138,4 +140,4 @@ class Removal:
                 group.forget_pending(member_id)
             group.to(DEAD, self._timers.clock.now_ms())
         del self._store.groups[group.id]
-        self._offsets.drop(group.id)
+        self._offsets.table.drop(group.id)

@@ -9,7 +9,7 @@ its end (KIP-98).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
     from kafka_tools.clock import Clock
+    from kafka_tools.records.batches import BatchView
     from kafka_tools.records.build import Row
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
+_BETWEEN = 8
+"""After so many records of a batch others may be served."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
 
@@ -56,14 +59,17 @@ class CoordinatorRecord(NamedTuple):
     read: object = None
 
 
-class Transactional(Protocol):
-    """The owner of records in open transactions, which keeps them until their transaction ends."""
+class Reader(Protocol):
+    """Who is told what the log of a partition says, oldest first."""
 
-    def pending(self, partition: int, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """A record of an open transaction, in a partition of the log."""
+    def replay(self, key: Stored, value: Stored | None) -> None:
+        """A record that holds; None removes."""
 
-    def ended(self, partition: int, producer_id: int, committed: bool) -> None:
-        """The end of a producer's transaction in a partition."""
+    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
+        """A record of an open transaction: it holds if that is committed."""
+
+    def ended(self, producer_id: int, committed: bool) -> None:
+        """The end of a producer's transaction."""
 
 
 def partition_for(key: str, partitions: int) -> int:
@@ -152,43 +158,56 @@ class CoordinatorLog:
             log.debug("append to %s-%d failed: %s", self.topic, partition, error)
             raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
 
-    def replay(
-        self,
-        partition: int,
-        keys: KeyTypes,
-        values: KeyTypes,
-        apply: Callable[[Stored, Stored | None], None],
-        transactions: Transactional | None = None,
-    ) -> None:
-        """Give every record of a partition to ``apply``, oldest first.
+    def size_bytes(self, partition: int) -> int:
+        """How much there is to read in a partition."""
+        return self._topics.size_bytes(self.topic, partition)
 
-        What transactions wrote, and how they ended, goes to ``transactions``. Record types that are not in ``keys`` are
-        skipped: a newer Kafka may have written them. Raises CorruptBatch where bytes have changed since they were
-        written: what comes before was applied by then.
+    def keep_whole(self, partition: int, wanted: bool) -> None:
+        """Whether the log is left as it is, but for what is appended: while it is read nothing is compacted away."""
+        self._topics.keep_whole(self.topic, partition, wanted)
+
+    def tail(self, partition: int) -> Iterator[BatchView | None]:
+        """Every batch of a partition, oldest first, and None whenever there is no other one yet.
+
+        Raises CorruptBatch where bytes have changed since they were written.
         """
-        for batch in self._topics.batches(self.topic, partition):
+        return self._topics.tail(self.topic, partition)
+
+    def replay(self, partition: int, batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> Work[None]:
+        """Tell ``to`` what a batch says, in slices.
+
+        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them. So is what cannot be
+        read, which the log of this process tells.
+        """
+        try:
+            if batch.is_control:
+                marker = read_marker(batch)
+                if marker is not None:
+                    to.ended(batch.producer_id, marker.committed)
+                return
+            is_long = batch.is_compressed or batch.record_count > _MOST_AT_ONCE
+            records = (yield Elsewhere(partial(_keyed, batch))) if is_long else _keyed(batch)
+        except CorruptBatch as error:
+            log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
+            return
+        for number, (key, value) in enumerate(records, 1):
+            if not number % _BETWEEN:
+                yield
             try:
-                if batch.is_control:
-                    marker = read_marker(batch)
-                    if marker is not None and transactions is not None:
-                        transactions.ended(partition, batch.producer_id, marker.committed)
-                    continue
-                records = [(record.key, record.value) for record in batch.records() if record.key is not None]
-            except CorruptBatch as error:
-                log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
+                decoded = _decode_record(keys, values, key, value)
+            except (DecodeError, UnsupportedVersion) as error:
+                log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
                 continue
-            for key, value in records:
-                try:
-                    decoded = _decode_record(keys, values, key, value)
-                except (DecodeError, UnsupportedVersion) as error:
-                    log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
-                    continue
-                if decoded is None:
-                    continue
-                if not batch.is_transactional:
-                    apply(*decoded)
-                elif transactions is not None:
-                    transactions.pending(partition, batch.producer_id, *decoded)
+            if decoded is None:
+                continue
+            if batch.is_transactional:
+                to.pending(batch.producer_id, *decoded)
+            else:
+                to.replay(*decoded)
+
+
+def _keyed(batch: BatchView) -> list[tuple[bytes, bytes | None]]:
+    return [(record.key, record.value) for record in batch.records() if record.key is not None]
 
 
 def encode_key(key: Stored) -> bytes:

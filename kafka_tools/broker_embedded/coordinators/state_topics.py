@@ -58,7 +58,32 @@ class StateTopics:
         self._purgatory.wake(found.id)
         return appended.base_offset
 
-    def batches(self, topic: str, partition: int) -> Iterator[BatchView]:
-        """Every batch of a partition from its log start on; none if it does not exist."""
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """The size of a partition's log; 0 if it does not exist."""
         found = self._partitions.get(topic, partition)
-        return iter(()) if found is None else found.log.walk()
+        return 0 if found is None else found.log.size_bytes
+
+    def keep_whole(self, topic: str, partition: int, wanted: bool) -> None:
+        """Whether a partition's log is not compacted, because it is being read."""
+        found = self._partitions.get(topic, partition)
+        if found is not None:
+            found.kept_whole = wanted
+
+    def tail(self, topic: str, partition: int) -> Iterator[BatchView | None]:
+        """Every batch of a partition from its log start on, and None whenever the end is reached.
+
+        Between two batches the log may change: it grows, it is rolled, and what is old is deleted.
+        """
+        found = self._partitions.get(topic, partition)
+        next_offset: int | None = None
+        while found is not None:
+            segments = found.log.segments
+            for view in found.log.walk(next_offset):
+                next_offset = view.last_offset + 1
+                yield view
+                if found.log.segments is not segments:
+                    break
+            else:
+                yield None
+        while True:
+            yield None

@@ -95,7 +95,7 @@ def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
     try:
         if not request.group_id:
             raise refuse(error_codes.INVALID_GROUP_ID)
-        broker.groups.store.check_served(request.group_id)
+        broker.groups.store.loading.check(request.group_id)
         if not broker.state_topics.partitions(CONSUMER_OFFSETS):
             raise refuse(error_codes.NOT_COORDINATOR)
         at = TopicPartition(CONSUMER_OFFSETS, broker.groups.store.partition(request.group_id))

@@ -110,7 +110,10 @@ class LogCleaner:
         return [
             partition
             for partition in self._partitions
-            if partition.log.config.compact and not partition.log.closed and partition not in self._uncleanable
+            if partition.log.config.compact
+            and not partition.log.closed
+            and not partition.kept_whole
+            and partition not in self._uncleanable
         ]
 
     def _dirtiest(self) -> Work[tuple[Partition, Cleanable] | None]:

@@ -23,9 +23,12 @@ _FAST_LZ4 = ("lz4", 9)
 
 
 class Partition:
-    """A partition led here. ``appended_bytes`` counts what was ever appended since the start."""
+    """A partition led here. ``appended_bytes`` counts what was ever appended since the start.
 
-    __slots__ = ("appended_bytes", "id", "leader_epoch", "limits", "log", "log_dir", "topic_id")
+    ``kept_whole``: the log is not compacted now, because somebody reads it from its start and needs every tombstone.
+    """
+
+    __slots__ = ("appended_bytes", "id", "kept_whole", "leader_epoch", "limits", "log", "log_dir", "topic_id")
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Partition:
         self.log_dir = log_dir
         self.leader_epoch = leader_epoch
         self.appended_bytes = 0
+        self.kept_whole = False
         self.limits = limits
 
     @property

@@ -537,7 +537,7 @@ def stored(broker: MemoryBroker) -> list[tuple[bytes, bytes | None]]:
     return [
         (bytes(record.key), None if record.value is None else bytes(record.value))
         for topic, partition in sorted(broker.batches)
-        for batch in broker.core.state_topics.batches(topic, partition)
+        for batch in broker.core.partitions.get(topic, partition).log.walk()
         for record in batch.records()
     ]
 
@@ -744,7 +744,7 @@ def test_what_a_kafka_broker_stored_is_loaded_as_kafkas_own_dump_tells_it(
     held = broker.core.groups.offsets
     loaded = {
         (group, at.topic, at.partition): (committed.offset, committed.metadata)
-        for group in held.groups_with_offsets()
+        for group in held.table.groups()
         for at, committed in held.of(group).items()
     }
     assert loaded == expected

@@ -71,7 +71,9 @@ class TransactionCoordinator:
         markers: Markers,
         timers: Timers,
         slices: Slices,
+        background: Slices,
     ) -> None:
+        """``background``: where partitions are loaded that clients need not wait for."""
         self._topics = topics
         self._configs = configs
         self._features = features
@@ -79,7 +81,7 @@ class TransactionCoordinator:
         self._markers = markers
         self._timers = timers
         self._slices = slices
-        self._store = TransactionStore(journal, topics, configs, features, producer_ids, timers.clock)
+        self._store = TransactionStore(journal, topics, configs, features, producer_ids, timers.clock, background)
         self._completing: set[TxnProducer] = set()
         """The producers whose markers are being written now: work is under way that ends when all of them are."""
         self._retry_ms: dict[str, int] = {}
@@ -154,7 +156,11 @@ class TransactionCoordinator:
     def matching(
         self, states: Collection[str], producer_ids: Collection[int], open_for_ms: int
     ) -> Work[Iterator[Transaction]]:
-        """Transactions by id; no states and no ids mean all, ``open_for_ms`` below 0 any age."""
+        """Transactions by id; no states and no ids mean all, ``open_for_ms`` below 0 any age.
+
+        BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
+        """
+        self._store.loading.check_all()
         now_ms = self._now_ms()
         known = self._store.all()
         runs: list[list[Transaction]] = []
@@ -278,14 +284,19 @@ class TransactionCoordinator:
     def _schedule(self, interval: str, run: Callable[[], None]) -> None:
         self._timers.call_later(self._configs.broker.integer(interval), run)
 
-    def load(self) -> None:
-        """Read the log and go on with what was decided before the start."""
-        self._store.load()
-        for found in self._store.all():
-            if found.state in PREPARED:
-                self._begin(self._complete(found))
+    def load(self, spare_bytes: int) -> int:
+        """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
+
+        What was decided before the start goes on as soon as its partition is read.
+        """
+        left = self._store.load(spare_bytes, self._go_on)
         self._schedule(_ABORTS, self._abort_late)
         self._schedule(_EXPIRY, self._expire)
+        return left
+
+    def _go_on(self, found: Transaction) -> None:
+        if found.state in PREPARED and self._store.holds(found):
+            self._begin(self._complete(found))
 
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:

@@ -72,6 +72,6 @@ class Markers:
             return error_codes.KAFKA_STORAGE_ERROR
         partition.appended_bytes += len(batch)
         if at.topic == CONSUMER_OFFSETS:
-            self._offsets.transaction_ended(at.partition, marker.producer_id, marker.committed)
+            self._offsets.table.transaction_ended(at.partition, marker.producer_id, marker.committed)
         self._purgatory.wake(partition.id)
         return error_codes.NONE

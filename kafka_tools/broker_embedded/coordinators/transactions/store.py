@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import Transaction
+from kafka_tools.broker_embedded.coordinators.transactions.loaded_transactions import LoadedTransactions
 from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import (
-    transaction_of_value,
     transaction_record,
     transaction_tombstone,
 )
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
-from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE
-from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord, TopicRecord
-from kafka_tools.protocol.stored.transaction_log import KEYS, VALUES, TransactionLogKey, TransactionLogValue
+from kafka_tools.protocol.stored.transaction_log import KEYS, VALUES
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
     from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
+_DAMAGED = "The transactional ids in %s are not served"
 _FEW = 200
 """The record of a transaction with more partitions is made on another thread."""
 
@@ -69,15 +71,16 @@ class TransactionStore:
         features: FinalizedFeatures,
         producer_ids: ProducerIds,
         clock: Clock,
+        background: Slices,
     ) -> None:
+        """``background``: where partitions are loaded that clients need not wait for."""
         self._features = features
         self._producer_ids = producer_ids
         self._log = CoordinatorLog(topics, configs, clock, TRANSACTION_STATE, None)
         self._transactions: dict[str, Transaction] = {}
         self._changing: set[str] = set()
         """The ids whose next state is being made on another thread: nobody else changes them meanwhile."""
-        self._unread: set[int] = set()
-        """The partitions of the log that are damaged: no id in them is served."""
+        self.loading = Loading(self._log, KEYS, VALUES, background, _DAMAGED)
         self._topic_id: uuid.UUID | None = None
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
@@ -91,17 +94,21 @@ class TransactionStore:
         return self._transactions.get(transaction.id) is transaction
 
     def is_changing(self, transactional_id: str) -> bool:
-        """Whether the next state of the id is being written, which takes long."""
-        return transactional_id in self._changing
+        """Whether the next state of the id is being written, which takes long, or the last one is yet to be read."""
+        return transactional_id in self._changing or not self.loading.serves(transactional_id)
 
     def partition(self, transactional_id: str) -> int:
         """The partition of the log that has the id."""
         return partition_for(transactional_id, self._log.partitions)
 
     def find(self, transactional_id: str) -> Transaction | None:
-        """The transaction, if the id is known. BrokerError NOT_COORDINATOR where its part of the log is not there."""
-        if not self._log.partitions or self.partition(transactional_id) in self._unread:
+        """The transaction, if the id is known.
+
+        BrokerError NOT_COORDINATOR without its part of the log, COORDINATOR_LOAD_IN_PROGRESS while that is read.
+        """
+        if not self._log.partitions:
             raise refuse(error_codes.NOT_COORDINATOR)
+        self.loading.check(transactional_id)
         return self._transactions.get(transactional_id)
 
     def changeable(self, transactional_id: str) -> Transaction | None:
@@ -148,29 +155,19 @@ class TransactionStore:
 
     # The log
 
-    def load(self) -> None:
-        """Read the log. Ids in a damaged partition are not served."""
-        for partition in range(self._log.partitions):
-            try:
-                self._log.replay(partition, KEYS, VALUES, self._replay)
-            except LogError as error:
-                self._unread.add(partition)
-                log.error("%s. The transactional ids in %s-%d are not served", error, TRANSACTION_STATE, partition)
-        for transactional_id in list(self._transactions) if self._unread else ():
-            if self.partition(transactional_id) in self._unread:
-                del self._transactions[transactional_id]
+    def load(self, spare_bytes: int, loaded: Callable[[Transaction], None]) -> int:
+        """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
 
-    def _replay(self, key: Stored, value: Stored | None) -> None:
-        assert isinstance(key, TransactionLogKey)
-        assert value is None or isinstance(value, TransactionLogValue)
-        found = None if value is None else transaction_of_value(key.transactional_id, value)
-        if found is not None:
-            self._transactions[key.transactional_id] = found
-            self._producer_ids.saw(found.producer_id, found.previous_producer_id, found.next_producer_id)
-        elif value is None:
-            self._transactions.pop(key.transactional_id, None)
-        else:
-            log.error("%s: a record of the unknown state %d is skipped", key.transactional_id, value.transaction_status)
+        ``loaded`` is told of each transaction once its partition is served.
+        """
+
+        def part(partition: int) -> LoadedTransactions:
+            return LoadedTransactions(partition, self.partition, self._transactions, self._producer_ids, loaded)
+
+        left = self.loading.begin(part, spare_bytes)
+        if self.loading.under_way:
+            self._producer_ids.leave_out()
+        return left
 
     def _apply_topic(self, record: TopicRecord) -> None:
         if record.name == TRANSACTION_STATE:
@@ -181,4 +178,4 @@ class TransactionStore:
             log.info("unloading %d transactional ids: their log was deleted", len(self._transactions))
             self._topic_id = None
             self._transactions.clear()
-            self._unread.clear()
+            self.loading.stop()

@@ -1,0 +1,166 @@
+"""A coordinator's partitions, read after a start: the small ones before clients are served, the others beside them.
+
+A partition is loading, served or failed. What its log says is gathered aside, in slices, and taken over when all of it
+is there: until then whoever asks for one of its groups or transactional ids is told COORDINATOR_LOAD_IN_PROGRESS, and
+everybody else is served. Nobody writes to the log of a partition that is loading but the markers of transactions; they
+are read like the rest. A partition that cannot be read is answered NOT_COORDINATOR from then on, as in Kafka 4.3.1
+(``CoordinatorRuntime``), and the others are loaded all the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, KeyTypes, Reader, partition_for
+from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import BEHIND, Work, whole
+from kafka_tools.errors import LogError
+from kafka_tools.protocol import error_codes
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.records.batches import BatchView
+
+log = logging.getLogger(__name__)
+
+AT_ONCE_BYTES = 512 * 1024
+"""Logs of so many bytes in all, the smallest first, are read before clients are served: a fraction of a second. Counted
+in bytes and not in time, so that the same directory begins in the same way on a machine that is busy."""
+
+
+class LoadedPart(Reader, Protocol):
+    """What one partition says. It is kept aside until ``adopt``; what is read after that goes to what is served."""
+
+    def adopt(self) -> Work[None]:
+        """Take over what was read, in slices. Requests are refused until it is over and the rest of the log read."""
+
+    def served(self) -> Work[None]:
+        """Requests are answered from now on: what follows from it."""
+
+
+class Loading:
+    """The states of the partitions of one coordinator's log, and the work of reading them, one after another."""
+
+    def __init__(self, state: CoordinatorLog, keys: KeyTypes, values: KeyTypes, slices: Slices, advice: str) -> None:
+        """``slices``: where partitions that are loaded beside requests take turns. ``advice`` says what is not served
+        where a partition cannot be read, and what to do; ``%s`` is the partition.
+        """
+        self._log = state
+        self._keys = keys
+        self._values = values
+        self._slices = slices
+        self._advice = advice
+        self._unserved: dict[int, int] = {}
+        """Partition -> the error code of requests for it: it is loading, or it could not be read."""
+        self._partitions = 0
+        """How many there were at the start: that is where a group's records are, though the topic grows meanwhile."""
+        self._waiting: list[int] = []
+
+    def check(self, key: str) -> None:
+        """BrokerError COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR unless the partition of this id is served."""
+        if self._unserved and (code := self._code(key)):
+            partition = f"{self._log.topic}-{partition_for(key, self._partitions)}"
+            is_loading = code == error_codes.COORDINATOR_LOAD_IN_PROGRESS
+            raise refuse(code, f"{partition} is being loaded" if is_loading else f"{partition} is damaged")
+
+    def serves(self, key: str) -> bool:
+        """Whether the partition of this id is served."""
+        return not self._unserved or not self._code(key)
+
+    def is_loading(self, key: str) -> bool:
+        """Whether the partition of this id is being loaded."""
+        return bool(self._unserved) and self._code(key) == error_codes.COORDINATOR_LOAD_IN_PROGRESS
+
+    def check_all(self) -> None:
+        """BrokerError COORDINATOR_LOAD_IN_PROGRESS while any partition is loading, for what asks for all of them."""
+        if self.under_way:
+            raise refuse(error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether any partition is loading."""
+        return bool(self._unserved) and error_codes.COORDINATOR_LOAD_IN_PROGRESS in self._unserved.values()
+
+    def _code(self, key: str) -> int:
+        return self._unserved.get(partition_for(key, self._partitions), error_codes.NONE)
+
+    def begin(self, part: Callable[[int], LoadedPart], spare_bytes: int) -> int:
+        """Load logs of ``spare_bytes`` in all now, the smallest first, and the others in slices from now on.
+
+        Returns how many bytes are left to spare.
+        """
+        self._partitions = self._log.partitions
+        sizes = {number: self._log.size_bytes(number) for number in range(self._partitions)}
+        self._waiting = sorted(sizes, key=lambda number: (sizes[number], number))
+        for number in self._waiting:
+            self._begun(number)
+        while self._waiting and sizes[self._waiting[0]] <= spare_bytes:
+            number = self._waiting.pop(0)
+            spare_bytes -= sizes[number]
+            whole(self._load(number, part(number)))
+        if self._waiting:
+            log.info(
+                "%d partitions of %s, %d bytes, are loaded while others are served",
+                len(self._waiting), self._log.topic, sum(sizes[number] for number in self._waiting),
+            )  # fmt: skip
+            self._slices.later(self._load_rest(part), self._over)
+        return spare_bytes
+
+    def stop(self) -> None:
+        """The log is gone: there is nothing to be loaded, and what is being read is forgotten."""
+        self._waiting.clear()
+        self._unserved.clear()
+
+    def _load_rest(self, part: Callable[[int], LoadedPart]) -> Work[None]:
+        while self._waiting:
+            number = self._waiting.pop(0)
+            yield from self._load(number, part(number))
+            yield BEHIND  # another coordinator's partitions take turns with these
+
+    def _over(self, _: None, error: BaseException | None) -> None:
+        if error is None:
+            return
+        for number, code in self._unserved.items():
+            if code == error_codes.COORDINATOR_LOAD_IN_PROGRESS:
+                self._failed(number, error)
+        log.error("%s could not be loaded", self._log.topic, exc_info=error)
+
+    def _load(self, number: int, part: LoadedPart) -> Work[None]:
+        tail = self._log.tail(number)
+        try:
+            yield from self._read(number, tail, part)
+            for _ in part.adopt() if self._is_begun(number) else ():
+                yield
+                if not self._is_begun(number):
+                    return
+            yield from self._read(number, tail, part)  # markers that were written meanwhile
+        except (LogError, OSError) as error:
+            if self._is_begun(number):
+                self._failed(number, error)
+            return
+        if self._is_begun(number):
+            del self._unserved[number]
+            self._log.keep_whole(number, False)
+            log.debug("%s-%d is loaded", self._log.topic, number)
+            yield from part.served()
+
+    def _read(self, number: int, tail: Iterator[BatchView | None], part: LoadedPart) -> Work[None]:
+        """Everything up to the end of the log as it is then: nothing is written between that and what comes next."""
+        while self._is_begun(number) and (batch := next(tail)) is not None:
+            yield from self._log.replay(number, batch, self._keys, self._values, part)
+            yield
+
+    def _is_begun(self, number: int) -> bool:
+        """Whether it is still loading: its topic may have been deleted."""
+        return self._unserved.get(number) == error_codes.COORDINATOR_LOAD_IN_PROGRESS
+
+    def _begun(self, number: int) -> None:
+        self._unserved[number] = error_codes.COORDINATOR_LOAD_IN_PROGRESS
+        self._log.keep_whole(number, True)
+
+    def _failed(self, number: int, error: BaseException) -> None:
+        self._unserved[number] = error_codes.NOT_COORDINATOR
+        self._log.keep_whole(number, False)
+        log.error("%s. %s", error, self._advice % f"{self._log.topic}-{number}")
