@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class RaisingAdminClient(AdminClient):
     """Kafka's Admin interface; a context manager. Takes what ``AdminClient`` takes, and has its methods.
 
-    A method over keys returns Outcomes in which every key succeeded. It raises the error of the one key that failed, or
-    PartialFailure for several; its ``outcomes`` say what became of each. What several nodes list is complete, or the
-    error of a node is raised. ``admin.outcomes.delete_topics(...)`` returns the outcomes, whatever they are.
+    A method over keys returns Outcomes in which every key succeeded. If one key failed it raises that key's error, if
+    several failed PartialFailure, whose ``outcomes`` has the result of every key. A list gathered from several nodes is
+    complete, or the error of a node is raised. ``admin.outcomes.delete_topics(...)`` raises nothing for single keys.
     """
 
     def __init__(self, config: Given = None, **options: Any) -> None:
@@ -33,7 +33,7 @@ class RaisingAdminClient(AdminClient):
 
     @property
     def cluster(self) -> ClusterAccess:
-        """As that of ``outcomes``."""
+        """The connections and metadata, which are those of ``outcomes``."""
         return self.outcomes.cluster
 
 

@@ -65,7 +65,10 @@ class Aside:
 
 
 class Synced:
-    """Work that goes to the end of the line once all that was written is on the disk; it must not end here."""
+    """Yielded by work that waits until everything written is on the disk; then it goes to the end of the line.
+
+    It is not given up when its client disconnects.
+    """
 
     __slots__ = ()
 
@@ -159,11 +162,11 @@ class Slices:
             sliced.work.close()
 
     def durable(self) -> Work[None]:
-        """Go on when what was written before is on the disk, for what must not be there without it.
+        """Wait until everything written so far is on the disk, before something that must not be there without it.
 
-        Nothing is waited for where acknowledgements do not wait either: then a kill, which loses nothing that was
-        written, is all that has to be survived. Others are served meanwhile, and the work goes on although its client
-        has gone.
+        Does not wait unless acknowledgements do (``--fsync always``): otherwise only kills have to be survived, which
+        lose nothing that was written. Other requests are served meanwhile, and the work goes on even if its client has
+        disconnected.
         """
         if self.group_commit is not None and not self.group_commit.is_synced:
             yield _SYNCED

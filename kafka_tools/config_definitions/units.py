@@ -1,7 +1,7 @@
 """Values of configs as people type them: ``retention.ms=7d``, ``segment.bytes=10MiB``.
 
-A unit is read only where Kafka's definition of the config counts in that unit, and only in texts that Kafka itself
-takes for no number: what a broker would take literally stays as it is. MB is 10^6 bytes, MiB 2^20.
+A unit is read only if Kafka defines the config in ms or bytes, and only in a text that Kafka itself does not accept
+as a number: a value that a broker would take stays as it is. MB is 10^6 bytes, MiB 2^20.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_tools.errors import ConfigError
 from kafka_tools.texts.moments import UNIT_MS
 
 _LONGEST_TEXT = 60
-"""Longer than any number with a unit is: such a text is left to the broker."""
+"""Characters; no number with a unit is longer, so a longer text is left to the broker."""
 _QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]+(?:/s)?)")
 _LIKE_A_NUMBER = re.compile(r"[+-]?\.?[0-9].*[A-Za-z].*", re.DOTALL)
 _JAVA_DOUBLE = re.compile(
@@ -59,7 +59,7 @@ _QUOTA: Row = ("DOUBLE", None, "")
 
 
 class Unit(NamedTuple):
-    """What a config counts: ``size`` ms or bytes each; ``rate``: per second."""
+    """The unit of a config, as a number of ms or bytes (``size``); ``rate``: per second."""
 
     word: str
     size: int
@@ -80,10 +80,10 @@ def unit_of(name: str) -> Unit | None:
 
 
 def resolved(entity_type: str, name: str, text: str) -> str | None:
-    """The number that ``text`` stands for, if it is one with a unit and the config counts in it; None: as it is typed.
+    """``text``, a number with a unit, as a number in the config's own unit; None for any other text.
 
-    ``entity_type`` is that of kafka-configs: topics, brokers, groups, client-metrics, users or clients. ConfigError for
-    what looks like a number with a unit, and cannot be a value of that config.
+    ``entity_type`` is that of kafka-configs: topics, brokers, groups, client-metrics, users or clients. Raises
+    ConfigError for a number with a unit that cannot be a value of that config.
     """
     typed = text.strip()
     if len(typed) > _LONGEST_TEXT or not _LIKE_A_NUMBER.fullmatch(typed):
@@ -109,7 +109,7 @@ def resolved(entity_type: str, name: str, text: str) -> str | None:
 
 
 def _size(word: str, unit: Unit, refused: str) -> int:
-    """Milliseconds or bytes of one ``word``; ConfigError where it is another kind of unit."""
+    """The unit ``word`` in milliseconds or bytes. Raises ConfigError with ``refused`` if it is of the other kind."""
     if unit.is_time:
         size = UNIT_MS.get(word if len(word) == 1 else word.lower())  # M could be a month, or a million
         if size is None:

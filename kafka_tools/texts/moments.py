@@ -1,7 +1,7 @@
 """Moments and spans of time as people type them: ``2026-11-22``, ``2026-11-22T10:30``, ``2 hours ago``, ``7d``.
 
-Every option that takes a moment reads it here, in UTC unless a zone follows, says to what it was resolved, and takes
-bare digits as milliseconds since the epoch, as Kafka's tools do.
+Every option that takes a moment parses it here: in UTC unless a zone follows; plain digits are milliseconds since the
+epoch, as in Kafka's tools. Commands print the moment that they resolved.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ FORMS = "2026-11-22, 2026-11-22T10:30:00 (UTC unless a zone such as Z or +02:00 
 """The forms of a moment, for hints."""
 
 LONGEST_TEXT = 100
-"""Longer than any value in range can be; thousands of digits would not even convert."""
+"""Characters; no value in range is longer, and Python does not convert thousands of digits."""
 _LONGEST_MS = 2**62
-"""Most milliseconds before or after a moment: the difference of two still fits Kafka's INT64."""
+"""The largest distance from the epoch or span, in ms: the difference of two moments still fits Kafka's INT64."""
 
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?",
@@ -45,7 +45,7 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
     """Milliseconds since the epoch of a moment as it was typed; a span such as ``2h`` is that long before ``now_ms``.
 
     A fraction of a second has three digits: Kafka reads ``.5`` as 5 ms and ISO 8601 as 500, so anything else is
-    refused, unless ``any_fraction`` says that it is ISO's. InputError for what is not a moment.
+    refused, unless ``any_fraction`` is set (ISO's reading). Raises InputError for a text that is not a moment.
     """
     if len(text) > LONGEST_TEXT:
         raise InputError(f"a value of {len(text)} characters is not a time")
@@ -67,7 +67,7 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
 def span_ms(text: str) -> int | None:
     """Milliseconds of ``2h``, ``1.5 days`` or ``PT2H``; None for what is not of that form.
 
-    InputError for a number whose unit is none of time.
+    Raises InputError for a number with another unit than one of time.
     """
     found = _SPAN.fullmatch(text)
     if found is not None:
@@ -83,7 +83,7 @@ def span_ms(text: str) -> int | None:
 
 
 def in_range(text: str, milliseconds: int) -> int:
-    """``milliseconds``; InputError where Kafka could not hold them."""
+    """``milliseconds``. Raises InputError if they are too many for Kafka's INT64."""
     if abs(milliseconds) > _LONGEST_MS:
         raise InputError(f"'{text}' is outside the times that Kafka can hold")
     return milliseconds

@@ -1,11 +1,11 @@
-"""Directories that ``kafka-storage format``, Kafka's or ours, made ready, and that no broker has started on yet.
+"""Directories formatted by ``kafka-storage format``, Kafka's or ours, on which no broker has started yet.
 
-Formatting says who the node is (``meta.properties``), with which feature levels and credentials the cluster begins
-(``bootstrap.checkpoint``, KIP-778 and KIP-900), and, where the voters are in the metadata log, who they are (its first
-snapshot, KIP-853). A start makes the directories this broker's, by their ``meta.properties``, and then writes the state
-in one change. Until there is a state a start begins with what was formatted, so that a kill between the two loses
-nothing. Nothing that was formatted is removed. Sources: ``BootstrapDirectory``, ``KafkaRaftServer``,
-``ActivationRecordsGenerator`` of Kafka 4.3.1.
+Formatting writes the ids of cluster, node and directory (``meta.properties``), the first feature levels and
+credentials of the cluster (``bootstrap.checkpoint``, KIP-778 and KIP-900) and, for a dynamic quorum, the voters (the
+first snapshot of the metadata log, KIP-853). The first start takes the directories over by writing their
+``meta.properties`` anew, and then writes the cluster's state in one change. As long as there is no state, a start
+begins from the formatted files, so that a kill between the two loses nothing. No formatted file is removed. Sources:
+``BootstrapDirectory``, ``KafkaRaftServer``, ``ActivationRecordsGenerator`` of Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT
 log = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
-"""Of a file: a hundred thousand credentials."""
+"""The largest bootstrap.checkpoint that is read, in bytes: about 100,000 credentials."""
 _FORMAT_AGAIN = "format a directory for one node that is broker and controller"
 
 
 class _Quorum(NamedTuple):
-    """What the first snapshot says: the level of kraft.version, and the voters' ids."""
+    """The contents of the first snapshot: the level of kraft.version, and the voters' ids."""
 
     kraft_version: int
     voters: frozenset[int]
 
 
 class FormattedDirectories:
-    """What a broker with these settings makes of formatted directories."""
+    """Checks and first records of formatted directories, for a broker with these settings."""
 
     def __init__(self, properties: Mapping[str, str], node_id: int) -> None:
         self._properties = properties
@@ -91,7 +91,7 @@ class FormattedDirectories:
             raise _refused(path, f"its quorum has the voters {shown}, and one node has to be all of it", _FORMAT_AGAIN)
 
     def _quorum(self, log_dirs: Sequence[str]) -> _Quorum | None:
-        """What the snapshot in the directory of the metadata log says; None without one."""
+        """The contents of the first snapshot of the metadata log; None without one."""
         for place in self._places(log_dirs):
             path = os.path.join(place, FIRST_SNAPSHOT)
             if os.path.isfile(path):
@@ -113,7 +113,7 @@ class FormattedDirectories:
         return [*log_dirs, *([own] if own else [])]
 
     def first_records(self, metadata_dir: str, log_dirs: Sequence[str]) -> list[Stored]:
-        """With what the cluster begins: empty where nothing was formatted. Raises ConfigError or LogError."""
+        """The first records of the cluster; none if nothing was formatted. Raises ConfigError or LogError."""
         places = [metadata_dir, *self._places(log_dirs)]
         place = next((path for path in places if os.path.exists(os.path.join(path, BOOTSTRAP_CHECKPOINT))), None)
         records = [] if place is None else _read_records(place)
@@ -149,7 +149,7 @@ def _read_records(path: str) -> list[Stored]:
 
 @contextlib.contextmanager
 def _reading(path: str, file: str) -> Iterator[None]:
-    """A file of a directory is read meanwhile; what is wrong with it is why the broker cannot start on it."""
+    """Turn an error of reading a directory's file into the ConfigError that the broker cannot start on it."""
     try:
         size = os.stat(file).st_size
         if size > _MOST_BYTES:

@@ -16,14 +16,14 @@ from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, checkpoint_name, par
 
 META_FILE = "meta.properties"
 ADOPTING_FILE = "meta.properties.adopting"
-"""What meta.properties is called until an adoption (``adoption``) has ended."""
+"""The name of meta.properties until an adoption (``adoption``) is complete."""
 LOCK_FILE = ".lock"
 WRITTEN_BY = "kafka_tools"
 WRITTEN_BY_KEY = "written.by"
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 """Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
 FIRST_SNAPSHOT = os.path.join(METADATA_DIRECTORY, checkpoint_name(0, 0))
-"""What a formatting writes where the voters of the metadata quorum are in its log (KIP-853)."""
+"""The snapshot with the first voters that formatting writes for a dynamic quorum (KIP-853)."""
 _OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 _FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
 _FORMATTED = _FIRST_START | {META_FILE, BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY}
@@ -32,10 +32,10 @@ _GIVE_ANOTHER = "give an empty directory, or one that is not there yet, with --d
 
 
 def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
-    """What meta.properties says of a directory of this broker; None for one that is empty or not there yet.
+    """The meta.properties of a directory of this broker; None for a directory that is empty or does not exist.
 
-    ``formatted``: one that was formatted, and that no broker has started on, will do as well; ``is_ours`` tells which
-    it is. Touches nothing. Raises ConfigError for anything else.
+    ``formatted``: also accept one that was formatted and on which no broker has started; ``is_ours`` tells the two
+    apart. Changes nothing. Raises ConfigError for anything else.
     """
     try:
         mode = os.stat(path).st_mode
@@ -78,12 +78,12 @@ def _is_unfinished_start(path: str, names: Collection[str]) -> bool:
 
 
 def is_ours(meta: MetaProperties) -> bool:
-    """Whether this broker wrote it; otherwise the directory was formatted only."""
+    """Whether this broker wrote the meta.properties; otherwise the directory was only formatted."""
     return meta.others.get(WRITTEN_BY_KEY) == WRITTEN_BY
 
 
 def is_only_formatted(path: str) -> bool:
-    """Whether a directory with meta.properties holds what ``kafka-storage format`` writes and nothing since."""
+    """Whether a directory with meta.properties holds only files that ``kafka-storage format`` writes."""
     names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
     if not names <= _FORMATTED:
         return False

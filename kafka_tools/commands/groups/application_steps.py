@@ -29,7 +29,8 @@ Offsets = dict[TopicPartition, int]
 
 
 class ApplicationReset:
-    """One reset. ``given``: the command line; ``mode``: where input topics go; ``has_text``: Kafka's text is wanted."""
+    """One reset. ``given``: the options; ``mode``: the one that says where input topics go; ``has_text``: print Kafka's
+    text."""
 
     def __init__(self, admin: AdminClient, given: Mapping[str, Any], mode: str, has_text: bool) -> None:
         self._admin = admin
@@ -48,7 +49,7 @@ class ApplicationReset:
         self._read_target()
 
     def run(self) -> Rows:
-        """Do it, or show it; the rows of what was changed or would be."""
+        """Reset, or only show it with --dry-run; returns a row for each change."""
         self._without_members()
         topics = sorted(topic.name for topic in self._admin.list_topics(include_internal=False))
         internal = self._internal_topics(topics)
@@ -69,7 +70,7 @@ class ApplicationReset:
             running.emit(said)
 
     def _read_target(self) -> None:
-        """Read what the option that says where holds: a file, a moment. Asks no broker."""
+        """Read the value of the mode: a file or a moment. Asks no broker."""
         if self._mode == "from_file":
             place = self._given["from_file"]
             content = read_text(place, "reset plan", keeps_line_ends=True)
@@ -128,7 +129,7 @@ class ApplicationReset:
                 )
 
     def _internal_topics(self, topics: Sequence[str]) -> list[str]:
-        """The internal topics that are to be deleted; InputError for one named that is not internal."""
+        """The internal topics to delete. Raises InputError for a named topic that is not internal."""
         read = {*self._given["input_topics"], *self._given["intermediate_topics"]}
         inferred = [topic for topic in topics if is_internal(topic, self._group) and topic not in read]
         wanted: list[str] = self._given["internal_topics"]
@@ -221,7 +222,7 @@ class ApplicationReset:
         return instead
 
     def _commit(self, offsets: Offsets) -> Offsets:
-        """Commit the offsets; those that were."""
+        """Commit the offsets; returns those that were committed."""
         with running.about(self._group):
             failures = self._admin.alter_group_offsets(self._group, offsets).failures()
         held = ""
@@ -239,7 +240,7 @@ class ApplicationReset:
         return [_row(row | {"action": "reset"}) for row in rows]
 
     def _delete(self, topics: Sequence[str]) -> list[Row]:
-        """Delete internal topics; a row for each that is gone, or would be."""
+        """Delete internal topics; returns a row for each that is deleted, or would be."""
         self._say(text.deleted(running.shown(topics), are_named=bool(self._given["internal_topics"])))
         failures = {} if self._dry_run or not topics else self._admin.delete_topics(topics).failures()
         self._errors += [ItemError.of(f"internal topic {topic}", error) for topic, error in failures.items()]

@@ -24,10 +24,9 @@ def delete(
     members: Callable[[], Iterable[Holder]],
     output_format: str | None,
 ) -> int:
-    """Delete the offsets of a group, print what became of each partition, and of topics that are not there; the exit
-    status.
+    """Delete the offsets of a group, and print the result of each partition and of missing topics; the exit status.
 
-    ``members`` finds those of the group, for partitions that they still consume.
+    ``members`` returns those of the group, to be named for partitions that they still consume.
     """
     with running.about(group), naming_holders(members):
         outcomes = admin.delete_group_offsets(group, partitions)

@@ -1,4 +1,4 @@
-"""Members that stand in the way of a change of their group: an operator has to know whom to stop."""
+"""Members that keep their group from being changed, named so that an operator knows which clients to stop."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Holder(Protocol):
 
 
 def named(members: Iterable[Holder]) -> str:
-    """`` Members: app at /10.0.0.9.``, to go behind a refusal; nothing without members."""
+    """`` Members: app at /10.0.0.9.``, appended to a refusal; empty without members."""
     found = sorted({f"{member.client_id} at {member.host}" for member in members})
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     return f" Members: {', '.join(found[:_MOST_NAMED])}{more}." if found else ""
 
 
 def blocked(group: str, text: str, members: Iterable[Holder]) -> ItemError:
-    """The refusal of a group, with the members that stand in the way."""
+    """The refusal of a group, followed by its members."""
     return ItemError(f"group '{group}'", None, text + named(members))
 
 
 def is_blocked(error: KafkaToolsError) -> bool:
-    """Whether a coordinator refused a change for the members that the group has."""
+    """Whether a coordinator refused a change because the group has members."""
     if isinstance(error, BrokerError) and error.code.member_unknown:
         return True  # what is committed without a member is taken for a member's that is gone
     return any(has_code(error, code) for code in (error_codes.NON_EMPTY_GROUP, error_codes.GROUP_SUBSCRIBED_TO_TOPIC))
@@ -46,7 +46,7 @@ def is_blocked(error: KafkaToolsError) -> bool:
 
 @contextmanager
 def naming_holders(members: Callable[[], Iterable[Holder]]) -> Iterator[None]:
-    """A refusal of a whole group that leaves the ``with`` block names the members; they are only then asked for."""
+    """Add the members to a refusal of the group that leaves the ``with`` block; ``members`` is called only then."""
     try:
         yield
     except BrokerError as error:

@@ -1,4 +1,4 @@
-"""Topics that Kafka Streams makes for itself: which names say so."""
+"""Names of the internal topics of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _INTERNAL = re.compile(
 
 
 def is_internal(topic: str, application: str) -> bool:
-    """Whether the name says that the application with this id made the topic, for itself alone."""
+    """Whether the name is one of an internal topic of the application with this id."""
     return topic.startswith(f"{application}-") and _INTERNAL.fullmatch(topic) is not None

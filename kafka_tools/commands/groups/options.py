@@ -1,4 +1,4 @@
-"""Options that the commands about groups share: the group, what of it is described, and where offsets go."""
+"""Options that the commands about groups share: the group, the views of --describe, the modes of a reset."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _OFFSETS: dict[str, Decorator] = {
 }
 
 KAFKAS_MODES = tuple(_OFFSETS)
-"""The options of Kafka's tools that say where a reset puts a group, by their names in Python."""
+"""Modes of a reset that Kafka's tools have: the Python names of the options that say where it puts a group."""
 _OFFSETS["from_group"] = option(
     "--from-group",
     metavar="ID",
@@ -60,7 +60,7 @@ _OFFSETS["from_group"] = option(
 
 
 def together(*decorators: Decorator) -> Decorator:
-    """Several options as one decorator, in the order in which the help page has them."""
+    """Several options as one decorator, in the order of the help page."""
 
     def decorated(command: Any) -> Any:
         for each in reversed(decorators):
@@ -83,7 +83,7 @@ def topic_option(name: str, help: str) -> Decorator:
 
 
 def views(members: str = "Describe the members.", types: bool = False) -> Decorator:
-    """What ``--describe`` shows. ``members``: the help of that view; ``types``: whether ``--type`` is there."""
+    """The views of ``--describe``. ``members``: the help of ``--members``; ``types``: whether to add ``--type``."""
     state = option(
         "--state",
         metavar="[STATE,...]",
@@ -110,10 +110,10 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
 
 
 def new_offsets(*modes: str) -> Decorator:
-    """The options that say where a reset puts a group, some of KAFKAS_MODES or ``from_group``."""
+    """The options of these modes of a reset, some of KAFKAS_MODES or ``from_group``."""
     return together(*(_OFFSETS[mode] for mode in modes))
 
 
 def modes_given(given: Mapping[str, Any], modes: Iterable[str]) -> list[str]:
-    """Which of the options that say where a reset puts a group are on the command line."""
+    """The modes of a reset that are on the command line."""
     return [name for name in modes if is_given(given[name])]

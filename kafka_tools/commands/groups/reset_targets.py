@@ -1,4 +1,4 @@
-"""Where a reset puts groups: an offset, a moment, the ends of the log, a file, another group (OffsetsUtils).
+"""The offsets to which a reset puts groups, for each of its modes (Kafka's OffsetsUtils).
 
 An offset outside the log becomes its start or its end, with a warning.
 """
@@ -32,7 +32,7 @@ class LogOffsets:
         """Partitions that do not exist."""
 
     def ask(self, keys: Iterable[TopicPartition], *specs: int) -> None:
-        """Find out; a spec is a moment in ms, EARLIEST or LATEST."""
+        """Ask for offsets that are not known yet; a spec is a moment (ms since the epoch), EARLIEST or LATEST."""
         for spec in specs:
             wanted = {key: spec for key in sorted(set(keys)) if (key, spec) not in self._found}
             for key, outcome in (self._admin.list_offsets(wanted) if wanted else {}).items():
@@ -41,20 +41,20 @@ class LogOffsets:
                     self.gone.add(key)
 
     def is_told(self, key: TopicPartition, spec: int) -> bool:
-        """Whether it was found."""
+        """Whether the offset is known."""
         return self._found[key, spec].error is None
 
     def at(self, key: TopicPartition, spec: int) -> int:
-        """What was found; raises the error of the partition."""
+        """The offset. Raises the error of the partition."""
         with running.about(key):
             return self._found[key, spec].get().offset
 
 
 class Target:
-    """What one of the options means in each group.
+    """The meaning of one mode of a reset for each group.
 
-    ``mode``: the option; ``given``: its value; ``groups``: those that are to be reset. Raises InputError for a value,
-    a file or a group that says nothing.
+    ``mode``: the option; ``given``: the options with their values; ``groups``: the groups to reset. Raises InputError
+    for a value or a file that is not valid, and for another group without offsets.
     """
 
     def __init__(self, kind: Resettable, mode: str, given: Mapping[str, Any], groups: Sequence[str]) -> None:
@@ -62,9 +62,9 @@ class Target:
         self._given = given
         self._log = LogOffsets(kind.admin)
         self._since = EARLIEST
-        """The moment, as ListOffsets takes it."""
+        """The moment (ms since the epoch), or EARLIEST."""
         self._wanted: Plan | None = None
-        """Offsets by group and partition, where the option itself has them."""
+        """Offsets by group and partition, if the mode itself gives them (a file, another group)."""
         self._said: set[str] = set()
         if mode == "from_file":
             place = given["from_file"]
@@ -83,9 +83,9 @@ class Target:
             running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
 
     def partitions(self, groups: Iterable[str], topics: Topics) -> Outcomes[str, list[TopicPartition]] | None:
-        """The partitions of each group that the option itself names; None where it names none.
+        """The partitions of each group that the mode itself names; None if it names none.
 
-        ``topics``: those of another group's that are wanted, all for none.
+        ``topics`` restricts those taken from another group; empty for all.
         """
         if self._wanted is None:
             return None
@@ -110,7 +110,7 @@ class Target:
         return sorted(chosen)
 
     def look_up(self, keys: Mapping[str, Sequence[TopicPartition]], committed: Mapping[str, Offsets]) -> None:
-        """Ask for what ``offsets`` needs of the logs, of all groups together."""
+        """Ask for the log offsets that ``offsets`` needs, for all groups together."""
         union = {key for each in keys.values() for key in each}
         if self._mode == "to_earliest":
             self._log.ask(union, EARLIEST)
@@ -143,7 +143,7 @@ class Target:
         return self._log.is_told(key, self._since) and self._log.at(key, self._since) < 0
 
     def offsets(self, group: str, keys: Iterable[TopicPartition], committed: Offsets) -> Offsets:
-        """Where the group is put; raises the error of a partition."""
+        """The new offsets of a group. Raises the error of a partition."""
         if self._skips_gone:
             keys = [key for key in keys if key not in self._log.gone]
         return {key: self._offset(group, key, committed.get(key)) for key in keys}

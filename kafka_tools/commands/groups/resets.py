@@ -36,7 +36,7 @@ def run(
     then: Callable[[Iterable[str]], list[ItemError]] | None = None,
     warning: str | None = None,
 ) -> int:
-    """Plan the reset of groups, commit it where ``--execute`` is given, print it; the exit status.
+    """Plan the reset of groups, commit it with ``--execute``, and print it; the exit status.
 
     ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
     ``then``: what is done to groups that were reset, and failed. ``warning`` is told once the command line is right.
@@ -117,7 +117,7 @@ def _tell_new(groups: Sequence[str], execute: bool) -> None:
 
 
 def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:
-    """Commit the offsets of each group; the part of the plan that was done, and what failed, by group or partition."""
+    """Commit the offsets of each group; the part of the plan that was done, and an error per group or partition."""
     outcomes: dict[str, Outcome[Outcomes[TopicPartition, None]]] = {}
     wanted = [group for group, offsets in plan.items() if offsets]
     for start in range(0, len(wanted), _AT_ONCE):
@@ -151,12 +151,12 @@ def _has_members(outcome: Outcome[Outcomes[TopicPartition, None]]) -> bool:
 
 
 def positions(kind: Resettable, plan: Plan) -> dict[str, Offsets]:
-    """Where the groups of a plan are before it is committed; a group that cannot be asked is left out."""
+    """The committed offsets of the groups of a plan; a group that cannot be asked is left out."""
     return kind.committed([group for group, offsets in plan.items() if offsets]).succeeded()
 
 
 def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Row]:
-    """A row per partition: from where, where to, and how many offsets that passes over or reads again."""
+    """A row per partition: old and new offset, and how many offsets are skipped or repeated."""
     rows: list[Row] = []
     for group, offsets in plan.items():
         for key, offset in offsets.items():

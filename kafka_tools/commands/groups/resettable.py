@@ -1,4 +1,4 @@
-"""Groups whose offsets are reset: what a reset asks of a kind of groups, why one is refused, what it means."""
+"""What a reset needs of groups of one kind: their states, offsets and partitions, and refusals."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Topics = Mapping[str, list[int] | None]
 
 
 class OutsideGroup(InputError):
-    """What a reset asks of one group is not that group's; others are reset all the same."""
+    """A topic or partition does not belong to the group; other groups are reset all the same."""
 
 
 class Described(Protocol):
-    """What is known of a group, whatever its kind."""
+    """The description of a group, of any kind."""
 
     @property
     def group_id(self) -> str: ...
@@ -46,13 +46,13 @@ class Standing(NamedTuple):
     """Whether a group may be reset."""
 
     refusal: ItemError | None = None
-    """Why not."""
+    """The reason why not; None if it may."""
     is_new: bool = False
-    """It does not exist: its first offsets make it."""
+    """Whether it does not exist yet: the first commit makes it."""
 
 
 class Resettable(Protocol):
-    """What a reset asks of groups of one kind, and changes there; always of all groups at once."""
+    """The questions and changes of a reset for groups of one kind; each call is for all groups at once."""
 
     admin: AdminClient
 
@@ -61,24 +61,24 @@ class Resettable(Protocol):
         ...
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        """Where each group is, as far as it has offsets."""
+        """The committed offsets of each group."""
         ...
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        """What is meant by all topics of a group whose offsets are ``committed``."""
+        """The partitions of ``--all-topics`` for a group with these ``committed`` offsets."""
         ...
 
     def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
-        """What is meant by these topics in each group; raises InputError for one that is not there."""
+        """The partitions of these topics for each group. Raises InputError for a topic that does not exist."""
         ...
 
     def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        """Put each group there."""
+        """Commit the offsets of each group."""
         ...
 
 
 class ConsumerGroupResets:
-    """Of consumer groups."""
+    """``Resettable`` for consumer groups."""
 
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin
@@ -106,7 +106,7 @@ class ConsumerGroupResets:
 
 
 def _consumes(group: GroupDescription) -> bool:
-    """Whether consumers are in the group, and not workers of Connect or others; a group without members ever is one."""
+    """Whether it is a group of consumers, not of Connect workers or others; one without members ever counts as one."""
     return group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
@@ -116,7 +116,7 @@ def the_same_for_all(groups: Iterable[str], keys: list[TopicPartition]) -> Outco
 
 
 def committed_offsets(admin: AdminClient, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-    """What groups committed, of all of them together; a group whose offsets are told in part only has none."""
+    """The committed offsets of all groups, asked together; a group with an error for a partition fails as a whole."""
     found = admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
     return Outcomes((name, _offsets(outcome)) for name, outcome in found.items())
 
@@ -131,7 +131,7 @@ def _offsets(told: Outcome[Outcomes[TopicPartition, CommittedOffset | None]]) ->
 
 
 def standings_of(outcomes: Outcomes[str, D], refusal: Callable[[D], ItemError]) -> dict[str, Standing]:
-    """Whether groups may be reset by what was told of them: those without members, and those that do not exist."""
+    """Whether groups may be reset, from their descriptions: those without members and those that do not exist may."""
     found: dict[str, Standing] = {}
     for name, outcome in outcomes.items():
         if outcome.value is not None:
@@ -151,7 +151,7 @@ def not_inactive(group: Described) -> ItemError:
 
 
 def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:
-    """The partitions that topics mean; raises InputError for a topic that is not there."""
+    """The partitions of these topics. Raises InputError for a topic that does not exist."""
     keys, missing = partitions_of(admin, topics)
     if missing:
         topic, error = missing[0]

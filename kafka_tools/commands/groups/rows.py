@@ -84,7 +84,7 @@ def _listed(listings: Listing[GroupListing], wanted: Sequence[GroupListing]) -> 
 
 
 def not_listed(listings: Listing[GroupListing]) -> list[ItemError]:
-    """The brokers that could not tell their part of a listing."""
+    """An error for each broker that could not list its groups."""
     return [ItemError.of(getattr(error, "node", None) or "a broker", error) for error in listings.errors]
 
 
@@ -106,7 +106,7 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
 
 
 def refused_for_members(admin: AdminClient, failures: Mapping[str, KafkaToolsError]) -> list[ItemError]:
-    """The groups that could not be deleted; those that have members name them."""
+    """An error for each group that could not be deleted, with its members if it has some."""
     busy = [name for name, error in failures.items() if is_blocked(error)]
     described = admin.describe_groups(busy).succeeded() if busy else {}
     errors = []
@@ -250,8 +250,8 @@ def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
 def log_offsets(
     admin: AdminClient, keys: set[TopicPartition], spec: int
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, ItemError]]:
-    """Log end offsets, or what else ``spec`` means; a partition of a topic that is gone has none, which is shown and no
-    reason to fail the rest."""
+    """Log end offsets, or the offsets for ``spec``; a partition of a deleted topic has none, and does not fail the
+    others."""
     if not keys:
         return {}, {}
     outcomes = admin.list_offsets(dict.fromkeys(sorted(keys), spec))

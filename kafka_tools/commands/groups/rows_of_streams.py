@@ -1,4 +1,4 @@
-"""Streams groups as rows, their internal topics, and what a reset asks of them."""
+"""Streams groups as rows, their internal topics, and their resets."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[StreamsGro
 
 
 def source_topics(group: StreamsGroupDescription) -> set[str]:
-    """What the application reads that it did not write itself."""
+    """The source topics of the application: those it reads and does not write itself."""
     return {topic for part in group.subtopologies for topic in part.source_topics}
 
 
 def offsets(
     admin: AdminClient, groups: Sequence[StreamsGroupDescription]
 ) -> tuple[dict[str, list[Row]], list[ItemError]]:
-    """Group -> a row per partition that an active task reads, sorted; and what could not be asked.
+    """Group -> a row per partition that an active task reads, sorted; and an error for each failure.
 
     The lag of a partition without an offset is the whole of it, as in Kafka's tool.
     """
@@ -153,7 +153,7 @@ def state(group: StreamsGroupDescription) -> Row:
 
 
 def internal_topics(group: StreamsGroupDescription) -> list[str]:
-    """The topics that the application made for itself; one whose name does not say so is left alone, and told."""
+    """The internal topics of the application; one without the name of an internal topic is left out, with a warning."""
     found = []
     sources = source_topics(group)
     for part in group.subtopologies:
@@ -171,13 +171,13 @@ def internal_topics(group: StreamsGroupDescription) -> list[str]:
 
 
 def delete_topics(admin: AdminClient, group: str, topics: Iterable[str]) -> list[ItemError]:
-    """Delete internal topics of a group; those that could not be."""
+    """Delete internal topics of a group; an error for each that could not be deleted."""
     failures = admin.delete_topics(topics).failures()
     return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]
 
 
 class StreamsGroupResets:
-    """What a reset asks of streams groups; follows ``resets.Resettable``."""
+    """``resettable.Resettable`` for streams groups."""
 
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin

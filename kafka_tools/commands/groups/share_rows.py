@@ -1,4 +1,4 @@
-"""Share groups as rows: where they share what, which may be deleted, and what a reset asks of them."""
+"""Share groups as rows, the checks before they are deleted, and their resets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescr
 
 
 def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> tuple[dict[str, list[Row]], list[ItemError]]:
-    """Group -> a row per partition that it shares, sorted; and what could not be asked."""
+    """Group -> a row per partition that it shares, sorted; and an error for each failure."""
     made: dict[str, list[Row]] = {}
     errors = []
     found = admin.list_share_group_offsets({group.group_id: None for group in groups}) if groups else {}
@@ -66,7 +66,7 @@ def _not_empty(group: GroupDescription) -> ItemError:
 
 
 class ShareGroupResets:
-    """What a reset asks of share groups; follows ``resets.Resettable``."""
+    """``resettable.Resettable`` for share groups."""
 
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin

@@ -1,4 +1,4 @@
-"""``kafka-consumer-groups --describe --topic``: who consumes a topic, of all groups or of those that are named.
+"""``kafka-consumer-groups --describe --topic``: the groups that consume a topic, among all or the named ones.
 
 A group consumes a topic when members of it are assigned partitions of the topic, or when it has offsets there.
 """
@@ -22,7 +22,7 @@ Wanted = Callable[[TopicPartition], bool]
 
 
 def of_topics(topics: Mapping[str, Sequence[int] | None]) -> Wanted:
-    """Whether a partition is meant by topics with their partitions, None for all of them."""
+    """A test whether a partition is in ``topics``: topic -> partitions, None for all of the topic."""
 
     def wanted(key: TopicPartition) -> bool:
         numbers = topics.get(key.topic, ())
@@ -32,7 +32,7 @@ def of_topics(topics: Mapping[str, Sequence[int] | None]) -> Wanted:
 
 
 def narrowed(groups: Sequence[GroupDescription], wanted: Wanted) -> list[GroupDescription]:
-    """The groups, with those members and partitions alone that are meant."""
+    """The groups with only the wanted partitions, and the members that have some of them."""
     found = []
     for group in groups:
         members = [
@@ -51,7 +51,7 @@ def narrowed(groups: Sequence[GroupDescription], wanted: Wanted) -> list[GroupDe
 def readers(
     admin: AdminClient, named: Sequence[str], topics: Sequence[str], make: Callable[..., dict[str, Made]]
 ) -> tuple[list[GroupDescription], dict[str, Made], list[ItemError]]:
-    """The groups that consume ``topics`` (``orders:0,2``), their rows as ``make`` has them, and what was not told.
+    """The groups that consume ``topics`` (``orders:0,2``), their rows as ``make`` builds them, and the errors.
 
     All groups are looked at unless some are named. ``make`` is a function of ``rows``; members and offsets are those of
     the topics, a group's state is that of the group.
@@ -77,7 +77,7 @@ def readers(
 def _with_readers(
     admin: AdminClient, groups: Sequence[GroupDescription], wanted: Wanted
 ) -> tuple[list[GroupDescription], list[ItemError]]:
-    """The groups that have members or offsets there, and the groups whose offsets are not told."""
+    """The groups with members or offsets there, and an error for each group whose offsets could not be asked for."""
     busy = {group.group_id for group in narrowed(groups, wanted) if group.members}
     others = [group.group_id for group in groups if group.group_id not in busy]
     errors = []

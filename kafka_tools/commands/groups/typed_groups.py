@@ -1,4 +1,4 @@
-"""What ``kafka-share-groups`` and ``kafka-streams-groups`` do alike: groups of one type, which brokers tell apart."""
+"""What ``kafka-share-groups`` and ``kafka-streams-groups`` share: checks of options, lists, groups to delete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Refuse = Callable[[str], NoReturn]
 
 
 def check_described(refuse: Refuse, given: Mapping[str, Any]) -> None:
-    """What must stand beside ``--describe``, in the words of Kafka's tools."""
+    """Refuse ``--describe`` without the options it needs, in the words of Kafka's tools."""
     if not (given["group"] or given["all_groups"]):
         refuse("Option [describe] takes one of these options: [all-groups], [group]")
     if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
@@ -27,7 +27,7 @@ def check_described(refuse: Refuse, given: Mapping[str, Any]) -> None:
 
 
 def check_committing(refuse: Refuse, given: Mapping[str, Any]) -> None:
-    """A reset says whether it is only shown."""
+    """Refuse a reset without ``--execute`` or ``--dry-run``, and one with both."""
     if given["dry_run"] and given["execute"]:
         refuse("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
     if not (given["dry_run"] or given["execute"]):
@@ -35,7 +35,7 @@ def check_committing(refuse: Refuse, given: Mapping[str, Any]) -> None:
 
 
 def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:
-    """The mode of a reset, if one is given; several refuse one another."""
+    """The mode of a reset, if one is given; several are refused."""
     found = modes_given(given, modes)
     if len(found) > 1:
         check_apart(refuse, given, *found[:2])
@@ -43,7 +43,7 @@ def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str
 
 
 def check_apart(refuse: Refuse, given: Mapping[str, Any], first: str, second: str) -> None:
-    """Two options exclude each other."""
+    """Refuse two options that exclude each other."""
     if given[first] and given[second]:
         first, second = (name.replace("_", "-") for name in (first, second))
         refuse(f'Option "[{first}]" can\'t be used with option "[{second}]"')

@@ -1,9 +1,8 @@
 """Several files at once, and pieces of large logs, each in a process of its own; the output is that of one process.
 
-Bytes that need no further treatment are written by the worker itself when the turn of its file or piece comes; before
-that it keeps them in memory, and what is too much for that in a temporary file. For a document or a terminal the parent
-takes the bytes from a temporary file. No more than twice as many tasks as workers are ahead of the one whose output is
-next.
+A worker writes its output itself when the turn of its file or piece comes. Until then it keeps the output in memory,
+and in a temporary file if it is too large. If the parent has to treat the output (a document, a terminal), it reads it
+from a temporary file. At most twice as many tasks as there are workers are ahead of the one whose output is next.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ class _Task(NamedTuple):
 
 
 class _Tasks:
-    """The tasks in their order; large logs are cut as their pieces are asked for. ``planned``: those not done."""
+    """The tasks in their order; a large log is cut piece by piece as needed. ``planned``: tasks that are not done."""
 
     def __init__(self, run: DumpRun, readings: list[Reading]) -> None:
         self.planned: deque[_Task] = deque()
@@ -166,7 +165,7 @@ class _Tasks:
         self._segments: dict[int, Segment] = {}
 
     def plan(self, count: int) -> bool:
-        """Plan up to ``count`` tasks; whether there are so many."""
+        """Plan up to ``count`` tasks; returns whether there are so many."""
         while len(self.planned) < count:
             task = next(self._cut, None)
             if task is not None:
@@ -187,7 +186,7 @@ class _Tasks:
         return iter([_Task(number, reading)])
 
     def drop(self, number: int) -> None:
-        """Forget what is planned of a file."""
+        """Remove the planned tasks of a file."""
         self.planned = deque(task for task in self.planned if task.number != number)
         if self._number == number:
             self._cut = iter(())
@@ -249,7 +248,7 @@ def in_processes(
 
 
 def _wait_for_first(run: DumpRun, tasks: _Tasks, workers: deque[_Worker], jobs: int, output: Output) -> None:
-    """Keep ``jobs`` workers at work until the first one, whose output comes next, is done."""
+    """Keep ``jobs`` workers running until the first one, whose output comes next, is done."""
     direct = type(output) is Output
     while not (workers and workers[0].done):
         at_work = sum(worker.is_at_work for worker in workers)
@@ -267,7 +266,7 @@ def _wait_for_first(run: DumpRun, tasks: _Tasks, workers: deque[_Worker], jobs: 
 
 
 def _result(worker: _Worker, output: Output) -> tuple[FileOutcome, FileNotes]:
-    """What a worker that is done found, its output passed on."""
+    """Pass on the output of a worker that is done; returns its findings."""
     try:
         found = worker.result()
         if worker.spool is not None:

@@ -1,4 +1,4 @@
-"""Configs whose values were typed with a unit (``retention.ms=7d``): what they resolve to, and the echo of that."""
+"""Config values typed with a unit (``retention.ms=7d``): replaced by numbers, each told on stderr."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kafka_tools.errors import ConfigError, InputError
 def with_numbers(
     entity_type: str, configs: Mapping[str, str], place: str, error: type[InputError] = InputError
 ) -> dict[str, str]:
-    """``configs`` with numbers where they have units, each of those told on stderr; the others as they are typed.
+    """``configs`` with values in the config's own unit (ms or bytes); each replaced value is told on stderr.
 
-    ``entity_type`` is that of kafka-configs. ``error``, with ``place`` in its line, for a unit that the config does not
-    have, a fraction of one, or more than its type holds.
+    ``entity_type`` is that of kafka-configs. Raises ``error``, with ``place`` in its message, for a unit that does not
+    fit the config, a fraction of ms or bytes, and a number too large for the config's type.
     """
     from kafka_tools.config_definitions.units import resolved, unit_of
 
