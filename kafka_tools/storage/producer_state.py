@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kafka_tools.errors import LogError
@@ -19,7 +20,7 @@ BATCHES_TO_RETAIN = 5
 
 MOST_OPEN = 100_000
 _MOST_ENDED = 64
-_MOST_UNVERIFIED = 1000
+_MOST_UNVERIFIED = _EXPIRED_AT_ONCE = 1000
 _SEQUENCE_MAX = 2**31 - 1
 _EPOCH_MAX = 2**15 - 1
 
@@ -283,11 +284,17 @@ class ProducerStates:
             heapq.heappop(starts)
         return starts[0][0] if starts else None
 
-    def expire(self, older_than_ms: int) -> None:
-        """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch)."""
-        for producer_id, entry in list(self.entries.items()):
-            if entry.transaction_start < 0 and entry.last_timestamp < older_than_ms:
+    def expire(self, older_than_ms: int) -> Iterator[None]:
+        """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch).
+
+        To be iterated: between one part of them and the next others may do something.
+        """
+        for number, (producer_id, entry) in enumerate(list(self.entries.items()), 1):
+            is_over = entry.transaction_start < 0 and entry.last_timestamp < older_than_ms
+            if is_over and self.entries.get(producer_id) is entry:
                 del self.entries[producer_id]
+            if not number % _EXPIRED_AT_ONCE:
+                yield
         for producer_id, unverified in list(self._unverified.items()):
             if unverified.since_ms < older_than_ms:
                 del self._unverified[producer_id]

@@ -164,7 +164,7 @@ def test_markers_stay_as_long_as_they_are_needed(tmp_path: Path) -> None:
     for turn in range(4):
         put(log, (b"8", b"%d" % turn))
         log.roll()
-        log.producers.expire(now_ms + 1)
+        assert not list(log.producers.expire(now_ms + 1))
         _, done = clean_once(log, cleaned_to, now_ms, SIZE)
         assert done is not None
         cleaned_to = done.end_offset

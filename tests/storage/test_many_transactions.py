@@ -11,6 +11,7 @@ from kafka_tools.clock import ManualClock
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import build_marker
+from kafka_tools.storage import producer_state
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.producer_state import ProducerEntry, ProducerStates
 
@@ -97,3 +98,20 @@ def test_of_many_aborted_transactions_those_of_the_range_are_listed(
     assert sum(read) < 10_000
     assert log.end_of_read(offset, 1 << 20) == log.segments[-1].base_offset
     assert log.end_of_read(log.log_end_offset - 1, 1 << 20) == log.log_end_offset
+
+
+def test_silent_producers_are_forgotten_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producer_state, "_EXPIRED_AT_ONCE", 10)
+    states = ProducerStates()
+    for number in range(95):
+        entry = ProducerEntry(0)
+        entry.last_timestamp = number
+        entry.transaction_start = number if number == 3 else -1
+        states.add(number, entry)
+    sweep = states.expire(90)
+    for _ in range(3):
+        next(sweep)
+    again = states.entries[40] = ProducerEntry(1)  # which came back meanwhile
+    assert sum(1 for _ in sweep) == 6
+    assert states.entries[40] is again
+    assert sorted(states.entries) == [3, 40, *range(90, 95)]

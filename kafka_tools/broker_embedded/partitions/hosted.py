@@ -60,7 +60,7 @@ class Partitions:
         self._purgatory = purgatory
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._load: dict[str, int] = {}
-        self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers)
+        self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers, slices)
         self.cleaner = LogCleaner(
             dirs.paths, self._partitions.values(), configs, timers, slices, self.upkeep.enforce_retention_of
         )

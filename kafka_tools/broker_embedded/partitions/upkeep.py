@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
     from kafka_tools.broker_embedded.partitions.partition import Partition
+    from kafka_tools.broker_embedded.slices import Slices, Work
     from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.values import TopicPartition
 
@@ -22,11 +23,24 @@ _CHECKPOINT_MS = 60_000
 _NEVER_MS = 2**63 - 1
 
 
+def _enforced(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("retention stumbled, it goes on later: %s", error, exc_info=error)
+
+
 class Upkeep:
     """The regular work; each kind is on the timers again before it begins, so that what fails is tried again."""
 
-    def __init__(self, dirs: DataDirs, partitions: Collection[Partition], configs: ConfigStore, timers: Timers) -> None:
+    def __init__(
+        self,
+        dirs: DataDirs,
+        partitions: Collection[Partition],
+        configs: ConfigStore,
+        timers: Timers,
+        slices: Slices,
+    ) -> None:
         """``partitions``: those that are served, which change."""
+        self._slices = slices
         self._dirs = dirs
         self._partitions = partitions
         self._configs = configs
@@ -50,7 +64,7 @@ class Upkeep:
         # Each is on the timers again before it begins: what fails once is tried again.
         def retention() -> None:
             timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
-            self.enforce_retention()
+            self._slices.later(self.enforce_retention(), _enforced)
 
         def checkpoints() -> None:
             timers.call_later(_CHECKPOINT_MS, checkpoints)
@@ -75,13 +89,19 @@ class Upkeep:
             except OSError as error:
                 log.error("syncing %s failed, it is offline now: %s", partition.id, error)
 
-    def enforce_retention(self) -> None:
+    def enforce_retention(self) -> Work[None]:
         """Delete what every topic's retention has given up, and forget producers that fell silent."""
         broker = self._configs.broker
         expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
         shortened: dict[str, Partition] = {}
         for partition in list(self._partitions):
-            partition.log.producers.expire(expired_ms)
+            yield
+            if partition.log.closed:  # its topic was deleted meanwhile
+                continue
+            for _ in partition.log.producers.expire(expired_ms):
+                yield
+            if partition.log.closed:
+                continue
             if not partition.log.config.compact and self._shorten(partition):  # the cleaner sees to those
                 shortened[partition.log_dir] = partition
             self.delete_retired(partition)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.broker_embedded.core import Core
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -151,7 +152,7 @@ class Load:
         if what == 0:
             core.partitions.upkeep.write_checkpoints()
         elif what == 1:
-            core.partitions.upkeep.enforce_retention()
+            whole(core.partitions.upkeep.enforce_retention())
         elif what == 2 and partition.log.log_end_offset:
             partition.log.roll()
         elif partition.log.config.compact and len(partition.log.segments) > 1:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -217,9 +218,9 @@ def test_what_retention_and_deletions_remove_is_not_missed(
     for _ in range(4):
         broker.produce("orders", broker.batch(b"v" * 700_000))
     broker.advance(61)
-    broker.core.partitions.upkeep.enforce_retention()
+    whole(broker.core.partitions.upkeep.enforce_retention())
     broker.restart(kill=True)
-    broker.core.partitions.upkeep.enforce_retention()
+    whole(broker.core.partitions.upkeep.enforce_retention())
     broker.advance(301)
     broker.restart(kill=True)
     assert warnings(caplog) == ""

@@ -651,6 +651,21 @@ def test_retention_runs_on_its_timer(broker: DiskBroker) -> None:
     broker.advance(61)
 
 
+def test_retention_has_pauses_for_requests_in_which_a_topic_may_be_deleted(
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b", "c"):
+        broker.create(name, retention_ms="1000")
+        broker.produce(name, broker.batch(b"x"))
+    broker.clock.advance(10)
+    sweep = broker.core.partitions.upkeep.enforce_retention()
+    next(sweep)
+    broker.call(DeleteTopicsRequest(topic_names=["b"], timeout_ms=1000), 5)
+    assert sum(1 for _ in sweep) >= 2
+    assert [broker.core.partitions.led(name, 0).log.log_start_offset for name in ("a", "c")] == [1, 1]
+    assert not [entry for entry in caplog.records if entry.levelname == "ERROR"]
+
+
 @pytest.mark.req("CFG-41")
 def test_a_retention_of_minus_1_has_no_limit(broker: DiskBroker) -> None:
     for name, retention_ms in (("kept", "-1"), ("short", "1000")):
