@@ -233,7 +233,9 @@ def show_failure(error: Exception, kind: str, output_format: str | None) -> None
     from kafka_tools.output.rows import ItemError, Rows, show
 
     assert output_format is not None
-    show(Rows(kind, [], [ItemError.of(getattr(error, "item", None), error)]), output_format)
+    # The line of ``complain`` alone: it tells the hint below.
+    failed = ItemError.of(getattr(error, "item", None), error)._replace(message=str(error))
+    show(Rows(kind, [], [failed]), output_format)
 
 
 @contextlib.contextmanager
