@@ -78,7 +78,10 @@ def adopt(kafka_dir: str, data_dirs: Sequence[str], *, node_id: int, cluster_id:
 
 
 def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
-    """Both paths, absolute. Raises ConfigError if one is the other, or within it."""
+    """Both paths, absolute. Raises ConfigError if one is the other, or within it, or there is nothing to adopt."""
+    if not os.path.isdir(kafka_dir):
+        why = "it is not a directory" if os.path.lexists(kafka_dir) else "there is no such directory"
+        raise ConfigError(f"{kafka_dir} cannot be adopted: {why}")
     outer, inner = sorted((os.path.realpath(kafka_dir), os.path.realpath(data_dir)), key=len)
     if os.path.commonpath((outer, inner)) == outer:
         raise ConfigError(

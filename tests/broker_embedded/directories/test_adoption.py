@@ -220,6 +220,14 @@ def test_a_directory_that_cannot_be_adopted_is_refused(
     assert snapshot(kafka_dir) == before and not (tmp_path / "ours").exists()
 
 
+def test_what_is_not_a_directory_is_not_adopted(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for name, why in (("nosuch", "there is no such directory"), ("file", "it is not a directory")):
+        with pytest.raises(KafkaToolsError, match=f"{name} cannot be adopted: {why}"):
+            begin(tmp_path / name, tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
 def other_replica(records: list[Stored]) -> list[Stored]:
     found = next(record for record in records if isinstance(record, stored.PartitionRecord))
     found.replicas = [1, 2]
@@ -516,7 +524,7 @@ def test_the_command_adopts_and_serves(tmp_path: Path) -> None:
     [
         (["--adopt", "KAFKA"], 2, "--adopt needs --data-dir"),
         (["--adopt", "KAFKA", "--data-dir", "a,b"], 1, "a directory of Kafka is adopted into one data directory"),
-        (["--adopt", "missing", "--data-dir", "a"], 1, "missing cannot be adopted: it is not a log directory of Kafka"),
+        (["--adopt", "missing", "--data-dir", "a"], 1, "missing cannot be adopted: there is no such directory"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "node.id=7"], 1, "belongs to node 1, not 7"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "num.partitions=x"], 1, "num.partitions"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "log.roll.ms=0"], 1, "log.roll.ms"),
