@@ -73,7 +73,7 @@ def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: 
 
 
 @command.command(name="remove-controller", cls=Command)
-@option("-i", "--controller-id", type=int, required=True, metavar="ID", help="The controller.")
+@option("-i", "--controller-id", type=click.IntRange(0, 2**31 - 1), required=True, metavar="ID", help="The controller.")
 @option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
 @option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @connection_options(controllers=True)

@@ -49,7 +49,7 @@ FIRST_LOOK_S = 2.0
 )
 @option(
     "--partition",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 2**31 - 1),
     metavar="N",
     section=READING,
     help="Read this partition only; from its end unless --offset or --from-beginning is given.",

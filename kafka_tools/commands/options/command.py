@@ -47,10 +47,11 @@ class Option(click.Option):
 
         for text in values:
             try:
-                if isinstance(text, str):
-                    parse_integer(text)
+                number = parse_integer(text) if isinstance(text, str) else 0
             except ValueError:
                 raise click.BadParameter(f"'{text}' is not a whole number", ctx=ctx, param=self) from None
+            if not -(2**63) <= number < 2**63:
+                raise click.BadParameter(f"'{text}' is more than 64 bits hold", ctx=ctx, param=self)
 
 
 class Command(click.Command):

@@ -15,8 +15,8 @@ def duration_ms(text: str | int) -> int:
         return text
     digits = text.strip().rstrip("mshMSH")
     unit_ms = _UNITS_MS.get(text.strip()[len(digits) :].lower())
-    number = float(digits) if len(digits) < 20 and digits.replace(".", "", 1).isdecimal() else 0.0
-    milliseconds = round(number * (unit_ms or 0))
+    is_number = len(digits) < 20 and digits.isascii() and digits.replace(".", "", 1).isdecimal()
+    milliseconds = round(float(digits) * (unit_ms or 0)) if is_number else 0
     if not 0 < milliseconds < 2**31:
         raise click.BadParameter(
             f"'{text}' is not a time span: 500ms, 30s, 2m, or a number of milliseconds is expected"

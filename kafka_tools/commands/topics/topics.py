@@ -103,7 +103,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option(
     "--partition-size-limit-per-response",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 2**31 - 1),
     help="Most partitions that one DescribeTopicPartitions response may hold. Default 2000.",
 )
 @option("--delete-config", metavar="KEY", hidden=True, help="Does nothing since Kafka 4.0.")
