@@ -51,12 +51,13 @@ class NamePattern:
     def _in_time(self) -> Iterator[None]:
         """InputError in the ``with`` block when its time is over; Python's engine looks for signals now and then."""
         before = signal.signal(signal.SIGALRM, self._too_long)
-        signal.setitimer(signal.ITIMER_REAL, MOST_S)
+        others = signal.setitimer(signal.ITIMER_REAL, MOST_S)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_REAL, *others)
 
     def _too_long(self, *_: object) -> NoReturn:
         raise InputError(
