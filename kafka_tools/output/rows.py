@@ -54,19 +54,23 @@ class ItemError(NamedTuple):
 class Rows(NamedTuple):
     """Rows of one kind, a row of ``kinds.KINDS``, and the items that failed, which have no row.
 
-    ``columns``: what ``-o table`` shows, where that is not what the kind says.
+    ``columns``: what ``-o table`` shows, where that is not what the kind says. ``summary``: what the rows come to
+    together, for the documents.
     """
 
     kind: str
     rows: Sequence[Row]
     errors: Sequence[ItemError] = ()
     columns: Sequence[str] = ()
+    summary: Row | None = None
 
 
 def envelope(result: Rows) -> Row:
-    """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors."""
+    """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors, and a summary where there is one."""
+    summary = {} if result.summary is None else {"summary": result.summary}
     return {
         "schema": f"kafka-tools/{result.kind}/v1",
+        **summary,
         "data": list(result.rows),
         "errors": [error._asdict() for error in result.errors],
     }

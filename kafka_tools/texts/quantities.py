@@ -8,7 +8,7 @@ def bytes_text(size: float | None) -> str:
     if size is None:
         return "-"
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(size) < 1024:
+        if abs(size) < 1023.5:  # what is rounded to 1024 is one of the next unit
             return f"{size:.0f} {unit}" if unit == "B" or abs(size) >= 100 else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} PiB"

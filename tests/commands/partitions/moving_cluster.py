@@ -1,4 +1,4 @@
-"""Three brokers, in virtual time, that move the partitions of topic t as they are told to, so many bytes a second."""
+"""Three brokers, in virtual time, that move the partitions of a topic as they are told to, so many bytes a second."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ class Move:
 
 
 class MovingCluster:
-    """Partitions of t, each on brokers 1 and 2; what tests change are the attributes."""
+    """Partitions of a topic, each on brokers 1 and 2; what tests change are the attributes."""
 
-    def __init__(self, partitions: int = 4) -> None:
+    def __init__(self, partitions: int = 4, topic: str = "t") -> None:
+        self.topic = topic
         self.cluster = VirtualCluster()
         self.cluster.fault = self._answer
         self.replicas: dict[int, tuple[int, ...]] = dict.fromkeys(range(partitions), (1, 2))
@@ -153,7 +154,7 @@ class MovingCluster:
             )
             for number, move in self.moving.items()
         ]
-        return ListPartitionReassignmentsResponse(topics=[Topic(name="t", partitions=found)] if found else [])
+        return ListPartitionReassignmentsResponse(topics=[Topic(name=self.topic, partitions=found)] if found else [])
 
     def _describe(self, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
         Topic = DescribeTopicPartitionsResponse.ResponseTopic
@@ -166,7 +167,9 @@ class MovingCluster:
         code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
         return DescribeTopicPartitionsResponse(
             topics=[
-                Topic(name="t", partitions=partitions) if each.name == "t" else Topic(name=each.name, error_code=code)
+                Topic(name=self.topic, partitions=partitions)
+                if each.name == self.topic
+                else Topic(name=each.name, error_code=code)
                 for each in request.topics
             ]
         )
@@ -185,7 +188,7 @@ class MovingCluster:
                 answers.append(Answer.ReassignablePartitionResponse(partition_index=number, error_code=code))
         self.begun.append(begun)
         self._turn()
-        return AlterPartitionReassignmentsResponse(responses=[Answer(name="t", partitions=answers)])
+        return AlterPartitionReassignmentsResponse(responses=[Answer(name=self.topic, partitions=answers)])
 
     def _log_dirs(self, id: int) -> DescribeLogDirsResponse:
         Result = DescribeLogDirsResponse.Result
@@ -208,7 +211,7 @@ class MovingCluster:
                 )
         return DescribeLogDirsResponse(
             results=[
-                Result(log_dir=path, topics=[Result.Topic(name="t", partitions=found)])
+                Result(log_dir=path, topics=[Result.Topic(name=self.topic, partitions=found)])
                 for path, found in {"/a": [], **held}.items()
             ]
         )
@@ -224,7 +227,7 @@ class MovingCluster:
                 else:
                     code = error_codes.REPLICA_NOT_AVAILABLE
                 moved.append(Result.AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code))
-        return AlterReplicaLogDirsResponse(results=[Result(topic_name="t", partitions=moved)])
+        return AlterReplicaLogDirsResponse(results=[Result(topic_name=self.topic, partitions=moved)])
 
     def _describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         Result = DescribeConfigsResponse.Result

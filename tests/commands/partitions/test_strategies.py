@@ -27,6 +27,7 @@ from kafka_tools.protocol.messages.list_partition_reassignments import (
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.virtual import without_chance
+from tests.output.contract_cases import document_validators
 
 NAME = "kafka-reassign-partitions"
 
@@ -343,6 +344,22 @@ def test_a_broker_that_does_not_tell_of_its_disks_stops_nothing(capsys: pytest.C
     brokers.placed["t"] = [[1, 4], [1, 4]]
     kept = brokers.run("--strategy by-size --topic t", capsys)
     assert all(4 in each for each in kept.proposed().values()), "what it has stays"
+
+
+def test_the_document_has_the_summary_as_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = FourBrokers({"t": [[1, 2], [1, 2], [1, 3]]}).run("--strategy least-movement -o json", capsys)
+    document = json.loads(ended.out)
+    document_validators()["proposed-reassignments"].validate(document)
+    summary, rows = document["summary"], document["data"]
+    assert summary["moved_replicas"] == sum(len(row["adding_replicas"]) for row in rows) > 0
+    assert summary["moved_bytes"] == sum(len(row["adding_replicas"]) * row["size_bytes"] for row in rows)
+    assert (summary["partitions"], summary["changed_partitions"]) == (3, len(rows))
+    loads = {each["id"]: (each["before"]["replicas"], each["after"]["replicas"]) for each in summary["brokers"]}
+    assert {id: before for id, (before, _) in loads.items()} == {1: 3, 2: 2, 3: 1, 4: 0}
+    after = [after for _, after in loads.values()]
+    assert summary["spread"]["before"]["replicas"] == 3
+    assert summary["spread"]["after"]["replicas"] == max(after) - min(after) == 1
+    assert f"replicas 3 -> {max(after) - min(after)}, leaders" in ended.err
 
 
 def test_brokers_before_3_3_do_not_tell_how_large_their_disks_are(capsys: pytest.CaptureFixture[str]) -> None:

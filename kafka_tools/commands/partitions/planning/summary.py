@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.commands.partitions.planning.facts import ClusterFacts
@@ -44,6 +44,32 @@ class PlanSummary(NamedTuple):
     removed_replicas: int
     moved_leaders: int
     brokers: list[BrokerBalance]
+
+    def spread(self) -> tuple[BrokerLoad, BrokerLoad] | None:
+        """Between the broker with most and the one with least of those that are alive: (before, after).
+
+        None for fewer than two.
+        """
+        alive = [each for each in self.brokers if each.is_alive]
+        if len(alive) < 2:
+            return None
+        return _span([each.before for each in alive]), _span([each.after for each in alive])
+
+    def row(self) -> dict[str, object]:
+        """The summary as plain values."""
+        spread = self.spread()
+        return {
+            **{name: getattr(self, name) for name in self._fields if name != "brokers"},
+            "brokers": [
+                each._asdict() | {"before": each.before._asdict(), "after": each.after._asdict()}
+                for each in self.brokers
+            ],
+            "spread": spread and {"before": spread[0]._asdict(), "after": spread[1]._asdict()},
+        }
+
+
+def _span(loads: Sequence[BrokerLoad]) -> BrokerLoad:
+    return BrokerLoad(*(max(numbers) - min(numbers) for numbers in zip(*loads, strict=True)))
 
 
 def summarize(facts: ClusterFacts, replicas: Mapping[TopicPartition, tuple[int, ...]]) -> PlanSummary:

@@ -70,7 +70,7 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
     order = StrategyOrder(
         planning.strategy, asked.topics, broker_ids, evacuated, planning.replication_factor, asked.rack_aware
     )
-    survey, plan = propose(admin, order)
+    survey, plan, summary = propose(admin, order)
     now = {partition: each.replicas for partition, each in survey.facts.partitions.items()}
     new_dirs = {ReplicaPlace(*partition, id): path for (partition, id), path in plan.log_dirs.items()}
     rows = [
@@ -79,7 +79,7 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
         for partition in sorted(now)
         if asked.topics is not None or plan.replicas[partition] != now[partition]
     ]
-    return _shown(rows, asked.say)
+    return _shown(rows, asked.say)._replace(summary=summary.row())
 
 
 def _row(

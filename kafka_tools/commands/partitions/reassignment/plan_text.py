@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kafka_tools.commands.partitions.planning.summary import BrokerBalance, BrokerLoad, PlanSummary
 from kafka_tools.texts.quantities import bytes_text
@@ -50,18 +50,14 @@ def _usage(balance: BrokerBalance) -> str | None:
 
 
 def _spread(summary: PlanSummary) -> list[str]:
-    """The most and the least of a live broker, before and after."""
-    alive = [each for each in summary.brokers if each.is_alive]
-    if len(alive) < 2:
+    """Between the broker with most and the one with least, of those that are alive."""
+    spread = summary.spread()
+    if spread is None:
         return []
+    before, after = spread
     told = [
-        f"{name} {text(_span([each.before for each in alive], name))} -> "
-        f"{text(_span([each.after for each in alive], name))}"
-        for name, text in (("replicas", str), ("leaders", str), ("bytes", bytes_text))
+        f"replicas {before.replicas} -> {after.replicas}",
+        f"leaders {before.leaders} -> {after.leaders}",
+        f"bytes {bytes_text(before.bytes)} -> {bytes_text(after.bytes)}",
     ]
     return [f"between the fullest broker and the emptiest: {', '.join(told)}"]
-
-
-def _span(loads: Sequence[BrokerLoad], name: str) -> int:
-    numbers: list[int] = [getattr(load, name) for load in loads]
-    return max(numbers) - min(numbers)

@@ -9,7 +9,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.partitions.planning import facts as planning_facts
 from kafka_tools.commands.partitions.planning.facts import ClusterFacts, MovePlan, PlanOrder
 from kafka_tools.commands.partitions.planning.plan import make_plan
-from kafka_tools.commands.partitions.planning.summary import summarize
+from kafka_tools.commands.partitions.planning.summary import PlanSummary, summarize
 from kafka_tools.commands.partitions.reassignment import plan_options
 from kafka_tools.commands.partitions.reassignment.plan_text import summary_lines
 from kafka_tools.commands.partitions.reassignment.survey import Survey, survey
@@ -40,8 +40,11 @@ class StrategyOrder(NamedTuple):
     rack_aware: bool
 
 
-def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan]:
-    """Make a plan, and print its summary on stderr; the survey and the plan. Raises InputError if none is possible."""
+def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan, PlanSummary]:
+    """Make a plan, and print its summary on stderr; what it was made from, the plan, the summary.
+
+    Raises InputError if none is possible.
+    """
     found = survey(admin, asked.topics)
     if found.running:
         running.note(f"{found.running} reassignment(s) are under way: planned from where they will end")
@@ -59,8 +62,9 @@ def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan]
     _check(facts, asked)
     plan = make_plan(facts, order)
     _tell_what_stays(facts, order, plan)
-    running.note(*summary_lines(summarize(facts, plan.replicas)))
-    return found, plan
+    summary = summarize(facts, plan.replicas)
+    running.note(*summary_lines(summary))
+    return found, plan, summary
 
 
 def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
