@@ -44,6 +44,8 @@ class ApplicationReset:
         self._committed: Offsets = {}
         self._since = EARLIEST
         """The moment of --to-datetime or --by-duration, as ListOffsets takes it."""
+        self._absent = ""
+        """That topics of the command line do not exist."""
         self._plan: Offsets = {}
         """The offsets of --from-file."""
         self._read_target()
@@ -58,11 +60,14 @@ class ApplicationReset:
         offsets = self._new_offsets(set(topics))
         done = offsets if self._dry_run else self._commit(offsets)
         rows = self._offset_rows(done)
-        if len(done) < len(offsets):
-            running.note("internal topics were not deleted: some offsets could not be committed")
-        else:
+        unmet = "some offsets could not be committed" if len(done) < len(offsets) else self._absent
+        if unmet:
+            # Without its state an application that goes on where it was would count from nothing.
+            running.note(f"internal topics {'would not be' if self._dry_run else 'were not'} deleted: {unmet}")
+        if self._dry_run or not unmet:  # the text of a dry run is Kafka's in any case
             self._say(text.DONE if offsets else "")
-            rows += self._delete(internal)
+            deleted = self._delete(internal)
+            rows += [] if unmet else deleted
         return Rows("application-reset", rows, self._errors)
 
     def _say(self, said: str) -> None:
@@ -133,6 +138,8 @@ class ApplicationReset:
         read = {*self._given["input_topics"], *self._given["intermediate_topics"]}
         inferred = [topic for topic in topics if is_internal(topic, self._group) and topic not in read]
         wanted: list[str] = self._given["internal_topics"]
+        if inferred and not wanted:
+            return self._own(inferred)
         strangers = [topic for topic in wanted if topic not in inferred]
         if strangers:
             raise InputError(
@@ -141,6 +148,27 @@ class ApplicationReset:
                 f"topics that can be deleted. Not internal: {', '.join(strangers)}"
             )
         return wanted or inferred
+
+    def _own(self, inferred: Sequence[str]) -> list[str]:
+        """Those of ``inferred`` that are not of another application too, whose id begins like this one's.
+
+        Kafka's tool deletes ``app-2-store-changelog`` with the topics of ``app``.
+        """
+        listed = self._admin.list_groups()
+        if listed.errors:
+            raise InputError(
+                f"Which internal topics are of other applications cannot be told: {listed.errors[0]}",
+                hint="name those that are to go with --internal-topics",
+            ) from listed.errors[0]
+        longer = [each.group_id for each in listed if each.group_id.startswith(f"{self._group}-")]
+        others = {topic: group for topic in inferred for group in longer if is_internal(topic, group)}
+        for group in sorted(set(others.values())):
+            left = ", ".join(topic for topic in others if others[topic] == group)
+            running.note(
+                f"left out, since there is a group '{group}', whose application they seem to be of: {left} (to delete "
+                "them all the same, name them with --internal-topics)"
+            )
+        return [topic for topic in inferred if topic not in others]
 
     def _new_offsets(self, topics: set[str]) -> Offsets:
         """Where the application goes on in its input and intermediate topics."""
@@ -155,6 +183,7 @@ class ApplicationReset:
         self._say(text.not_found(*absent))
         for kind, names in zip(("input", "intermediate"), absent, strict=True):
             self._errors += [ItemError(f"topic {name}", None, f"this {kind} topic does not exist") for name in names]
+            self._absent = self._absent or (names and f"{kind} topic {names[0]} does not exist") or ""
         read = self._partitions([topic for topic in inputs if topic in topics])
         ends = self._partitions([topic for topic in intermediates if topic in topics and topic not in inputs])
         if not read and not ends:

@@ -154,6 +154,32 @@ def test_topics_that_do_not_exist_are_skipped_and_fail_the_command(run: Run) -> 
     assert "Topic: orders Partition: 0 Offset: 0" in out
 
 
+def test_internal_topics_stay_when_an_input_topic_does_not_exist(run: Run, admin: AdminClient) -> None:
+    status, out, err = run("--input-topics", "ordres")
+    assert (status, "Deleting" in out) == (1, False)
+    assert "internal topics were not deleted: input topic ordres does not exist\n" in err
+    assert set(INTERNAL) <= {topic.name for topic in admin.list_topics()}
+    _, _, err = run("--input-topics", "ordres", "--dry-run")
+    assert "internal topics would not be deleted: input topic ordres does not exist\n" in err
+
+
+def test_topics_of_an_application_whose_id_begins_alike_stay(run: Run, admin: AdminClient) -> None:
+    other = "app-2-count-changelog"
+    admin.create_topics([NewTopic(other, 1, 1)]).raise_any()
+    try:
+        status, out, err = run("--input-topics", "orders", "--dry-run")
+        assert (status, err, f"[{other}, " in out) == (0, "", True), "nothing says that it is another's"
+        admin.alter_group_offsets("app-2", {IN_0: 0}).raise_any()
+        status, out, err = run("--input-topics", "orders", "--dry-run")
+        assert (status, other in out) == (0, False)
+        assert f"there is a group 'app-2', whose application they seem to be of: {other} (to delete " in err
+        status, out, _ = run("--internal-topics", other, "--dry-run")
+        assert (status, other in out) == (0, True)
+    finally:
+        admin.delete_groups(["app-2"])
+        admin.delete_topics([other])
+
+
 def test_only_named_internal_topics_are_deleted_and_no_others_may_be_named(run: Run, admin: AdminClient) -> None:
     for stranger in ("app-report", "orders", "no-such-topic"):
         status, out, err = run("--input-topics", "orders", "--internal-topics", f"{INTERNAL[0]},{stranger}")
