@@ -115,3 +115,27 @@ def test_silent_producers_are_forgotten_with_pauses(monkeypatch: pytest.MonkeyPa
     assert sum(1 for _ in sweep) == 6
     assert states.entries[40] is again
     assert sorted(states.entries) == [3, 40, *range(90, 95)]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_transaction_is_known_after_a_kill_although_the_log_starts_within_its_first_batch(
+    tmp_path: Path, ended: bool
+) -> None:
+    """What was left of it once was shown as if it were committed."""
+    directory, config = str(tmp_path / "t-0"), LogConfig()
+    log = PartitionLog.open(directory, config, CLOCK, clean=True)
+    records = [(CLOCK.now_ms(), b"k", b"value", ()) for _ in range(3)]
+    first = build_batch(records, producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)
+    log.append(bytearray(first), leader_epoch=0)
+    log.append(batch(), leader_epoch=0)
+    marker = build_marker(9, 0, committed=False, coordinator_epoch=1, timestamp=CLOCK.now_ms())
+    if ended:
+        log.append(bytearray(marker), leader_epoch=0, from_client=False)
+    log.delete_before(1)
+    log.close(clean=False)
+    log = PartitionLog.open(directory, config, CLOCK, clean=False, log_start_offset=1)
+    if not ended:
+        assert log.last_stable_offset == 1
+        log.append(bytearray(marker), leader_epoch=0, from_client=False)
+    assert log.last_stable_offset == log.log_end_offset == 5
+    assert log.aborted_transactions(1, 5) == [(9, 0)]

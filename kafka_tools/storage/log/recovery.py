@@ -237,7 +237,7 @@ def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -
             bases = {each.base_offset for each in opened.segments}
             write_snapshot(opened.directory, segment.base_offset, opened.producers, bases)
         for _, view in segment.walk_headers(segment.position_of(start)):
-            if view.base_offset >= start:
+            if view.last_offset >= start:  # what is left of a batch counts, where the log starts within it
                 _note_producer(opened, view, segment if rewrite else None)
 
 
