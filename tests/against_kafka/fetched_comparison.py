@@ -13,7 +13,6 @@ from typing import NamedTuple
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as TxnTopic
-from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -21,7 +20,7 @@ from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
-from tests.broker_embedded.wire_client import WireClient
+from tests.broker_embedded.wire_client import WireClient, make_topics
 
 OLD = (0, 1, 2, 3)
 NOW_MS = 1_750_000_000_000
@@ -66,18 +65,7 @@ class OldConsumer:
     def __init__(self, address: str, run: str) -> None:
         self._run = run
         self._client = WireClient(address)
-        Topic = CreateTopicsRequest.CreatableTopic
-        made = [
-            Topic(
-                name=self._topic(name),
-                num_partitions=1,
-                replication_factor=1,
-                configs=[Topic.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
-            )
-            for name, configs in TOPICS.items()
-        ]
-        answer = self._client.call(CreateTopicsRequest(topics=made, timeout_ms=30_000), 5)
-        assert not any(topic.error_code for topic in answer.topics), answer
+        make_topics(self._client, {self._topic(name): configs for name, configs in TOPICS.items()})
         self.ends = dict.fromkeys(TOPICS, 0)
 
     def _topic(self, name: str) -> str:

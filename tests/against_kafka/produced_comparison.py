@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol import error_codes as codes
-from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
@@ -29,7 +28,7 @@ from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.record import Record
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.produced_batches import TOPICS, Case, cases, old_messages
-from tests.broker_embedded.wire_client import WireClient
+from tests.broker_embedded.wire_client import WireClient, make_topics
 
 KAFKAS_FAILURES = {codes.CORRUPT_MESSAGE, codes.INVALID_TIMESTAMP, codes.INVALID_RECORD,
                    codes.UNSUPPORTED_COMPRESSION_TYPE}  # fmt: skip
@@ -52,21 +51,8 @@ class Broker:
         self.address = address
         self.run = run
         self.client = WireClient(address)
-        Topic = CreateTopicsRequest.CreatableTopic
-        topics = [
-            Topic(
-                name=self.topic(name),
-                num_partitions=1,
-                replication_factor=1,
-                configs=[
-                    Topic.CreatableTopicConfig(name=key, value=value)
-                    for key, value in ({"retention.ms": "-1"} | configs).items()
-                ],
-            )
-            for name, configs in TOPICS.items()
-        ]
-        answer = self.client.call(CreateTopicsRequest(topics=topics, timeout_ms=30_000), 5)
-        assert not any(topic.error_code for topic in answer.topics), answer
+        kept = {"retention.ms": "-1"}
+        make_topics(self.client, {self.topic(name): kept | configs for name, configs in TOPICS.items()})
 
     def topic(self, name: str) -> str:
         return f"{self.run}-{name}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.headers import decode_response, encode_request
+from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import parse_address
 
@@ -75,3 +77,19 @@ class WireClient:
                 raise ConnectionError("the broker closed the connection")
             data += part
         return data
+
+
+def make_topics(client: WireClient, topics: Mapping[str, Mapping[str, str]]) -> None:
+    """Create topics of one partition and one replica: name -> configs."""
+    Topic = CreateTopicsRequest.CreatableTopic
+    made = [
+        Topic(
+            name=name,
+            num_partitions=1,
+            replication_factor=1,
+            configs=[Topic.CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+        )
+        for name, configs in topics.items()
+    ]
+    answer = client.call(CreateTopicsRequest(topics=made, timeout_ms=30_000), 5)
+    assert not any(topic.error_code for topic in answer.topics), answer

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -40,18 +40,9 @@ from kafka_tools.protocol.messages.list_partition_reassignments import (
 )
 from kafka_tools.values import TopicPartition
 from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands.partitions.conftest import Ended, Run
+from tests.commands.partitions.moving_cluster import NAME
 from tests.net.virtual import without_chance
-
-NAME = "kafka-reassign-partitions"
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -26,16 +26,14 @@ from kafka_tools.protocol.messages.list_partition_reassignments import (
 )
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands.partitions.conftest import Ended
+from tests.commands.partitions.moving_cluster import NAME
 from tests.net.virtual import without_chance
 from tests.output.contract_cases import document_validators
 
-NAME = "kafka-reassign-partitions"
 
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
+class Generated(Ended):
+    """What ``--generate`` left."""
 
     def documents(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The entries of both documents."""
@@ -151,14 +149,14 @@ class FourBrokers:
             results.append(Result(log_dir=f"/d{at or ''}", topics=topics, total_bytes=free, usable_bytes=free))
         return DescribeLogDirsResponse(results=results)
 
-    def run(self, line: str, capsys: pytest.CaptureFixture[str]) -> Ended:
+    def run(self, line: str, capsys: pytest.CaptureFixture[str]) -> Generated:
         capsys.readouterr()
         words = ["--generate", *shlex.split(line), "--bootstrap-server", self.cluster.bootstrap]
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.cluster.network.in_use())
             stack.enter_context(without_chance())
             status = running.run(cli.load("reassign-partitions"), words, NAME)
-        return Ended(status, *capsys.readouterr())
+        return Generated(status, *capsys.readouterr())
 
 
 # The command line
