@@ -439,7 +439,9 @@ def test_a_topic_that_is_deleted_meanwhile_leaves_no_offsets(broker: DiskBroker,
     assert committed(broker, SOON) == {("u", 0): 6}
 
 
-def test_when_the_log_itself_is_deleted_there_is_nothing_to_be_loaded(broker: DiskBroker, start: SlowStart) -> None:
+def test_when_the_log_itself_is_deleted_there_is_nothing_to_be_loaded(
+    broker: DiskBroker, start: SlowStart, caplog: pytest.LogCaptureFixture
+) -> None:
     fill(broker, LATE)
     assert Client(broker).init() == 0
     start.restart()
@@ -448,6 +450,7 @@ def test_when_the_log_itself_is_deleted_there_is_nothing_to_be_loaded(broker: Di
         deleted = broker.call(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
         assert deleted.responses[0].error_code == 0
     start.finish()
+    assert "could not be loaded" not in caplog.text and broker.core.groups.store.groups == {}
     broker.call(FindCoordinatorRequest(key="g"), 3)
     assert committed(broker, LATE) == {} and commit(broker, LATE, 3) == 0
     assert Client(broker).init() == 0
