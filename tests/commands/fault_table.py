@@ -58,6 +58,8 @@ COMMANDS = (
     "kafka-reassign-partitions --execute --reassignment-json-file plan.json",
     "kafka-reassign-partitions --generate --topics-to-move-json-file topics.json --broker-list 1",
     "kafka-reassign-partitions --generate --strategy by-size",
+    "kafka-reassign-partitions --watch",
+    "kafka-reassign-partitions --execute --batch-size 1 --reassignment-json-file there.json",
     "kafka-broker-api-versions",
     "kafka-cluster cluster-id",
     "kafka-cluster unregister --id 9",
@@ -74,8 +76,11 @@ COMMANDS = (
 )
 ABOUT_THE_CLUSTER = ("kafka-topics --list", "kafka-topics --describe", "kafka-cluster cluster-id")
 """Commands whose own requests are those by which others find out whom to ask."""
+LASTING = ("kafka-reassign-partitions --watch", "kafka-reassign-partitions --execute --batch-size")
+"""Commands that may last: each of their requests has the time limit, not all together."""
 OFFSETS = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "offset": 5}]}
 PLAN = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [2]}]}
+THERE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
 TOPICS_TO_MOVE = {"version": 1, "topics": [{"topic": "t"}]}
 TIMEOUT_MS = 10_000
 LONGEST_OUTPUT = 160
@@ -188,7 +193,7 @@ def run(line: str, fault: Fault) -> Printed:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        for name, document in (("offsets", OFFSETS), ("plan", PLAN), ("topics", TOPICS_TO_MOVE)):
+        for name, document in (("offsets", OFFSETS), ("plan", PLAN), ("there", THERE), ("topics", TOPICS_TO_MOVE)):
             (Path(folder) / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
         stack.enter_context(contextlib.chdir(folder))
         stack.enter_context(cluster.network.in_use())
@@ -211,9 +216,11 @@ HEAD = """# When something is wrong
 What each command prints, and its exit status, for each fault: written by `python -m tests.regen faults`, which runs
 the commands against scripted brokers in virtual time. Three brokers, `kafka1` to `kafka3`; `kafka1` leads, coordinates
 and controls. Every command is given `--bootstrap-server kafka1:9092,kafka2:9092,kafka3:9092 --timeout 10000`: all its
-requests together have 10 s, and none takes longer. Errors are shown as they appear on stderr, less the command's name
-in front of them; "result" stands for what the command prints on stdout when nothing is wrong. The exit status is 0 when
-all was done, 1 otherwise.
+requests together have 10 s, and none takes longer; what lasts (`--watch`, `--batch-size`) has them for each request.
+What waits for moves that go on when brokers die or fall silent is told in
+[reassign-partitions](commands/reassign-partitions.md#unattended). Errors are shown as they appear on stderr, less the
+command's name in front of them; "result" stands for what the command prints on stdout when nothing is wrong. The exit
+status is 0 when all was done, 1 otherwise.
 
 A change that a broker may have done already is not sent again when the broker says that it timed out; one whose
 connection ended is, because its answer is lost, and a resulting "exists already" or "does not exist" then says so.
