@@ -1,7 +1,7 @@
 """Follow reassignments until they are over: bytes left, rate, time left.
 
 Each look asks the controller once, and each broker that takes part once. The bytes that a new replica still has to
-get are estimated: the size of the largest replica in sync less its own. Logs grow and are compacted meanwhile.
+get are estimated: the size of the largest replica that is not new, less its own. Logs grow and are compacted meanwhile.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ class ReassignmentFollower:
         futures: Mapping[ReplicaPlace, int],
         left: dict[ReplicaPlace, int],
     ) -> None:
-        # What a replica got is what it lacks less than before, but for what its partition grew by: that is the rate at
-        # which the end comes nearer. What is no longer under way got all that it lacked.
+        # Counted is how much less a replica lacks than before, not how much it received: a log that grows puts the end
+        # off. A replica that is no longer under way has received all that it lacked.
         moved = sum(max(0, before - left.get(place, 0)) for place, before in self.left.items())
         now_s = self._admin.deadline().clock.monotonic_s()
         if moved or self.open_partitions != moves.keys() or self.open_paths != futures.keys():
