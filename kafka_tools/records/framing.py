@@ -13,7 +13,7 @@ from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.text import JAVA_ERRORS
 
-_FRAME_VERSION = 1
+FRAME_VERSION = 1
 
 
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
@@ -22,7 +22,7 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
     CorruptBatch in Kafka's words; where ours say more they are its cause.
     """
-    if len(value) > 2 and value[0] == _FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:  # as all that is sound
+    if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:  # as all that is sound
         number, version, position = value[1], value[2], 3
     else:
         number, version, position = _header(value)
@@ -46,10 +46,10 @@ def _header(value: bytes) -> tuple[int, int, int]:
             "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
             "of KRaft in 2.8 to newer versions are not supported."
         )
-    if frame != _FRAME_VERSION:
+    if frame != FRAME_VERSION:
         raise CorruptBatch(
             f"Could not deserialize metadata record due to unknown frame version {frame}"
-            f"(only frame version {_FRAME_VERSION} is supported)"
+            f"(only frame version {FRAME_VERSION} is supported)"
         )
     number, position = _short(value, position, "type")
     version, position = _short(value, position, "version")

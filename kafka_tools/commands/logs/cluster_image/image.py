@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from kafka_tools.commands.cluster.feature_levels import METADATA_VERSION, METADATA_VERSIONS
+from kafka_tools.commands.logs.cluster_image.plain_partitions import plain_key, state_of
 from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState, check_controller
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
@@ -42,7 +43,8 @@ class TopicState:
     def __init__(self, name: str, id: uuid.UUID) -> None:
         self.name = name
         self.id = id
-        self.partitions: dict[int, PartitionState] = {}
+        self.partitions: dict[int, PartitionState | bytes] = {}
+        """Number -> state, or the plain record that it is made of when somebody wants it (``state_of``)."""
 
 
 class ClusterImage:
@@ -57,6 +59,7 @@ class ClusterImage:
         self.controllers: dict[int, records.RegisterControllerRecord] = {}
         self.topics: dict[uuid.UUID, TopicState] = {}
         self.topics_by_name: dict[str, TopicState] = {}
+        self._topics_by_bytes: dict[bytes, TopicState] = {}
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         """(number of ConfigResourceType, name, empty for a default) -> configs."""
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
@@ -71,6 +74,28 @@ class ClusterImage:
         apply = _APPLY.get(type(record))
         if apply is not None:
             apply(self, record)
+
+    def replay_plain(self, value: bytes) -> bool:
+        """Apply a record as its log has it if it needs no decoding for that: a plain one of a partition of a topic."""
+        key = plain_key(value)
+        topic = self._topics_by_bytes.get(key[1]) if key is not None else None
+        if key is None or topic is None:
+            return False
+        topic.partitions[key[0]] = value
+        return True
+
+    def add_topic(self, name: str, id: uuid.UUID) -> None:
+        """A topic without partitions."""
+        topic = TopicState(name, id)
+        self.topics[id] = self.topics_by_name[name] = self._topics_by_bytes[id.bytes] = topic
+
+    def remove_topic(self, id: uuid.UUID) -> TopicState:
+        """The topic that was there. Raises InputError if there is none."""
+        topic = self.topic(id)
+        del self.topics[id], self._topics_by_bytes[id.bytes]
+        if self.topics_by_name.get(topic.name) is topic:
+            del self.topics_by_name[topic.name]
+        return topic
 
     def topic(self, id: uuid.UUID) -> TopicState:
         """Raises InputError if there is none."""
@@ -115,14 +140,11 @@ def _register_controller(image: ClusterImage, record: records.RegisterController
 
 
 def _topic(image: ClusterImage, record: records.TopicRecord) -> None:
-    image.topics[record.topic_id] = image.topics_by_name[record.name] = TopicState(record.name, record.topic_id)
+    image.add_topic(record.name, record.topic_id)
 
 
 def _remove_topic(image: ClusterImage, record: records.RemoveTopicRecord) -> None:
-    topic = image.topic(record.topic_id)
-    del image.topics[record.topic_id]
-    if image.topics_by_name.get(topic.name) is topic:
-        del image.topics_by_name[topic.name]
+    topic = image.remove_topic(record.topic_id)
     image.configs.pop((ConfigResourceType.TOPIC, topic.name), None)
 
 
@@ -135,7 +157,8 @@ def _change_partition(image: ClusterImage, record: records.PartitionChangeRecord
     partition = topic.partitions.get(record.partition_id)
     if partition is None:
         raise InputError(f"topic {topic.name} has no partition {record.partition_id}")
-    partition.change(record)
+    state = topic.partitions[record.partition_id] = state_of(partition)
+    state.change(record)
 
 
 def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
@@ -144,7 +167,8 @@ def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
     chosen = [image.topics_by_name[record.topic_name]] if record.topic_name else list(image.topics.values())
     for topic in chosen:
         for partition in topic.partitions.values():
-            partition.clear_elr()
+            if isinstance(partition, PartitionState):  # a plain record has none
+                partition.clear_elr()
 
 
 def _config(image: ClusterImage, record: records.ConfigRecord) -> None:

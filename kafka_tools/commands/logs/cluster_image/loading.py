@@ -141,8 +141,11 @@ class _Loader:
                 if record.offset < start:
                     continue
                 self._records += 1
+                value = record.value or b""
+                if self._waiting is None and self.image.replay_plain(value):
+                    continue
                 try:
-                    message, _ = framed(record.value or b"", RECORDS)
+                    message, _ = framed(value, RECORDS)
                 except LogError as error:
                     self._refuse(record.offset, error)
                     continue

@@ -14,6 +14,7 @@ from typing import TypeVar
 from kafka_tools import __version__
 from kafka_tools.commands.cluster.feature_levels import METADATA_VERSIONS
 from kafka_tools.commands.logs.cluster_image.image import QUOTA_TYPES, ClusterImage, Provenance, QuotaEntity, TopicState
+from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
@@ -192,7 +193,7 @@ def _topics(image: ClusterImage) -> TreeDirectory:
 
 def _topic(topic: TopicState) -> TreeDirectory:
     texts = {"name": topic.name, "id": uuid_text(topic.id)}
-    return _by_number(topic.partitions, lambda partition: TreeFile(partition.__str__), texts)
+    return _by_number(topic.partitions, lambda partition: TreeFile(lambda: str(state_of(partition))), texts)
 
 
 def _configs(image: ClusterImage) -> TreeDirectory:
