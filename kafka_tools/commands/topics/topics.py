@@ -170,6 +170,8 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
             raise UsageError(
                 "--replica-assignment says how many partitions and replicas there are: leave out the others"
             )
+        from kafka_tools.commands.topics.assignments import parse_replica_assignment
+
         assignment = parse_replica_assignment(given["replica_assignment"])
     if collides(name):
         running.note(
@@ -208,7 +210,11 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     total = given["partitions"]
     if not total:
         raise UsageError("--alter needs --partitions; settings are changed with kafka-configs")
-    assignment = parse_replica_assignment(given["replica_assignment"]) if given["replica_assignment"] else None
+    assignment = None
+    if given["replica_assignment"]:
+        from kafka_tools.commands.topics.assignments import parse_replica_assignment
+
+        assignment = parse_replica_assignment(given["replica_assignment"])
     names = _select_to_change(admin, given, "add partitions to")
     described = admin.describe_topics(names) if assignment is not None and names else {}
     changes = {}
@@ -333,25 +339,3 @@ def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str |
     errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
     rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
     return running.finish(Rows("changed-topics", rows, errors), output_format, f"could not {verb}")
-
-
-def parse_replica_assignment(text: str) -> list[list[int]]:
-    """``0:1,1:2`` -> the broker ids of each partition, in order. UsageError for anything else (TopicCommand)."""
-    from kafka_tools.values import parse_integer
-
-    partitions: list[list[int]] = []
-    for at, part in enumerate(text.split(",")):
-        try:
-            replicas = [parse_integer(each) for each in part.split(":")]
-        except ValueError:
-            raise UsageError(
-                f"--replica-assignment: '{part}' is not a list of broker ids such as 0:1 (partition {at})"
-            ) from None
-        if len(set(replicas)) != len(replicas):
-            raise UsageError(f"--replica-assignment: partition {at} names a broker twice: {part}")
-        if partitions and len(replicas) != len(partitions[0]):
-            raise UsageError(f"--replica-assignment: partition {at} has a different replication factor: {part}")
-        if not all(0 <= broker < 2**31 for broker in replicas):
-            raise UsageError(f"--replica-assignment: partition {at}: a broker id is 0 to {2**31 - 1}: {part}")
-        partitions.append(replicas)
-    return partitions
