@@ -144,8 +144,9 @@ class Offsets:
             self._rebalances.keep_alive(group, member_id)
         failed = self._written(group_id, prepared)
         if not failed:
+            replay = self.table.replay
             for each in prepared.accepted:
-                self.table.replay(group_id, *each)
+                replay(group_id, *each)
         if created is not None and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(created)
@@ -202,8 +203,9 @@ class Offsets:
             batch = whole(self._groups.batch_of(offset_tombstone(group_id, at) for at in now))
         if now:
             self._groups.write_batch(group_id, batch)
+        replay = self.table.replay
         for at in now:
-            self.table.replay(group_id, at, None)
+            replay(group_id, at, None)
         return codes
 
     def _deletable(
