@@ -58,6 +58,7 @@ class MemoryLog:
 
     def __init__(self, kept: list[bytes]) -> None:
         self.kept = kept
+        self._end = list(batches(kept[-1]))[-1].last_offset + 1 if kept else 0
         self.failing: Exception | None = None
 
     segments = ()
@@ -69,8 +70,9 @@ class MemoryLog:
     def append(self, batch: bytearray, *, leader_epoch: int, from_client: bool) -> Any:
         if self.failing is not None:
             raise self.failing
-        offset = next(batches(self.kept[-1])).last_offset + 1 if self.kept else 0
+        offset = self._end
         batch[:8] = offset.to_bytes(8, "big")
+        self._end += int.from_bytes(batch[23:27], "big") + 1  # the last offset delta
         self.kept.append(bytes(batch))
         return SimpleNamespace(base_offset=offset)
 
