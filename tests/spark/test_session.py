@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,18 @@ def test_an_interrupt_that_py4j_wraps_is_still_an_interrupt(chained: str) -> Non
     assert caught.value.__suppress_context__
 
 
+@pytest.fixture
+def usual_handlers() -> Iterator[None]:
+    """Those that Python starts with: the handlers of a Spark that other tests have running would end its JVM."""
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGTERM, before[1])
+
+
+@pytest.mark.usefixtures("usual_handlers")
 def test_sigterm_ends_the_block_as_an_exception_and_the_handlers_come_back() -> None:
     """So that the JVM is stopped and the temporary directory removed, whatever call Py4J is in."""
     from py4j.protocol import Py4JError
