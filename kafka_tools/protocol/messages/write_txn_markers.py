@@ -21,6 +21,7 @@ Errors
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: too few replicas followed the append.
     REQUEST_TIMED_OUT: the replicas did not follow in time.
     KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    UNKNOWN_SERVER_ERROR: a marker whose producer id, epoch or transaction version is negative.
 """
 
 from __future__ import annotations
