@@ -78,8 +78,12 @@ def _check(found: str | None) -> None:
     assert found
 
 
+# ``with_scram`` is a shared cluster under another name: the grouping by names of clusters has to be told.
+WITH_SCRAM = pytest.param("with_scram", marks=pytest.mark.xdist_group("new releases"))
+
+
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-@pytest.mark.parametrize("cluster", ["with_scram", "kafka_22_secure"])
+@pytest.mark.parametrize("cluster", [WITH_SCRAM, "kafka_22_secure"])
 def test_wrong_password_is_said_at_once_and_not_shown(
     request: pytest.FixtureRequest, cluster: str, mechanism: str
 ) -> None:
