@@ -65,6 +65,7 @@ case "$*" in
         echo run >>"{folder}/runs"
         number="$(wc -l <"{folder}/runs")"
         mkdir -p .pytest_cache/v/cache
+        [ ! -e .pytest_cache/v/cache/lastfailed ] || cp .pytest_cache/v/cache/lastfailed "{folder}/asked-$((number))"
         cp "{folder}/lastfailed-$((number))" .pytest_cache/v/cache/lastfailed
         exit "$(cat "{folder}/status-$((number))")" ;;
 esac
@@ -73,8 +74,12 @@ esac
 
 @pytest.mark.parametrize("passes_alone", [True, False])
 def test_what_failed_first_is_named_at_the_end(repository: Path, tmp_path: Path, passes_alone: bool) -> None:
-    shaky, broken = "tests/a/test_x.py::test_shaky[a b]", "tests/a/test_x.py::test_broken"
-    runs = [({shaky: True, broken: True}, 1), ({} if passes_alone else {broken: True}, 0 if passes_alone else 1)]
+    shaky, broken = "tests/a/test_x.py::test_shaky[a@b]", "tests/a/test_x.py::test_broken"
+    # pytest-xdist appends a test's group to its name.
+    runs = [
+        ({f"{shaky}@old releases": True, f"{broken}@spark": True}, 1),
+        ({} if passes_alone else {broken: True}, 0 if passes_alone else 1),
+    ]
     for number, (failed, status) in enumerate(runs, 1):
         (tmp_path / f"lastfailed-{number}").write_text(json.dumps(failed, indent=2), encoding="utf-8")
         (tmp_path / f"status-{number}").write_text(str(status), encoding="utf-8")
@@ -97,6 +102,7 @@ def test_what_failed_first_is_named_at_the_end(repository: Path, tmp_path: Path,
         [path / "bash", checkout / ".ci" / "run"], capture_output=True, text=True, timeout=120, env=environment
     )
     end = done.stdout.partition("== What failed, once more, alone\n")[2]
+    assert json.loads((tmp_path / "asked-2").read_text(encoding="utf-8")) == {shaky: True, broken: True}
     alone, passed = "== Failed among the others and alone:", "== Failed among the others and passed alone:"
     if passes_alone:
         assert done.returncode == 0, done.stderr
