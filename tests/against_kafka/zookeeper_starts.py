@@ -118,7 +118,7 @@ class Starts:
             if self._broker in self.kafka.servers:
                 self.kafka.stop_node(self._broker)
             eventually(self._is_gone)
-            for case in cases:
+            for case in reversed(cases):  # one may be right only beside one that was stored before it
                 self._store(case, "--delete-config", case.name)
             self.kafka.start_node(self._broker)
 
