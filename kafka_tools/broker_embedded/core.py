@@ -24,6 +24,7 @@ from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Markers
+from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
 from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
 from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
@@ -119,7 +120,9 @@ class Core:
         )
         self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock)
         self.transactions = TransactionCoordinator(
-            self.journal,
+            TransactionStore(
+                self.journal, self.state_topics, self.configs, self.features, self.producer_ids, clock, self.loading
+            ),
             self.state_topics,
             self.configs,
             self.features,
@@ -127,7 +130,6 @@ class Core:
             self.markers,
             self.timers,
             self.slices,
-            self.loading,
         )
         self.verification = Verification(self.partitions, self.transactions, self.configs)
 

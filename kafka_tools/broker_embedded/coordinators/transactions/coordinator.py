@@ -28,7 +28,6 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     initialized,
 )
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
-from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work
 from kafka_tools.errors import BrokerError, LogError
@@ -38,10 +37,10 @@ from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
-    from kafka_tools.broker_embedded.cluster.journal import Journal
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
     from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+    from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
     from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.broker_embedded.timers import Timers
 
@@ -63,7 +62,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        journal: Journal,
+        store: TransactionStore,
         topics: StateTopics,
         configs: ConfigStore,
         features: FinalizedFeatures,
@@ -71,9 +70,8 @@ class TransactionCoordinator:
         markers: Markers,
         timers: Timers,
         slices: Slices,
-        background: Slices,
     ) -> None:
-        """``background``: where partitions are loaded that clients need not wait for."""
+        self._store = store
         self._topics = topics
         self._configs = configs
         self._features = features
@@ -81,7 +79,6 @@ class TransactionCoordinator:
         self._markers = markers
         self._timers = timers
         self._slices = slices
-        self._store = TransactionStore(journal, topics, configs, features, producer_ids, timers.clock, background)
         self._completing: set[TxnProducer] = set()
         """The producers whose markers are being written now: work is under way that ends when all of them are."""
         self._retry_ms: dict[str, int] = {}
