@@ -206,6 +206,7 @@ class _Run(Generic[K, V]):
                 raise
             self._again(dict.fromkeys(keys, error))
             return
+        found.keep_only(keys)
         self._nodes.update(found.nodes)
         for key, failure in found.failed.items():
             self._fail(key, failure)

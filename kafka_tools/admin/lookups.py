@@ -55,6 +55,13 @@ class FoundNodes(Generic[K]):
         self.grace_s: dict[K, float] = {}
         """How long, in seconds, the reason of a key in ``later`` is worth waiting for, where that is known."""
 
+    def keep_only(self, keys: Iterable[K]) -> None:
+        """Forget what a broker told of keys that it was not asked about."""
+        asked = set(keys)
+        for part in (self.nodes, self.failed, self.later):
+            for key in part.keys() - asked:
+                del part[key]
+
     def wait_for(self, key: K, reason: KafkaToolsError, grace_s: float) -> None:
         """Try a key again, but give it up when the reason has lasted this long."""
         self.later[key] = reason

@@ -70,6 +70,21 @@ def own(name, cluster):
 
 
 @that_ask(COORDINATOR)
+def test_a_coordinator_that_nobody_asked_for_is_passed_over(name):
+    def with_a_stranger(cluster, request, version):
+        response = cluster.truth(request, version)
+        Coordinator = type(response).Coordinator
+        loading = Coordinator(key="stranger", error_code=error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+        response.coordinators.append(loading)
+        return response
+
+    error, took_s, cluster = attempt(name, FindCoordinatorRequest, with_a_stranger, 1)
+    assert error is None, error
+    assert took_s < 0.1
+    assert own(name, cluster)
+
+
+@that_ask(COORDINATOR)
 @pytest.mark.parametrize("number", [error_codes.COORDINATOR_NOT_AVAILABLE, error_codes.COORDINATOR_LOAD_IN_PROGRESS])
 def test_a_coordinator_that_is_not_there_yet_is_waited_for(name, number):
     error, took_s, cluster = attempt(name, FindCoordinatorRequest, code(number), 3)

@@ -39,8 +39,15 @@ class Later(NamedTuple):
     reply: Any
 
 
+class Spoiled(NamedTuple):
+    """A reply whose bytes, its length and header included, are changed on the way."""
+
+    reply: Any
+    spoil: Callable[[bytes], bytes]
+
+
 Answer = Callable[[Any, int, "VirtualNode"], Any]
-"""(request, version, node) -> a response, bytes, HANG_UP, SILENCE or Later; None for ApiVersions: the usual answer."""
+"""(request, version, node) -> a response, bytes, HANG_UP, SILENCE, Later or Spoiled; None for ApiVersions: as usual."""
 
 
 class VirtualNode:
@@ -109,6 +116,8 @@ class VirtualTransport:
         at_s = self._network.clock.monotonic_s() + LATENCY_S
         if isinstance(reply, Later):
             at_s, reply = at_s + reply.seconds, reply.reply
+        if isinstance(reply, Spoiled):
+            reply = reply.spoil(framed(encode_response(reply.reply, version, correlation_id)))
         if reply is SILENCE:
             return
         if reply is HANG_UP:
@@ -198,8 +207,8 @@ class VirtualNetwork(Network):
     def connect(self, address: tuple[str, int], family: int, send: int, receive: int) -> VirtualTransport:
         return VirtualTransport(self, self.nodes[address[0]])
 
-    def resolve(self, host: bytes, port: int) -> list[Any]:
-        name = host.decode()
+    def resolve(self, host: str | bytes, port: int) -> list[Any]:
+        name = host if isinstance(host, str) else host.decode()
         if name not in self.nodes:
             raise OSError(-2, "Name or service not known")
         return [(0, 0, 0, "", (name, port))]

@@ -62,7 +62,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _minute(time_ms: int) -> str:
-    """Local time, as in Kafka: 2026-01-31T17:05."""
+    """Local time, as in Kafka: 2026-01-31T17:05; the bare number outside the years that Python knows."""
     from datetime import datetime
 
-    return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%dT%H:%M")
+    try:
+        return datetime.fromtimestamp(time_ms / 1000).strftime("%Y-%m-%dT%H:%M")
+    except (ValueError, OverflowError, OSError):
+        return str(time_ms)

@@ -195,6 +195,14 @@ def test_by_size_names_the_disk_and_never_fills_one_beyond_its_end() -> None:
     assert Counter(plan.log_dirs.values()) == {"/d0": 2, "/d1": 1}
 
 
+def test_a_broker_that_is_full_of_other_topics_gives_all_it_has() -> None:
+    """After its only replica of the plan it is still the fullest."""
+    disks = (DiskFacts("/d", 10**12, 900),)
+    brokers = {id: BrokerFacts(id, None, True, disks, other_bytes=500 if id == 1 else 0) for id in (1, 2, 3)}
+    facts = ClusterFacts(brokers, {TopicPartition("t", 0): PlacedPartition((1,), 400)})
+    assert planned(facts, PlanOrder(BYTES)) == [(2,)]
+
+
 def test_a_cordoned_disk_gets_nothing() -> None:
     facts = small(dict.fromkeys((1, 2)), [(1,)] * 6, [100] * 6, broker_1=(600,), broker_2=(1000, 1000))
     cordoned = facts.brokers[2].disks[0]._replace(takes_replicas=False)

@@ -73,6 +73,8 @@ class ByteLoads:
     def _relieve(self, source: int) -> bool:
         """Move something from ``source`` to a broker that is emptier; False if nothing is worth it."""
         layout = self._layout
+        if not self._items[source]:
+            return False  # it gave all that may move, and is the fullest still by what the plan is not about
         if source not in self._reach:
             self._reach[source] = 0
             for _, partition in self._items[source]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.calls.log_dirs import LogDirDescription, LogDirs, ReplicaPlace
+from kafka_tools.admin.calls.log_dirs import LogDirDescription, LogDirs, ReplicaInfo, ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.planning.facts import BrokerFacts, ClusterFacts, DiskFacts, PlacedPartition
 from kafka_tools.commands.partitions.reassignment import current
@@ -80,9 +80,15 @@ def _replicas_on_disks(
         for path, directory in directories:
             for partition, replica in directory.replicas.items():
                 if not replica.is_future:
-                    sizes[ReplicaPlace(*partition, id)] = replica.size_bytes
+                    sizes[ReplicaPlace(*partition, id)] = _size_bytes(replica)
                     log_dirs[ReplicaPlace(*partition, id)] = path
     return sizes, log_dirs
+
+
+def _size_bytes(replica: ReplicaInfo) -> int:
+    """The size of a replica; 0 for what a broker says is smaller: no plan can do with a disk that holds less than
+    nothing."""
+    return max(0, replica.size_bytes)
 
 
 def _broker(
@@ -94,13 +100,13 @@ def _broker(
         DiskFacts(
             path,
             directory.usable_bytes,
-            sum(replica.size_bytes for replica in directory.replicas.values()),
+            sum(map(_size_bytes, directory.replicas.values())),
             not directory.is_cordoned,
         )
         for path, directory in directories
     )
     others = sum(
-        replica.size_bytes
+        _size_bytes(replica)
         for _, directory in directories
         for partition, replica in directory.replicas.items()
         if node.id not in planned.get(partition, ())
