@@ -152,6 +152,21 @@ def test_the_first_batch_comes_whole_and_later_ones_only_if_they_fit(reopen: Cal
     assert len(log.read(0, 100_000, limit_offset=5)) == size
 
 
+def test_what_does_not_fit_is_not_skipped_for_what_does_in_the_next_segment(
+    reopen: Callable[..., PartitionLog],
+) -> None:
+    log = reopen(LogConfig(segment_bytes=2100))
+    for first in (0, 100):  # each fills a segment
+        log.append(batch(100, first), leader_epoch=0)
+    log.append(batch(1, 200), leader_epoch=0)
+    assert len(log.segments) == 3
+    size = len(batch(1)) + 10
+    for limit in (None, 201, 150):
+        assert log.read(100, size, whole_first=False, limit_offset=limit) == b""
+        assert log.range(100, size, limit_offset=limit) is None
+    assert len(log.read(200, size, whole_first=False)) == len(batch(1, 200))
+
+
 def test_offsets_outside_the_log_are_refused(reopen: Callable[..., PartitionLog]) -> None:
     log = reopen()
     log.append(batch(5), leader_epoch=0)

@@ -74,9 +74,11 @@ class ReadableLog:
         at = max(bisect_right(self._bases, offset) - 1, 0)
         for segment in self.segments[at:]:
             limit = end if end < self.log_end_offset else None
-            data, _ = segment.read(segment.position_of(offset), max_bytes, limit, whole_first=whole_first)
-            if data or segment is self.active or (limit is not None and segment.base_offset >= limit):
-                return data
+            if limit is not None and segment.base_offset >= limit:
+                return b""
+            position = segment.position_of(offset)
+            if position < segment.size:  # what does not fit must not be skipped for what does, in the next segment
+                return segment.read(position, max_bytes, limit, whole_first=whole_first)[0]
         return b""
 
     def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:

@@ -520,6 +520,21 @@ def test_topics_are_served_in_request_order_under_a_soft_limit(broker: DiskBroke
         assert second.records == b""
 
 
+def test_a_consumer_of_many_partitions_misses_nothing_at_the_end_of_a_segment(broker: DiskBroker) -> None:
+    """The first partition leaves room for what the next segment of the second one holds, but not for what is due."""
+    broker.create("u", segment_bytes="1048576")
+    broker.produce("t", broker.batch(b"x" * 1000))
+    for value in (b"a" * 900_000, b"b" * 140_000, b"c" * 10_000):
+        broker.produce("u", broker.batch(value))
+    assert broker.core.partitions.get("u", 0).log.segments[-1].base_offset == 2  # type: ignore[union-attr]
+    Topic = FetchRequest.Topic
+    topics = [Topic(topic=name, partitions=[Topic.Partition(fetch_offset=at)]) for name, at in (("t", 0), ("u", 1))]
+    for topic in topics:
+        topic.partitions[0].partition_max_bytes = 1 << 20
+    response = broker.call(FetchRequest(max_wait_ms=0, max_bytes=20_000, topics=topics), 11)
+    assert [values(topic.partitions[0].records) for topic in response.responses] == [[b"x" * 1000], []]
+
+
 @pytest.mark.req("FS-7")
 def test_leader_epochs_are_checked(broker: DiskBroker) -> None:
     broker.restart()
