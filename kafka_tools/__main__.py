@@ -1,6 +1,6 @@
 """``python -m kafka_tools``: the same as the ``kafka-tools`` script."""
 
-from kafka_tools.cli import main
+from kafka_tools.scripts import main
 
 if __name__ == "__main__":
     main()

@@ -6,14 +6,30 @@ before click is imported.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from kafka_tools import VERSION_LINE
 
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+"""Python's own 700 would have it look through all modules, and all partitions of a large cluster, again and again."""
+
 
 def main() -> None:
-    """``kafka-topics``, ``kafka-configs`` and so on, with ``.sh`` too; under any other name it is ``kafka-tools``."""
+    """``kafka-topics``, ``kafka-configs`` and so on, with ``.sh`` too; under any other name it is ``kafka-tools``.
+
+    Python looks seldom for circles of objects: what a command makes of answers has none and stays to the end. There
+    everything goes with the process, and is not looked through once more.
+    """
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    try:
+        _run()
+    finally:
+        gc.freeze()
+
+
+def _run() -> None:
     if "--version" in sys.argv[1:] and _print_version():
         return
     from kafka_tools.commands.registry import load, named_by, program

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.cli import COMMANDS
+from kafka_tools.scripts import OBJECTS_BETWEEN_COLLECTIONS
 
 HEAVY = (
     "asyncio",
@@ -58,6 +59,19 @@ def modules_after(name: str, *arguments: str) -> list[str]:
     assert status == 0, ended.stderr
     found: list[str] = modules
     return found
+
+
+def test_a_command_collects_seldom_and_not_once_more_at_its_end() -> None:
+    """Collections while modules are loaded and when the interpreter ends were a tenth of the CPU time of a help."""
+    code = (
+        "import atexit, gc, sys\n"
+        "from kafka_tools import scripts\n"
+        "sys.argv = ['kafka-topics', '--help']\n"
+        "atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 0))\n"
+        "scripts.main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60)
+    assert ended.stdout.splitlines()[-1] == f"{OBJECTS_BETWEEN_COLLECTIONS} True", ended.stderr
 
 
 def heavy(modules: list[str], allowed: tuple[str, ...] = ()) -> list[str]:

@@ -56,3 +56,14 @@ def test_a_directory_that_is_gone_is_an_error_of_its_own_that_may_pass(answer):
     # What lies in a directory that is offline is not known: no copy anywhere else may mean that it is there.
     told(Result(log_dir="/b", error_code=error_codes.KAFKA_STORAGE_ERROR))
     assert admin.describe_replica_log_dirs([PLACE])[PLACE].error.code == gone
+
+
+def test_each_broker_may_be_asked_for_partitions_of_its_own(scripted):
+    cluster, admin = scripted(size=3)
+    cluster.handlers[DescribeLogDirsRequest] = lambda *_: DescribeLogDirsResponse(results=[directory("/a")])
+    admin.describe_log_dirs([1, 2, 3], {1: [TopicPartition("t", 0), TopicPartition("u", 4)], 3: []}).raise_any()
+    asked = {
+        node: request.topics and [(each.topic, each.partitions) for each in request.topics]
+        for node, request, _ in cluster.sent(DescribeLogDirsRequest)
+    }
+    assert asked == {1: [("t", [0]), ("u", [4])], 2: None, 3: []}

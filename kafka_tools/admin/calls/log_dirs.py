@@ -56,11 +56,14 @@ LogDirs = dict[str, Outcome[LogDirDescription]]
 
 
 class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
-    """Broker id -> path -> the directory, or its error; limited to some topics' partitions if given."""
+    """Broker id -> path -> the directory, or its error.
+
+    ``partitions``: broker id -> the partitions that it is to tell of; a broker that is not there tells of all.
+    """
 
     name = "describe log dirs"
 
-    def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
+    def __init__(self, partitions: Mapping[int, Sequence[TopicPartition]]) -> None:
         self.lookup = GivenNodeLookup(_same)
         self._partitions = partitions
 
@@ -68,9 +71,10 @@ class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
         from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 
         topics = None
-        if self._partitions is not None:
+        wanted = self._partitions.get(keys[0])
+        if wanted is not None:
             Topic = DescribeLogDirsRequest.DescribableLogDirTopic
-            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self._partitions).items()]
+            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(wanted).items()]
         return DescribeLogDirsRequest(topics=topics)
 
     def interpret(
@@ -136,8 +140,9 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
         self.lookup = GivenNodeLookup(_broker_of)
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
+        broker_id = keys[0].broker_id
         partitions = [key.topic_partition for key in keys]
-        return DescribeLogDirs(partitions).build([keys[0].broker_id], versions, deadline)
+        return DescribeLogDirs({broker_id: partitions}).build([broker_id], versions, deadline)
 
     def interpret(
         self,
@@ -149,7 +154,7 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
     ) -> None:
         broker_id = keys[0].broker_id
         told: Progress[int, LogDirs] = Progress()
-        DescribeLogDirs(None).interpret([broker_id], response, version, node, told)
+        DescribeLogDirs({}).interpret([broker_id], response, version, node, told)
         replicas, offline = _by_path(told.completed.get(broker_id, {}))
         for key in keys:
             if broker_id in told.completed:

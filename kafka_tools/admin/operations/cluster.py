@@ -72,16 +72,23 @@ class ClusterOperations(Connected):
     def describe_log_dirs(
         self,
         broker_ids: Iterable[int] | None = None,
-        partitions: Sequence[TopicPartition] | None = None,
+        partitions: Sequence[TopicPartition] | Mapping[int, Sequence[TopicPartition]] | None = None,
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[int, LogDirs]:
-        """Broker id -> path -> the directory with its replicas; all brokers and partitions unless some are named."""
+        """Broker id -> path -> the directory with its replicas; all brokers and partitions unless some are named.
+
+        ``partitions``: the same of every broker, or broker id -> those of this one (all, where there is no such id).
+        """
         from kafka_tools.admin.calls.log_dirs import DescribeLogDirs
 
         deadline = deadline or self.deadline(timeout_s)
-        ids = [node.id for node in self.nodes(deadline=deadline)] if broker_ids is None else broker_ids
+        ids = [node.id for node in self.nodes(deadline=deadline)] if broker_ids is None else list(broker_ids)
+        if partitions is None:
+            partitions = {}
+        elif not isinstance(partitions, Mapping):
+            partitions = dict.fromkeys(ids, partitions)
         return self.run(DescribeLogDirs(partitions), ids, deadline=deadline)
 
     def describe_replica_log_dirs(

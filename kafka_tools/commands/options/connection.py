@@ -7,10 +7,8 @@ tools or KIP-248 used are accepted beside them.
 from __future__ import annotations
 
 import functools
-import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from kafka_tools.net.trace import Trace
 
 DEFAULT_TIMEOUT_MS = 30_000
-OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""Python's own 700 would have it look through all partitions of a large cluster again and again."""
 Decorator = Callable[[Any], Any]
 """Adds one option to a command's function."""
 
@@ -119,17 +115,6 @@ class ConnectionOptions:
         )
 
 
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Python looks seldom for circles of objects meanwhile: what is made of an answer stays to the end and has none."""
-    before = gc.get_threshold()
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
 def tracer(wanted: bool) -> Trace | None:
     """The function that writes requests and responses to stderr for ``--trace``; None without that option."""
     if not wanted:
@@ -176,7 +161,7 @@ def connection_options(
             values.pop("debug")  # running looks at it, also when the command line cannot be parsed
             from kafka_tools.given_files import within
 
-            with within(lambda: connection.deadline), _rare_collections():
+            with within(lambda: connection.deadline):
                 return function(*arguments, connection=connection, **values)
 
         controller = option(

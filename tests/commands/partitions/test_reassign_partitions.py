@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.admin.calls.log_dirs import LogDirDescription, ReplicaInfo, ReplicaPlace
 from kafka_tools.admin.calls.reassignments import Reassignment
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment import current
 from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
 from kafka_tools.commands.partitions.reassignment.progress import partition_rows
 from kafka_tools.commands.partitions.reassignment.throttles import inter_broker_settings, moves_of
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -38,7 +41,7 @@ from kafka_tools.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import Node, TopicPartition
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands.partitions.conftest import Ended, Run
 from tests.commands.partitions.moving_cluster import NAME
@@ -393,3 +396,25 @@ def test_the_description_of_a_topic_is_walked_through_once_for_all_its_partition
     document = ReassignmentDocument([(TopicPartition("t", number), (1, 2)) for number in range(50)], {})
     rows, failed = partition_rows(admin, document, set())
     assert ([row["state"] for row in rows], failed, walks) == (["completed"] * 50, {}, [1])
+
+
+def test_a_broker_with_very_many_partitions_is_asked_for_all_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of tens of thousands is more than some brokers take in one request, and looks for each of them."""
+    monkeypatch.setattr(current, "MOST_NAMED", 2)
+    asked: list[Any] = []
+
+    def describe(broker_ids: Any, partitions: Any, timeout_s: float) -> Outcomes[int, Any]:
+        asked.append((list(broker_ids), dict(partitions)))
+        replicas = {TopicPartition("t", number): ReplicaInfo(0, 0, number == 1) for number in range(4)}
+        here = {"/a": Outcome(LogDirDescription(replicas, None, None, None)), "/b": Outcome(None, KafkaToolsError("x"))}
+        return Outcomes([(1, Outcome(here)), (2, Outcome({}))])
+
+    admin: Any = SimpleNamespace(
+        nodes=lambda: [Node(1, "h", 1), Node(2, "h", 2)],
+        describe_log_dirs=describe,
+        deadline=lambda: SimpleNamespace(left_s=lambda: 3.0),
+    )
+    first, second, third = (TopicPartition("t", number) for number in range(3))
+    found = current.log_dirs_of(admin, {first: (1, 2), second: (1, 9), third: (1,)})
+    assert asked == [([1, 2], {2: [first]})]
+    assert {number: found.get(ReplicaPlace("t", number, 1)) for number in range(3)} == {0: "/a", 1: None, 2: "/a"}

@@ -6,13 +6,18 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.admin.calls.config_changes import ConfigChange
+from kafka_tools.admin.calls.configs import ConfigEntry, ConfigResource
 from kafka_tools.admin.client import AdminClient
+from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.errors import KafkaToolsError
 
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
@@ -127,6 +132,33 @@ def test_a_throttle_is_recorded_before_it_is_set(run: Run, monkeypatch: pytest.M
         assert "killed here" in run(f"{EXECUTE} 5000").err
     assert run("--list").status == 0
     assert list(Path("kafka-tools", "throttles").iterdir()) == []
+
+
+def test_where_nothing_is_throttled_nothing_is_changed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    change = AdminClient.alter_configs_incremental
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            AdminClient, "alter_configs_incremental", lambda admin, each: (asked.append(each), change(admin, each))[1]
+        )
+        assert "Clearing broker-level throttles" in run("--verify --reassignment-json-file plan.json").out
+    assert asked == [{}, {}]
+
+
+def test_a_recorded_throttle_is_removed_where_the_broker_hides_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brokers of 2.2 say that a rate is set, and not which."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    broker = ConfigResource("broker", "1")
+    told: dict[ConfigResource, Outcome[list[ConfigEntry]]] = {broker: Outcome([])}
+    admin: Any = SimpleNamespace(describe_configs=lambda wanted: told)
+    Ledger(admin, "c").add({broker: {LEADER_RATE: "5000"}})
+    told[broker] = Outcome([ConfigEntry(LEADER_RATE, None, "DYNAMIC_BROKER_CONFIG", True, False)])
+    ledger = Ledger(admin, "c")
+    values = ledger.read_values({broker: [LEADER_RATE, FOLLOWER_RATE]})
+    undone = [ledger.undoing(broker, name, values) for name in (LEADER_RATE, FOLLOWER_RATE)]
+    assert undone == [ConfigChange(LEADER_RATE, "delete"), None]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 9, "throttles": []}', '{"version": 1, "throttles": [{}]}'])

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kafka_tools.commands.partitions.reassignment.documents import Replicas
     from kafka_tools.errors import KafkaToolsError
 
+MOST_NAMED = 5_000
+"""A broker that is asked where more partitions lie is asked for all it has: it need not look for each."""
 Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
 
@@ -59,20 +61,25 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
     stderr.
     """
     alive = {node.id for node in admin.nodes()}
-    places = [
-        ReplicaPlace(*partition, id) for partition, replicas in assignment.items() for id in replicas if id in alive
-    ]
+    wanted: dict[int, list[TopicPartition]] = {}
+    for partition, replicas in assignment.items():
+        for id in replicas:
+            if id in alive:
+                wanted.setdefault(id, []).append(partition)
     found = {}
-    silent: dict[int, KafkaToolsError] = {}
+    named = {id: partitions for id, partitions in wanted.items() if len(partitions) <= MOST_NAMED}
     # A broker that is known and does not answer must not use up the time of the whole command.
-    for place, outcome in admin.describe_replica_log_dirs(places, timeout_s=share_s(admin)).items():
+    for id, outcome in admin.describe_log_dirs(wanted, named, timeout_s=share_s(admin)).items():
         if outcome.error is not None:
-            if not is_offline(outcome.error):
-                silent.setdefault(place.broker_id, outcome.error)
-        elif outcome.get().current is not None:
-            found[place] = str(outcome.get().current)
-    for broker_id, error in silent.items():
-        running.note(f"warning: the log directories of broker {broker_id} are not known, any stands for them: {error}")
+            running.note(
+                f"warning: the log directories of broker {id} are not known, any stands for them: {outcome.error}"
+            )
+            continue
+        for path, directory in outcome.get().items():
+            if directory.error is None:
+                for partition, replica in directory.get().replicas.items():
+                    if not replica.is_future:
+                        found[ReplicaPlace(*partition, id)] = path
     return found
 
 

@@ -46,14 +46,16 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
             check_all(document, rules, place)  # tells this mistake, with its place and all further ones
         partition = TopicPartition(entry["topic"], entry["partition"])
         replicas = tuple(entry["replicas"])
-        paths = entry.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
+        partitions.append((partition, replicas))
+        paths = entry.get("log_dirs")
+        if paths is None:
+            continue
         if len(paths) != len(replicas):
             raise ContradictoryInput(
                 f"Size of replicas list {_java_list(replicas)} is different from size of log dirs list "
                 f"{_java_list(paths)} for partition {partition}",
                 hint=f"{place}: give a path or {ANY_LOG_DIR} for each replica",
             )
-        partitions.append((partition, replicas))
         for broker_id, path in zip(replicas, paths, strict=True):
             if path != ANY_LOG_DIR:
                 log_dirs[ReplicaPlace(*partition, broker_id)] = path
@@ -118,31 +120,25 @@ def reassignment_text(
     partitions: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapping[ReplicaPlace, str] | None = None
 ) -> str:
     """The document, in one line and by partition, as Kafka's tool writes it; ``any`` for a directory not given."""
-    known = log_dirs or {}
-    rows = [
+    entries = [
         {
             "topic": partition.topic,
             "partition": partition.partition,
-            "replicas": list(partitions[partition]),
-            "log_dirs": [known.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in partitions[partition]],
+            "replicas": replicas,
+            "log_dirs": log_dirs_in_order(partition, replicas, log_dirs),
         }
-        for partition in sorted(partitions)
-    ]
-    return entries_text(rows, "replicas", "log_dirs")
-
-
-def entries_text(rows: Sequence[Mapping[str, Any]], replicas: str, log_dirs: str) -> str:
-    """The document of rows, in one line and their order; ``replicas`` and ``log_dirs``: the members it is made of."""
-    entries = [
-        {
-            "topic": row["topic"],
-            "partition": row["partition"],
-            "replicas": row[replicas],
-            "log_dirs": row[log_dirs],
-        }
-        for row in rows
+        for partition, replicas in sorted(partitions.items())
     ]
     return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":"), ensure_ascii=False)
+
+
+def log_dirs_in_order(
+    partition: TopicPartition, replicas: Sequence[int], log_dirs: Mapping[ReplicaPlace, str] | None
+) -> list[str]:
+    """The log directory of each replica; ``any`` for one that is not known, or not chosen."""
+    if not log_dirs:
+        return [ANY_LOG_DIR] * len(replicas)
+    return [log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in replicas]
 
 
 def _duplicates(items: Sequence[Any]) -> list[Any]:

@@ -9,11 +9,11 @@ from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current
 from kafka_tools.commands.partitions.reassignment.documents import (
-    ANY_LOG_DIR,
     Replicas,
-    entries_text,
+    log_dirs_in_order,
     read_broker_list,
     read_topics_to_move,
+    reassignment_text,
 )
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
 from kafka_tools.commands.partitions.reassignment.plan_options import PlanningOptions
@@ -63,7 +63,7 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
         now = current.replicas_of_topics(admin, asked.topics)
         log_dirs = current.log_dirs_of(admin, now)
         proposed = striped(now, usable_brokers(admin, broker_ids, asked.rack_aware), asked.seed)
-        return _shown([_row(partition, now, proposed, log_dirs) for partition in sorted(now)], asked.say)
+        return _shown(_Proposal(now, log_dirs, proposed), asked.say)
     from kafka_tools.commands.partitions.reassignment.strategies import StrategyOrder, propose
 
     evacuated = frozenset(() if planning.evacuate is None else read_broker_list(planning.evacuate, "--evacuate"))
@@ -71,55 +71,60 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
         planning.strategy, asked.topics, broker_ids, evacuated, planning.replication_factor, asked.rack_aware
     )
     survey, plan, summary = propose(admin, order)
-    now = {partition: each.replicas for partition, each in survey.facts.partitions.items()}
-    new_dirs = {ReplicaPlace(*partition, id): path for (partition, id), path in plan.log_dirs.items()}
-    rows = [
-        _row(partition, now, plan.replicas, survey.log_dirs, new_dirs)
-        | {"size_bytes": survey.facts.partitions[partition].size_bytes}
-        for partition in sorted(now)
-        if asked.topics is not None or plan.replicas[partition] != now[partition]
-    ]
-    return _shown(rows, asked.say)._replace(summary=summary.row())
-
-
-def _row(
-    partition: TopicPartition,
-    now: Mapping[TopicPartition, Replicas],
-    proposed: Mapping[TopicPartition, Replicas],
-    log_dirs: Mapping[ReplicaPlace, str],
-    new_dirs: Mapping[ReplicaPlace, str] | None = None,
-) -> Row:
-    """The row of a partition before and after; a directory that is not known, or not chosen, is ``any``."""
-    topic, number = partition
-    was, replicas = now[partition], proposed[partition]
-    chosen = [ANY_LOG_DIR] * len(replicas)
-    if new_dirs:
-        chosen = [new_dirs.get(ReplicaPlace(topic, number, id), ANY_LOG_DIR) for id in replicas]
-    return {
-        "topic": topic,
-        "partition": number,
-        "current_replicas": list(was),
-        "current_log_dirs": [log_dirs.get(ReplicaPlace(topic, number, id), ANY_LOG_DIR) for id in was],
-        "replicas": list(replicas),
-        "log_dirs": chosen,
-        "adding_replicas": [id for id in replicas if id not in was],
-        "removing_replicas": [id for id in was if id not in replicas],
-        "size_bytes": None,
+    facts = survey.facts.partitions
+    now = {
+        partition: each.replicas
+        for partition, each in facts.items()
+        if asked.topics is not None or plan.replicas[partition] != each.replicas
     }
+    proposal = _Proposal(
+        now,
+        survey.log_dirs,
+        {partition: plan.replicas[partition] for partition in now},
+        {ReplicaPlace(*partition, id): path for (partition, id), path in plan.log_dirs.items()},
+        {partition: facts[partition].size_bytes for partition in now},
+    )
+    return _shown(proposal, asked.say)._replace(summary=summary.row())
 
 
-def _shown(rows: list[Row], say: bool) -> Rows:
-    """The rows; with ``say`` both documents are printed as Kafka's tool does."""
-    from kafka_tools.output.kafka import reassignment_text as kafka_text
+class _Proposal(NamedTuple):
+    """Partitions before and after, with the log directories of their replicas as far as known or chosen, and sizes."""
+
+    now: Mapping[TopicPartition, Replicas]
+    log_dirs: Mapping[ReplicaPlace, str]
+    proposed: Mapping[TopicPartition, Replicas]
+    new_dirs: Mapping[ReplicaPlace, str] | None = None
+    sizes_bytes: Mapping[TopicPartition, int] | None = None
+
+
+def _shown(proposal: _Proposal, say: bool) -> Rows:
+    """The rows; with ``say`` both documents are printed as Kafka's tool does, and nobody wants rows."""
     from kafka_tools.output.rows import Rows
 
-    if say:
-        running.emit(
-            kafka_text.proposal(
-                entries_text(rows, "current_replicas", "current_log_dirs"), entries_text(rows, "replicas", "log_dirs")
-            )
-        )
-    return Rows("proposed-reassignments", rows)
+    kind = "proposed-reassignments"
+    if not say:
+        return Rows(kind, [_row(partition, proposal) for partition in sorted(proposal.now)])
+    from kafka_tools.output.kafka import reassignment_text as kafka_text
+
+    now = reassignment_text(proposal.now, proposal.log_dirs)
+    running.emit(kafka_text.proposal(now, reassignment_text(proposal.proposed, proposal.new_dirs)))
+    return Rows(kind, [])
+
+
+def _row(partition: TopicPartition, proposal: _Proposal) -> Row:
+    """The row of a partition before and after; a directory that is not known, or not chosen, is ``any``."""
+    was, replicas = proposal.now[partition], proposal.proposed[partition]
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "current_replicas": list(was),
+        "current_log_dirs": log_dirs_in_order(partition, was, proposal.log_dirs),
+        "replicas": list(replicas),
+        "log_dirs": log_dirs_in_order(partition, replicas, proposal.new_dirs),
+        "adding_replicas": [id for id in replicas if id not in was],
+        "removing_replicas": [id for id in was if id not in replicas],
+        "size_bytes": None if proposal.sizes_bytes is None else proposal.sizes_bytes[partition],
+    }
 
 
 def usable_brokers(admin: AdminClient, broker_ids: Collection[int], rack_aware: bool) -> list[UsableBroker]:

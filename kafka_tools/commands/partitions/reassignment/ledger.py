@@ -46,6 +46,10 @@ _RULES: dict[str, Any] = {
 }
 
 
+SetValues = dict[tuple[ConfigResource, str], str | None]
+"""Topic or broker and config -> what it is set to there; None where the broker hides it, as 2.2 does with rates."""
+
+
 class _Entry(NamedTuple):
     value: str
     before: str | None
@@ -98,28 +102,31 @@ class Ledger:
                 self._entries[resource, config] = _Entry(value, before)
         self.save()
 
-    def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> dict[tuple[ConfigResource, str], str]:
+    def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> SetValues:
         """The present values that are set on these topics and brokers themselves. Raises the error of the first that
         cannot be described."""
         from kafka_tools.commands.partitions.reassignment.current import is_unknown_topic
 
-        found = {}
+        found: SetValues = {}
         for resource, outcome in self._admin.describe_configs(
             {key: list(each) for key, each in wanted.items()}
         ).items():
             if outcome.error is not None and resource.type == "topic" and is_unknown_topic(outcome.error):
                 continue
             for entry in outcome.get():
-                if entry.source in _OWN_SOURCES and entry.value is not None:
+                if entry.source in _OWN_SOURCES:
                     found[resource, entry.name] = entry.value
         return found
 
-    def undoing(self, resource: ConfigResource, config: str, value: str | None) -> ConfigChange | None:
-        """The change that undoes a recorded setting; None if the present ``value`` was set by somebody else."""
-        entry = self._entries.get((resource, config))
-        if value is None:
+    def undoing(self, resource: ConfigResource, config: str, values: SetValues) -> ConfigChange | None:
+        """The change that removes a throttle; None if it is not among ``values``, or was set by somebody else."""
+        if (resource, config) not in values:
             return None
-        if entry is None or entry.value != value:
+        if self.is_empty:
+            return ConfigChange(config, "delete")
+        value = values[resource, config]
+        entry = self._entries.get((resource, config))
+        if entry is None or value not in (entry.value, None):
             running.note(f"{config}={value} of {resource} is left: it was not set by --execute")
             return None
         if entry.before is None:

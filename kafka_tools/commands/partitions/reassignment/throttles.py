@@ -141,16 +141,9 @@ def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
 
 
 def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger) -> None:
-    changes: dict[ConfigResource, list[ConfigChange]] = {}
-    if ledger.is_empty:
-        changes = {key: [ConfigChange(name, "delete") for name in names] for key, names in wanted.items()}
-    else:
-        values = ledger.read_values(wanted)
-        for key, names in wanted.items():
-            for name in names:
-                change = ledger.undoing(key, name, values.get((key, name)))
-                if change is not None:
-                    changes.setdefault(key, []).append(change)
+    values = ledger.read_values(wanted)  # a broker takes far longer to take a change, even of nothing, than to tell
+    undone = {key: [ledger.undoing(key, name, values) for name in names] for key, names in wanted.items()}
+    changes = {key: [each for each in found if each is not None] for key, found in undone.items() if any(found)}
     for key, outcome in admin.alter_configs_incremental(changes).items():
         if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
             raise outcome.error
