@@ -1,22 +1,17 @@
 """Whether a batch's body holds exactly the records it claims, in the usual encoding: asked by every produce request.
 
-Four ways to ask: ``in_runs`` looks at records of one shape together, ``in_columns`` at all of them at once, ``walk`` at
-one after the other, and ``v2.read_records`` is the reference. The first three answer None to whatever is not ordinary
-(damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond their range): then the reference says what
-it is.
+Four ways to ask: ``in_runs`` looks at records of one shape together, ``in_columns`` (of ``check_columns``) at all of
+them at once, ``walk`` at one after the other, and ``v2.read_records`` is the reference. The first three answer None to
+whatever is not ordinary (damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond their range): then
+the reference says what it is.
 """
 
 from __future__ import annotations
 
-import struct
 from functools import cache
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.protocol.primitives import read_varint, read_varlong
-
-if TYPE_CHECKING:
-    from kafka_tools.records.columns import Column
+from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, steps
 
 COLUMNS_FROM = 128
 """From this many records on columns are faster than the loop.
@@ -31,19 +26,6 @@ LONG_RUNS_FROM = 32
 MOST_IN_COLUMNS = 100_000
 """More records are tiny, and their columns would be larger than the batch."""
 
-_FAR_AWAY = 1 << 30
-"""The entry of the table of lengths for a length that it does not cover: a position behind every body."""
-_TWO_BYTES = 8192
-"""The first offset delta that takes three bytes."""
-
-
-class Ordinary(NamedTuple):
-    """The properties of ordinary records: smallest and largest timestamp delta, and whether a key is null."""
-
-    least: int
-    most: int
-    null_key: bool
-
 
 def ordinary(body: bytes, count: int) -> Ordinary | None:
     """Whether ``body`` (decompressed) is exactly ``count`` ordinary records of magic 2; None if it is not."""
@@ -54,6 +36,8 @@ def ordinary(body: bytes, count: int) -> Ordinary | None:
         if found is not None:
             return found
     if COLUMNS_FROM <= count <= MOST_IN_COLUMNS:
+        from kafka_tools.records.check_columns import in_columns  # numpy: 0.1 s when it is loaded
+
         found = in_columns(body, count)
         if found is not None:
             return found
@@ -62,7 +46,7 @@ def ordinary(body: bytes, count: int) -> Ordinary | None:
 
 def _begins_alike(body: bytes) -> bool:
     """Whether the second record is as long as the first: a quick look, for bodies that are not worth a longer one."""
-    short, long = _steps()
+    short, long = steps()
     try:
         size = body[0]
         second = short[size] if size < 0x80 else long[size][body[1]]
@@ -87,7 +71,7 @@ def in_runs(body: bytes, count: int) -> Ordinary | None:
         if shape is None:
             return None
         size, fixed, time_at, offset_at = shape
-        most = min(count - number, (64 if number < 64 else _TWO_BYTES) - number)
+        most = min(count - number, (64 if number < 64 else TWO_BYTES) - number)
         run = min(most, (end - position) // size)
         for at in fixed:
             column = body[position + at : position + run * size : size]
@@ -130,7 +114,7 @@ def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, i
         headers_at = value_at + (2 if wide else 1) + (value_size >> 1)
         fixed.append(headers_at)
         size = body[start] if at == 1 else body[start] & 0x7F | body[start + 1] << 7
-        if body[start + headers_at] or number >= _TWO_BYTES or at + (size >> 1) != headers_at + 1:
+        if body[start + headers_at] or number >= TWO_BYTES or at + (size >> 1) != headers_at + 1:
             return None
         odd = key_size >= 0x80 or (key_size & 1 and key_size != 1) or (value_size & 1 and value_size != 1)
         return (
@@ -145,7 +129,7 @@ def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, i
 @cache
 def _offset_bytes() -> tuple[bytes, bytes]:
     """The first byte of each record's offset delta, and the second where there is one."""
-    numbers = [number << 1 for number in range(_TWO_BYTES)]
+    numbers = [number << 1 for number in range(TWO_BYTES)]
     return (
         bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),
         bytes(twice >> 7 for twice in numbers),
@@ -159,7 +143,7 @@ def walk(body: bytes, count: int) -> Ordinary | None:
     times = bytearray()
     long_times: list[int] = []
     note = times.append
-    short, long = _steps()
+    short, long = steps()
     lows, highs = _offset_bytes()
     try:
         for number in range(count):
@@ -185,7 +169,7 @@ def walk(body: bytes, count: int) -> Ordinary | None:
                 if body[position] != number << 1:
                     return None
                 position += 1
-            elif number < _TWO_BYTES and body[position] == lows[number] and body[position + 1] == highs[number]:
+            elif number < TWO_BYTES and body[position] == lows[number] and body[position + 1] == highs[number]:
                 position += 2
             else:
                 delta, position = read_varint(body, position)
@@ -251,136 +235,7 @@ def _behind_headers(body: bytes, position: int, stop: int) -> int:
     return position
 
 
-def in_columns(body: bytes, count: int) -> Ordinary | None:
-    """``ordinary``, by columns of numbers of one and two bytes; also None where there are longer ones (times aside)."""
-    import numpy as np
-
-    from kafka_tools.records.varint_columns import Numbers, Unusual
-
-    starts = _chain(body, count)
-    if starts is None:
-        return None
-    # By way of bytes: numpy takes five times as long to make a column of a list.
-    begin = np.frombuffer(struct.pack(f"{count + 1}q", *starts), np.int64)
-    tables = _tables()
-    bytes_, pairs = _bytes_and_pairs(body)
-    try:
-        at = begin[:-1]
-        at = (bytes_[at] >= 0x80) + at + 2  # behind the length and a byte of attributes
-        times = bytes_[at].tobytes()
-        if times.isascii():
-            least, most = _bounds(set(times))
-            at += 1
-        else:
-            time, at = Numbers(memoryview(body)).read(at, 9)
-            least, most = int(time.min()), int(time.max())
-        if count <= _TWO_BYTES:
-            if np.count_nonzero((pairs[at] ^ tables.offsets[:count]) & tables.offset_masks[:count]):
-                return None
-            at += tables.offset_sizes[:count]
-        else:
-            offset, at = Numbers(memoryview(body)).read(at, 5)
-            if not np.array_equal(offset, np.arange(count)):
-                return None
-        null_key = 1 in bytes_[at].tobytes()
-        at += tables.blob[pairs[at]]
-        at += tables.blob[pairs[at]]
-        headers = bytes_[at]
-        at += 1
-        if np.count_nonzero(headers) and not _pass_headers(body, headers, at):
-            return None
-        if np.count_nonzero(at != begin[1:]):
-            return None
-    except (IndexError, Unusual):  # an index: a number that is longer than the tables know, or beyond the body
-        return None
-    return Ordinary(least, most, null_key)
-
-
-def _chain(body: bytes, count: int) -> list[int] | None:
-    """Where each of ``count`` records starts, and where the last one ends; None if they do not fill the body."""
-    position = 0
-    starts = [0]
-    append = starts.append
-    short, long = _steps()
-    try:
-        for _ in repeat(None, count):
-            size = body[position]
-            position += short[size] if size < 0x80 else long[size][body[position + 1]]
-            append(position)
-    except IndexError:  # beyond the body, or a length of more than two bytes or below zero
-        return None
-    return starts if position == len(body) else None
-
-
-@cache
-def _steps() -> tuple[list[int], list[list[int]]]:
-    """How far it is from one record to the next: by the only byte of its length, by both bytes of it."""
-    return (
-        [_FAR_AWAY if size & 1 else 1 + (size >> 1) for size in range(0x80)],
-        [
-            [] if size < 0x80 or size & 1 else [2 + ((size & 0x7F | high << 7) >> 1) for high in range(0x80)]
-            for size in range(0x100)
-        ],
-    )
-
-
 def _bounds(deltas: set[int]) -> tuple[int, int]:
     """The smallest and the largest of zig-zag numbers of one byte."""
     signed = [(delta >> 1) ^ -(delta & 1) for delta in deltas]
     return min(signed), max(signed)
-
-
-def _bytes_and_pairs(body: bytes) -> tuple[Any, Any]:
-    """Columns of the body's bytes, and of two bytes from each position on."""
-    import numpy as np
-
-    return np.frombuffer(body, np.uint8), np.ndarray((len(body) - 1,), "<u2", body, strides=(1,))
-
-
-class _Tables(NamedTuple):
-    """By pairs of bytes: how far it is from a length behind the bytes that it tells of. By record: the first bytes of
-    its offset delta, which of their bits count, how many they are."""
-
-    blob: Any
-    name: Any
-    """As ``blob``, for what cannot be null."""
-    offsets: Any
-    offset_masks: Any
-    offset_sizes: Column
-
-
-@cache
-def _tables() -> _Tables:
-    import numpy as np
-
-    from kafka_tools.records.varint_columns import tables
-
-    value, length, _ = tables()
-    name = np.where((length > 0) & (value >= 0), length + value, _FAR_AWAY).astype(np.int32)
-    number = np.arange(_TWO_BYTES)
-    short = number < 64
-    return _Tables(
-        blob=np.where((length == 1) & (value == -1), 1, name),  # null in two bytes is left to the reference
-        name=name,
-        offsets=np.where(short, number << 1, number << 1 & 0x7F | 0x80 | number << 1 >> 7 << 8).astype(np.uint16),
-        offset_masks=np.where(short, 0xFF, 0xFFFF).astype(np.uint16),
-        offset_sizes=np.where(short, 1, 2),
-    )
-
-
-def _pass_headers(body: bytes, counts: Any, at: Column) -> bool:
-    """Move ``at`` behind the headers, of which there are ``counts`` (zig-zag); False if they are not ordinary."""
-    import numpy as np
-
-    if not counts.tobytes().isascii() or np.count_nonzero(counts & 1):
-        return False
-    tables = _tables()
-    _, pairs = _bytes_and_pairs(body + b"\0")  # an empty value may be the last byte of all
-    left = counts >> 1
-    for number in range(int(left.max())):
-        rows = np.flatnonzero(left > number)
-        behind = at[rows]
-        behind += tables.name[pairs[behind]]
-        behind += tables.blob[pairs[behind]]
-        at[rows] = behind
-    return True

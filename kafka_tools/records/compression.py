@@ -24,6 +24,10 @@ _LZ4_HEADER = bytes.fromhex("04224d18604082")  # version 1, independent blocks o
 _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 0x80000000  # this bit of a block's length: the block is not compressed
 _FIRST_GUESS_BYTES = 32 * 1024
+_KEPT_BYTES = 1024 * 1024
+_buffers: list[bytearray] = []
+"""Where lz4 and zstd decompress to while nobody else does, as many as threads ever did so at once: a new one costs a
+page fault for each 4 KiB, more than all the rest where batches are small."""
 _BUFFER_FULL = "failed to write whole buffer"  # cramjam's words for an output buffer that is too small
 
 
@@ -217,10 +221,16 @@ def _grow(number: int, packed: bytes, limit_bytes: int) -> bytes:
         packed = _standard_lz4(packed)
     capacity = min(max(_FIRST_GUESS_BYTES, 8 * len(packed)), limit_bytes)
     while True:
-        buffer = bytearray(capacity)
-        written = _into(number, packed, buffer)
-        if written is not None:
-            return bytes(memoryview(buffer)[:written])
+        kept = (_buffers.pop() if _buffers else bytearray(_KEPT_BYTES)) if capacity <= _KEPT_BYTES else None
+        buffer = bytearray(capacity) if kept is None else kept
+        with memoryview(buffer)[:capacity] as output:
+            try:
+                written = _into(number, packed, output)
+                if written is not None:
+                    return bytes(output[:written])
+            finally:
+                if kept is not None:
+                    _buffers.append(kept)
         if capacity >= limit_bytes:
             raise _too_large(CODECS[number], limit_bytes)
         capacity = min(capacity * 4, limit_bytes)

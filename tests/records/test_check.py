@@ -12,7 +12,9 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records import check, v2
 from kafka_tools.records.build import encode_record
 from kafka_tools.records.chain import HEADER_BYTES
-from kafka_tools.records.check import Ordinary, in_columns, in_runs, ordinary, walk
+from kafka_tools.records.check import in_runs, ordinary, walk
+from kafka_tools.records.check_columns import in_columns
+from kafka_tools.records.ordinary import Ordinary
 from kafka_tools.records.record import Record
 from tests.against_kafka.produced_batches import FAULTS, sound
 

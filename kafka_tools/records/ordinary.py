@@ -1,0 +1,31 @@
+"""What the ways to check a batch's records (``records.check``) have in common: what they find, lengths of records."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+FAR_AWAY = 1 << 30
+"""The entry of the table of lengths for a length that it does not cover: a position behind every body."""
+TWO_BYTES = 8192
+"""The first offset delta that takes three bytes."""
+
+
+class Ordinary(NamedTuple):
+    """The properties of ordinary records: smallest and largest timestamp delta, and whether a key is null."""
+
+    least: int
+    most: int
+    null_key: bool
+
+
+@cache
+def steps() -> tuple[list[int], list[list[int]]]:
+    """How far it is from one record to the next: by the only byte of its length, by both bytes of it."""
+    return (
+        [FAR_AWAY if size & 1 else 1 + (size >> 1) for size in range(0x80)],
+        [
+            [] if size < 0x80 or size & 1 else [2 + ((size & 0x7F | high << 7) >> 1) for high in range(0x80)]
+            for size in range(0x100)
+        ],
+    )
