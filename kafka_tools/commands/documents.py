@@ -8,10 +8,12 @@ Schema under ``schemas/``; ``check`` decides by it with the few keywords that th
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -22,6 +24,8 @@ from kafka_tools.values import TopicPartition
 Schema = dict[str, Any]
 
 _MAX_LISTED = 10
+_MAX_COUNTED = 10_000
+"""The most mistakes that are told one by one, and the most that are counted beside them."""
 _NOT_JSON = "The input string is not a valid JSON"
 
 
@@ -89,7 +93,7 @@ def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
         return result
 
     try:
-        return json.loads(
+        value = json.loads(
             text,
             object_pairs_hook=whole,
             parse_float=Decimal,
@@ -98,9 +102,34 @@ def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
     except json.JSONDecodeError as error:
         where = f"{place}, line {error.lineno} column {error.colno}: {error.msg}"
         raise InputError(message, hint=where) from error
-    except (RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(message, hint=f"{place}: {reason}") from error
+    except (RecursionError, ValueError, ArithmeticError) as error:
+        raise InputError(message, hint=f"{place}: {_reason(error)}") from error
+    half = _half_of_a_character(value) if _HALF.search(text) else None
+    if half is not None:
+        raise InputError(f"{place}: a text holds {half}, which is one half of a character: both are expected")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, ArithmeticError):
+        return "the exponent of a number is out of all bounds"
+    text = str(error)
+    # Python's own text advises programmers.
+    return "a number has more digits than any that is allowed here" if "set_int_max_str_digits" in text else text
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _half_of_a_character(value: Any) -> str | None:
+    """The escape of a half of a surrogate pair that stands alone in a text of ``value``: no request can hold it."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        return f"\\u{ord(error.object[error.start]):04x}"
+    return None
 
 
 def schema(name: str) -> Schema:
@@ -119,38 +148,39 @@ def check_all(document: Any, schema: Schema, place: str) -> None:
     if rule(schema)(document):
         return
     mistakes = check(document, schema)
-    if not mistakes:
-        return
-    shown = mistakes[1:_MAX_LISTED]
-    if len(mistakes) > _MAX_LISTED:
-        shown.append(f"and {len(mistakes) - _MAX_LISTED} more")
-    raise InputError(f"{place}: {mistakes[0]}", hint="\n".join(shown) or None)
+    told = list(itertools.islice(mistakes, _MAX_LISTED))
+    more = sum(1 for _ in itertools.islice(mistakes, _MAX_COUNTED + 1))  # a document may be wrong in millions of places
+    if told:
+        further = f"more than {_MAX_COUNTED}" if more > _MAX_COUNTED else f"{more}"
+        shown = [*told[1:], *([f"and {further} more"] if more else [])]
+        raise InputError(f"{place}: {told[0]}", hint="\n".join(shown) or None)
 
 
-def check(value: Any, schema: Schema, path: str = "") -> list[str]:
+def check(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
     """The mistakes in ``value``, each as ``path: reason``, by the keywords that our schemas use."""
     name = path or "the document"
     wanted = schema.get("type")
     if wanted is not None and not _is(value, wanted):
-        return [f"{name} is {_kind(value)}, {_article(wanted)} is expected"]
-    mistakes = []
+        yield f"{name} is {_kind(value)}, {_article(wanted)} is expected"
+        return
     if "const" in schema and value != schema["const"]:
-        mistakes.append(f"{name} is {value}, {schema['const']} is expected")
+        yield f"{name} is {value}, {schema['const']} is expected"
     if isinstance(value, str) and len(value) < schema.get("minLength", 0):
-        mistakes.append(f"{name} is empty")
+        yield f"{name} is empty"
     if "minimum" in schema and value < schema["minimum"]:
-        mistakes.append(f"{name} is {value}, at least {schema['minimum']} is expected")
+        yield f"{name} is {value}, at least {schema['minimum']} is expected"
     if "maximum" in schema and value > schema["maximum"]:
-        mistakes.append(f"{name} is {value}, at most {schema['maximum']} is expected")
+        yield f"{name} is {value}, at most {schema['maximum']} is expected"
     if isinstance(value, dict):
-        mistakes += [f"{_join(path, key)} is missing" for key in schema.get("required", ()) if key not in value]
+        for key in schema.get("required", ()):
+            if key not in value:
+                yield f"{_join(path, key)} is missing"
         for key, inner in schema.get("properties", {}).items():
             if key in value:
-                mistakes += check(value[key], inner, _join(path, key))
+                yield from check(value[key], inner, _join(path, key))
     if isinstance(value, list) and "items" in schema:
         for at, each in enumerate(value):
-            mistakes += check(each, schema["items"], f"{path}[{at}]")
-    return mistakes
+            yield from check(each, schema["items"], f"{path}[{at}]")
 
 
 _SILENT = {"$schema", "$id", "title", "description", "examples", "type"}
@@ -175,7 +205,7 @@ def rule(schema: Schema) -> Callable[[Any], bool]:
     if wanted == "integer" and words == {"minimum", "maximum"}:
         low, high = schema["minimum"], schema["maximum"]
         return lambda value: type(value) is int and low <= value <= high
-    return lambda value: not check(value, schema)
+    return lambda value: next(check(value, schema), None) is None
 
 
 def _object_rule(properties: Mapping[str, Schema], required: Sequence[str]) -> Callable[[Any], bool]:

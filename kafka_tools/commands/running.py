@@ -103,6 +103,11 @@ def _report(error: Exception, program: str, debug: bool) -> int:
         # What the layers below did not map is ours: reading a file, writing to a full disk.
         place = f"{error.filename}: " if error.filename else ""
         complain(program, f"{place}{error.strerror or error}")
+    elif isinstance(error, MemoryError):
+        import traceback
+
+        traceback.clear_frames(error.__traceback__)  # what filled the memory is held there
+        complain(program, "there is not enough memory for this", "ask for less at once, or allow the process more")
     else:
         complain(
             program,
@@ -190,14 +195,14 @@ def _with_short_list(text: str) -> str:
 def note(message: str, *more: str) -> None:
     """A remark for the operator (a warning, a deprecation) on stderr, a line for each text; changes no exit status.
 
-    An empty line comes first where the message begins with one, as Kafka's tools have it.
+    An empty line comes first where the message begins with one, as Kafka's tools have it. What is too long is cut as
+    in a complaint.
     """
     from kafka_tools.shown_text import printable
 
     space = "\n" if message.startswith("\n") else ""
-    standard_streams.say(
-        space + "\n".join(printable(line).replace("\n", "\\n") for line in (message.removeprefix("\n"), *more))
-    )
+    lines = [_with_short_list(_shortened(line)) for line in (message.removeprefix("\n"), *more)]
+    standard_streams.say(space + "\n".join(printable(line).replace("\n", "\\n") for line in lines))
 
 
 def finish(result: Rows, output_format: str | None, failed: str = "") -> int:

@@ -10,31 +10,20 @@ Whatever it is, a command ends within its time limit, with one of its exit statu
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import copy
-import io
-import json
 import random
-import re
-import shlex
-import signal
 import sys
-import tempfile
 import uuid
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
-from unittest import mock
+from collections.abc import Iterator
+from typing import Any
 
-from kafka_tools import cli
-from kafka_tools.commands import running
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol.codec import encode
 from kafka_tools.protocol.schema import Field, Struct
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands import fault_table
-from tests.net.virtual import Spoiled, without_chance
+from tests.commands.hostile_tries import FILES, Ended, ended, main
+from tests.net.virtual import Spoiled
 
 FURTHER = (
     "kafka-consumer-groups --list --state --type",
@@ -98,51 +87,10 @@ FURTHER = (
 )
 """Command lines beside those of ``fault_table``."""
 LINES = (*fault_table.COMMANDS, *FURTHER)
-FILES = {
-    "offsets.json": json.dumps(fault_table.OFFSETS),
-    "plan.json": json.dumps(fault_table.PLAN),
-    "there.json": json.dumps(fault_table.THERE),
-    "topics.json": json.dumps(fault_table.TOPICS_TO_MOVE),
-    "elect.json": json.dumps({"partitions": [{"topic": "t", "partition": 0}]}),
-    "dirs.json": json.dumps(
-        {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/e"]}]}
-    ),
-    "reset.csv": "t,0,3\nu,1,4\n",
-}
-LASTING = ("--watch", "--batch-size")
-INTERRUPT_S = 2_000.0
-"""Virtual seconds after which somebody presses Ctrl-C on what may last."""
-CPU_S = 20.0
-"""Of the processor, after which a try is taken to hang."""
-OWN_CONTROLS = re.compile(r"\x1b\[(0m|1m|K)|\r")
-"""What tables and progress on a terminal are made with: bold titles, a line written anew."""
 NAMES = ("t", "u", "g", "", "x" * 300, "t\nu", "\x1b[31mred", "\u202eevil", "__consumer_offsets", "/d", "1", "-1")
 NUMBERS = (0, 1, 2, 3, 5, -1, -2, 7, 100, 2**15 - 1, -(2**15), 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
 SIZES = {"int8": 7, "int16": 15, "uint16": 16, "int32": 31, "uint32": 32, "int64": 63}
 CODES = (0, 0, 0, -1, 3, 5, 6, 7, 14, 15, 16, 25, 29, 35, 37, 41, 42, 48, 69, 83, 87, 100, 105, 20_000)
-
-
-class Ended(NamedTuple):
-    """What a try left, and what is wrong with that ("" for nothing)."""
-
-    line: str
-    status: int
-    out: str
-    err: str
-    complaint: str
-
-
-class Screen(io.StringIO):
-    """Standard output that may be a terminal."""
-
-    is_terminal = False
-
-    def isatty(self) -> bool:
-        return self.is_terminal
-
-
-class Hangs(BaseException):
-    """A try takes more of the processor than anything should; no error that is caught."""
 
 
 def value(chance: random.Random, field: Field, depth: int = 0) -> Any:
@@ -285,109 +233,8 @@ def attempt(seed: str, line: str | None = None) -> Ended:
     release = chance.choice([None, None, None, "1.1", "2.4", "3.0", "3.9"])
     cluster = VirtualCluster(release=release)
     cluster.fault = Liar(cluster, chance)
-    program, *arguments = shlex.split(line)
-    lasting = any(word in line for word in LASTING)
-    place = 1 if program == "kafka-cluster" else 0
-    arguments[place:place] = ["--bootstrap-server", cluster.bootstrap, "--timeout", str(fault_table.TIMEOUT_MS)]
-    out, err = Screen(), io.StringIO()
-    out.is_terminal = chance.random() < 0.3
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        for name, text in FILES.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        stack.enter_context(contextlib.chdir(folder))
-        stack.enter_context(mock.patch.dict("os.environ", {"XDG_STATE_HOME": folder}))
-        stack.enter_context(cluster.network.in_use())
-        stack.enter_context(_interrupted(cluster, lasting))
-        stack.enter_context(without_chance())
-        stack.enter_context(contextlib.redirect_stdout(out))
-        stack.enter_context(contextlib.redirect_stderr(err))
-        stack.enter_context(_limited())
-        try:
-            status = running.run(cli.load(program.removeprefix("kafka-")), arguments, program)
-        except Hangs:
-            import traceback
-
-            return Ended(line, -1, out.getvalue(), err.getvalue() + traceback.format_exc(), "hangs")
-        except AssertionError as error:
-            return Ended(line, -1, out.getvalue(), f"{err.getvalue()}{error}", "spins")
-    seconds = cluster.network.clock.monotonic_s()
-    complaint = _judged(line, status, err.getvalue(), seconds, lasting)
-    if out.is_terminal and not complaint and _steers(out.getvalue()):
-        complaint = "control characters on a terminal"
-    return Ended(line, status, out.getvalue(), err.getvalue(), complaint)
-
-
-def _steers(text: str) -> bool:
-    """Whether a text moves the cursor or changes colours, beyond what tables and progress do of themselves."""
-    return any(ord(sign) < 32 and sign not in "\n\t" for sign in OWN_CONTROLS.sub("", text))
-
-
-def _judged(line: str, status: int, err: str, seconds: float, lasting: bool) -> str:
-    program = line.split()[0]
-    if "internal error" in err or "Traceback" in err:
-        return "internal error"
-    if status not in (0, 1) and not (lasting and status == running.INTERRUPTED):
-        return f"exit status {status}"
-    if status == 1 and not any(told.startswith(program) for told in err.splitlines()):
-        return "no line says why"
-    if _steers(err):
-        return "control characters on stderr"
-    if len(err) > 20_000:
-        return f"{len(err)} characters on stderr"
-    if not lasting and seconds > fault_table.TIMEOUT_MS / 1000 + 0.01:
-        return f"took {seconds:.1f} s"
-    return ""
-
-
-@contextlib.contextmanager
-def _interrupted(cluster: VirtualCluster, lasting: bool) -> Iterator[None]:
-    """Ctrl-C at a time: whatever moves time on raises KeyboardInterrupt from then on, once."""
-    clock = cluster.network.clock
-    move = clock.advance
-
-    def advance(seconds: float) -> None:
-        move(seconds)
-        if lasting and clock.monotonic_s() > INTERRUPT_S:
-            raise KeyboardInterrupt
-
-    with mock.patch.object(clock, "advance", advance):
-        yield
-
-
-@contextlib.contextmanager
-def _limited() -> Iterator[None]:
-    def end(*_: object) -> None:
-        raise Hangs
-
-    before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, CPU_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def main(say: Callable[[str], object] = print) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.commands.hostile_brokers", description=__doc__)
-    parser.add_argument("--tries", type=int, default=2_000)
-    parser.add_argument("--seed", default="1")
-    parser.add_argument("--only", metavar="SEED", help="one try: the seed that a complaint named")
-    parser.add_argument("--line", help="this command line alone")
-    given = parser.parse_args()
-    seeds = [given.only] if given.only else [f"{given.seed}-{number}" for number in range(given.tries)]
-    counts: dict[int, int] = {}
-    wrong = 0
-    for seed in seeds:
-        ended = attempt(seed, given.line)
-        counts[ended.status] = counts.get(ended.status, 0) + 1
-        if ended.complaint or given.only:
-            wrong += bool(ended.complaint)
-            say(f"--only {seed}: {ended.line}: {ended.complaint}\n{ended.out[-500:]}\n{ended.err[-3000:]}")
-    say(f"{len(seeds)} tries, {wrong} wrong; exit statuses {dict(sorted(counts.items()))}")
-    return 1 if wrong else 0
+    return ended(line, cluster, FILES, on_terminal=chance.random() < 0.3)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("hostile_brokers", __doc__, attempt))

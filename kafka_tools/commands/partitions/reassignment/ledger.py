@@ -178,24 +178,23 @@ class Ledger:
     def _load(self) -> dict[tuple[ConfigResource, str], _Entry]:
         if not os.path.lexists(self.path):
             return {}
-        import json
-
-        from kafka_tools.commands.documents import check
+        from kafka_tools.commands.documents import check, parse
+        from kafka_tools.errors import InputError
         from kafka_tools.given_files import read_given
 
         try:
-            document = json.loads(read_given(self.path, _MOST_BYTES))
+            document = parse(read_given(self.path, _MOST_BYTES).decode(), self.path)
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError, InputError) as error:
             running.note(f"warning: the record of throttles {self.path} cannot be read ({error}): it is passed over")
             return {}
-        mistakes = check(document, _RULES)
-        if mistakes:
-            running.note(f"warning: the record of throttles {self.path} is passed over: {mistakes[0]}")
+        mistake = next(check(document, _RULES), None)
+        if mistake is not None:
+            running.note(f"warning: the record of throttles {self.path} is passed over: {mistake}")
             return {}
         return {
             (ConfigResource(row["type"], row["name"]), row["config"]): _Entry(row["value"], row.get("before"))
             for row in document["throttles"]
-            if row["type"] == "topic" or (row["type"] == "broker" and row["name"].isdecimal())
+            if row["type"] == "topic" or (row["type"] == "broker" and re.fullmatch("[0-9]{1,10}", row["name"]))
         }
