@@ -118,7 +118,7 @@ class Core:
             self.slices,
             self.loading,
         )
-        self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock)
+        self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock, self.slices)
         self.transactions = TransactionCoordinator(
             TransactionStore(
                 self.journal, self.state_topics, self.configs, self.features, self.producer_ids, clock, self.loading

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 
 
@@ -36,16 +37,17 @@ class CommittedOffsets:
             if not known:
                 del self.by_group[group_id]
 
-    def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> None:
+    def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> Work[None]:
         """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will.
 
-        Nothing is known of a partition that is loading: its marker is read with the rest.
+        That is so when this returns; what is returned is left to do, in slices. Nothing is known of a partition that is
+        loading: its marker is read with the rest.
         """
-        ended = self.open.end(partition, producer_id)
+        ended, rest = self.open.end(partition, producer_id)
         for group_id, offsets in ended.items() if committed else ():
-            holding = {at: offset for at, offset in offsets.items() if offset is not None}
-            if holding:
-                self.by_group.setdefault(group_id, {}).update(holding)
+            if offsets:
+                self.by_group.setdefault(group_id, {}).update(offsets)
+        return rest
 
     def adopt(self, group_id: str, offsets: dict[TopicPartition, OffsetCommit], *, newer: bool) -> None:
         """Take over what was read apart of a group. ``newer``: it holds where both know a partition."""

@@ -67,8 +67,8 @@ class LoadedGroups:
         else:
             self.replay(key, value)
 
-    def ended(self, producer_id: int, committed: bool) -> None:
-        self._offsets.transaction_ended(self._partition, producer_id, committed)
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
+        return self._offsets.transaction_ended(self._partition, producer_id, committed)
 
     def adopt(self) -> Work[None]:
         groups, offsets, store = self._groups, self._offsets, self._store

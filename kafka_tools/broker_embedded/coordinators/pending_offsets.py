@@ -1,106 +1,191 @@
 """Offsets that transactions have committed and that do not hold yet: a marker decides (KIP-98, KIP-447).
 
 By partition of ``__consumer_offsets`` and producer, as the markers are. Follows ``OffsetMetadataManager`` (Kafka
-4.3.1), where a later plain commit of the same partition wins over an earlier one in a transaction.
+4.3.1), where a later plain commit of the same partition wins over an earlier one in a transaction. A transaction may
+have committed very many offsets: its end only marks it as over, and what knows of it forgets it in slices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 
-_Owner = tuple[int, int]
-"""Partition of ``__consumer_offsets`` and producer id."""
+_AT_ONCE = 50
+"""So many offsets of a transaction that is over are forgotten between two pauses."""
+
+
+class _Committed:
+    """What one transaction has committed for one group: what would hold, and what newer commits have replaced."""
+
+    __slots__ = ("alone", "holding", "replaced")
+
+    def __init__(self, alone: frozenset[_Transaction]) -> None:
+        self.alone = alone
+        """The transaction as the only one that has committed an offset of a partition, which is what most are."""
+        self.holding: dict[TopicPartition, OffsetCommit] = {}
+        self.replaced: set[TopicPartition] = set()
+
+
+class _Transaction:
+    """One transaction of a producer, as one partition of the log knows it (``owner``)."""
+
+    __slots__ = ("by_group", "is_open", "owner")
+
+    def __init__(self, owner: tuple[int, int]) -> None:
+        self.owner = owner
+        self.by_group: dict[str, _Committed] = {}
+        self.is_open = True
 
 
 class PendingOffsets:
     """The pending offsets, by transaction and by group."""
 
     def __init__(self) -> None:
-        self._by_owner: dict[_Owner, dict[str, dict[TopicPartition, OffsetCommit | None]]] = {}
-        """By group. None: a newer commit has replaced the offset, but the transaction is still open."""
-        self._by_group: dict[str, dict[TopicPartition, set[_Owner]]] = {}
+        self._by_owner: dict[tuple[int, int], _Transaction] = {}
+        """The open transactions by partition of ``__consumer_offsets`` and producer id."""
+        self._by_group: dict[str, set[_Transaction]] = {}
+        """The open transactions of each group."""
+        self._by_place: dict[str, dict[TopicPartition, frozenset[_Transaction] | set[_Transaction]]] = {}
+        """By group. Of these transactions only those count that are open: the others are about to be forgotten."""
 
     def add(self, partition: int, producer_id: int, group_id: str, at: TopicPartition, offset: OffsetCommit) -> None:
         """A transaction committed an offset."""
         owner = partition, producer_id
-        self._by_owner.setdefault(owner, {}).setdefault(group_id, {})[at] = offset
-        self._by_group.setdefault(group_id, {}).setdefault(at, set()).add(owner)
+        transaction = self._by_owner.get(owner)
+        if transaction is None:
+            transaction = self._by_owner[owner] = _Transaction(owner)
+        committed = transaction.by_group.get(group_id)
+        if committed is None:
+            committed = transaction.by_group[group_id] = _Committed(frozenset((transaction,)))
+            self._by_group.setdefault(group_id, set()).add(transaction)
+        committed.holding[at] = offset
+        committed.replaced.discard(at)
+        places = self._by_place.setdefault(group_id, {})
+        known = places.setdefault(at, committed.alone)
+        if transaction in known:
+            return
+        if isinstance(known, frozenset):
+            places[at] = {*known, transaction}
+        else:
+            known.add(transaction)
 
     def supersede(self, group_id: str, at: TopicPartition) -> None:
         """A plain commit came after what is pending for the partition."""
-        for owner in self._by_group.get(group_id, {}).get(at, ()):
-            self._by_owner[owner][group_id][at] = None
+        for committed in self._at(group_id, at):
+            if committed.holding.pop(at, None) is not None:
+                committed.replaced.add(at)
 
     def forget(self, group_id: str, at: TopicPartition) -> None:
         """The offset was deleted, in transactions too."""
-        known = self._by_group.get(group_id, {})
-        for owner in known.pop(at, ()):
-            of_owner = self._by_owner[owner]
-            del of_owner[group_id][at]
-            if not of_owner[group_id]:
-                del of_owner[group_id]
-            if not of_owner:
-                del self._by_owner[owner]
-        if not known:
-            self._by_group.pop(group_id, None)
+        for committed in self._at(group_id, at):
+            committed.holding.pop(at, None)
+            committed.replaced.discard(at)
+            if not committed.holding and not committed.replaced:
+                (transaction,) = committed.alone
+                self._leave(transaction, group_id)
+        places = self._by_place.get(group_id, {})
+        if places.pop(at, None) is not None and not places:
+            del self._by_place[group_id]
 
     def forget_group(self, group_id: str) -> None:
         """The group is gone."""
-        for at in list(self.of(group_id)):
-            self.forget(group_id, at)
+        for transaction in list(self._by_group.get(group_id, ())):
+            self._leave(transaction, group_id)
+        self._by_place.pop(group_id, None)
 
-    def end(self, partition: int, producer_id: int) -> dict[str, dict[TopicPartition, OffsetCommit | None]]:
-        """The transaction is over; returns by group what would hold if it was committed, None for what would not."""
+    def end(
+        self, partition: int, producer_id: int
+    ) -> tuple[Mapping[str, Mapping[TopicPartition, OffsetCommit]], Work[None]]:
+        """The transaction is over: by group what would hold if it was committed; and what is left to do, in slices."""
         owner = partition, producer_id
-        ended = self._by_owner.pop(owner, {})
-        for group_id, places in ended.items():
-            known = self._by_group[group_id]
-            for at in places:  # which may be a hundred thousand, at once
-                owners = known[at]
-                if len(owners) > 1:
-                    owners.discard(owner)
-                else:
-                    del known[at]
-            if not known:
-                del self._by_group[group_id]
-        return ended
+        transaction = self._by_owner.pop(owner, None) or _Transaction(owner)
+        transaction.is_open = False
+        for group_id in transaction.by_group:
+            self._close(transaction, group_id)
+        holding = {group_id: committed.holding for group_id, committed in transaction.by_group.items()}
+        return holding, self._forget(transaction)
 
     def of(self, group_id: str) -> Iterator[TopicPartition]:
         """The partitions for which a transaction of the group's members is open."""
-        return iter(self._by_group.get(group_id, ()))
+        if group_id in self._by_group:
+            yield from (at for at, known in self._by_place[group_id].items() if any(each.is_open for each in known))
 
     def offsets(self, group_id: str, at: TopicPartition) -> list[OffsetCommit]:
         """What transactions have committed for a partition and no plain commit has replaced."""
-        owners = self._by_group.get(group_id, {}).get(at, ())
-        return [found for owner in owners if (found := self._by_owner[owner][group_id][at]) is not None]
+        return [committed.holding[at] for committed in self._at(group_id, at) if at in committed.holding]
 
     def is_open(self, group_id: str, at: TopicPartition | None = None) -> bool:
         """Whether a transaction is open for the partition, or for any of the group."""
-        found = self._by_group.get(group_id, {})
-        return bool(found) if at is None else at in found
+        if at is None or group_id not in self._by_group:
+            return group_id in self._by_group
+        return any(each.is_open for each in self._by_place[group_id].get(at, ()))
 
     def groups(self) -> list[str]:
         """The groups for which a transaction is open."""
         return list(self._by_group)
 
     def adopt(self, other: PendingOffsets) -> Work[None]:
-        """Take over, in slices, what was read apart of partitions of which nothing is known here."""
-        for owner, places in other._by_owner.items():
+        """Take over, in slices, what was read apart of partitions of which nothing is known here.
+
+        Each transaction from one moment on, with all that it has committed: its marker may be written between two.
+        """
+        for group_id, theirs in other._by_place.items():
             yield
-            self._by_owner[owner] = places
-        for group_id, theirs in other._by_group.items():
-            yield
-            ours = self._by_group.setdefault(group_id, theirs)
+            ours = self._by_place.setdefault(group_id, theirs)
             if ours is not theirs:  # the topic has grown since: the group is in two partitions
-                for at, owners in theirs.items():
+                for at, known in theirs.items():
                     yield
-                    ours[at] = ours.get(at, set()) | owners
+                    ours[at] = {*ours.get(at, ()), *known}
+        for owner, transaction in other._by_owner.items():
+            yield
+            self._by_owner[owner] = transaction
+            for group_id in transaction.by_group:
+                self._by_group.setdefault(group_id, set()).add(transaction)
 
     def clear(self) -> None:
         """The log is gone."""
         self._by_owner.clear()
         self._by_group.clear()
+        self._by_place.clear()
+
+    def _at(self, group_id: str, at: TopicPartition) -> list[_Committed]:
+        """What each open transaction has committed for the group, of those that have something for the partition."""
+        if group_id not in self._by_group:
+            return []
+        return [each.by_group[group_id] for each in self._by_place[group_id].get(at, ()) if each.is_open]
+
+    def _leave(self, transaction: _Transaction, group_id: str) -> None:
+        """An open transaction has nothing of the group any longer."""
+        del transaction.by_group[group_id]
+        self._close(transaction, group_id)
+        if not transaction.by_group:
+            transaction.is_open = False
+            del self._by_owner[transaction.owner]
+
+    def _close(self, transaction: _Transaction, group_id: str) -> None:
+        known = self._by_group[group_id]
+        known.remove(transaction)
+        if not known:
+            del self._by_group[group_id]
+
+    def _forget(self, transaction: _Transaction) -> Work[None]:
+        """Take a transaction that is over out of the places that know it."""
+        for group_id, committed in transaction.by_group.items():
+            for number, at in enumerate([*committed.holding, *committed.replaced], 1):
+                if not number % _AT_ONCE:
+                    yield
+                places = self._by_place.get(group_id, {})
+                known = places.get(at, ())
+                if transaction not in known:
+                    continue
+                if len(known) > 1:
+                    assert isinstance(known, set)
+                    known.remove(transaction)
+                    continue
+                del places[at]
+                if not places:
+                    del self._by_place[group_id]
+        transaction.by_group.clear()  # which lead back to it

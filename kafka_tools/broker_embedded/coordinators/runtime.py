@@ -68,8 +68,8 @@ class Reader(Protocol):
     def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
         """A record of an open transaction: it holds if that is committed."""
 
-    def ended(self, producer_id: int, committed: bool) -> None:
-        """The end of a producer's transaction."""
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
+        """The end of a producer's transaction; what is returned is left to do."""
 
 
 def partition_for(key: str, partitions: int) -> int:
@@ -183,7 +183,7 @@ class CoordinatorLog:
             if batch.is_control:
                 marker = read_marker(batch)
                 if marker is not None:
-                    to.ended(batch.producer_id, marker.committed)
+                    yield from to.ended(batch.producer_id, marker.committed)
                 return
             is_long = batch.is_compressed or batch.record_count > _MOST_AT_ONCE
             records = (yield Elsewhere(partial(_keyed, batch))) if is_long else _keyed(batch)

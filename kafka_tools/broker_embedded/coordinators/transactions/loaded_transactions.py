@@ -55,8 +55,9 @@ class LoadedTransactions:
     def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
         """No transaction writes to this log."""
 
-    def ended(self, producer_id: int, committed: bool) -> None:
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
         """As ``pending``."""
+        yield
 
     def adopt(self) -> Work[None]:
         for transactional_id, found in self._found.items():

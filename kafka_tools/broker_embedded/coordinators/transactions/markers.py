@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.offsets import Offsets
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
     from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.clock import Clock
     from kafka_tools.values import TopicPartition
 
@@ -35,14 +36,22 @@ class Marker(NamedTuple):
     version: int
 
 
+def _told(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("what a transaction committed is still known as pending", exc_info=error)
+
+
 class Markers:
     """Writes markers into the partitions that this broker leads."""
 
-    def __init__(self, partitions: Partitions, offsets: Offsets, purgatory: Purgatory, clock: Clock) -> None:
+    def __init__(
+        self, partitions: Partitions, offsets: Offsets, purgatory: Purgatory, clock: Clock, slices: Slices
+    ) -> None:
         self._partitions = partitions
         self._offsets = offsets
         self._purgatory = purgatory
         self._clock = clock
+        self._slices = slices
 
     def write(self, marker: Marker, at: TopicPartition) -> int:
         """End the transaction in one partition; returns an error code. It is kept when this returns 0."""
@@ -72,6 +81,7 @@ class Markers:
             return error_codes.KAFKA_STORAGE_ERROR
         partition.appended_bytes += len(batch)
         if at.topic == CONSUMER_OFFSETS:
-            self._offsets.table.transaction_ended(at.partition, marker.producer_id, marker.committed)
+            rest = self._offsets.table.transaction_ended(at.partition, marker.producer_id, marker.committed)
+            self._slices.begin(rest, _told)
         self._purgatory.wake(partition.id)
         return error_codes.NONE
