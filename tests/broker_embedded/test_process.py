@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hmac
 import json
 import logging
@@ -19,7 +20,7 @@ import pytest
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import with_overrides
-from kafka_tools.broker_embedded.process import LogLines
+from kafka_tools.broker_embedded.process import LogLines, collected_apart
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.enums import CoordinatorType
@@ -336,3 +337,32 @@ def test_kafka_delegation_tokens_on_the_bundled_broker(tmp_path: Path) -> None:
         ended = run("alice", "--expire", "--expiry-time-period", "-1", "--hmac", "-", stdin=secret)
         assert ended.returncode == 0, ended.stderr
         assert token_id not in run("alice", "--describe").stdout
+
+
+def test_what_a_start_reads_is_looked_at_by_one_collection_of_garbage_only() -> None:
+    def seen() -> int:
+        """How many of what was read the next full collection looks at."""
+        return sum(type(each) is Read for each in gc.get_objects())
+
+    class Read:
+        pass
+
+    loading = True
+    earlier = Read()
+    collecting = collected_apart(lambda: loading)
+    try:
+        assert seen() == 0, "what was there is left out"
+        read = [Read() for _ in range(1000)]
+        assert seen() == 1000
+        gc.collect(1)
+        assert seen() == 1000
+        gc.collect()
+        assert seen() == 0
+        loading = False
+        later = [Read() for _ in range(10)]
+        gc.collect()
+        assert seen() == 10, "afterwards it is as always"
+    finally:
+        gc.callbacks.remove(collecting)
+        gc.unfreeze()
+    assert seen() == len([earlier, *read, *later])
