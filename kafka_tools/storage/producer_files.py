@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
+from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.indexes import (
     TXN_VERSION,
     AbortedTransaction,
@@ -25,7 +26,7 @@ from kafka_tools.storage.producer_state import (
     ProducerEntry,
     ProducerStates,
 )
-from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
+from kafka_tools.storage.snapshots import ProducerStateEntry, pack_producer_snapshot, read_producers
 
 _SNAPSHOT_FILE = re.compile(r"(\d{20})\.snapshot")
 
@@ -38,8 +39,17 @@ def snapshots(directory: str) -> list[tuple[int, str]]:
 
 def write_snapshot(directory: str, offset: int, producers: ProducerStates, segment_bases: Collection[int]) -> None:
     """The producers as they are at ``offset``, as ``<offset>.snapshot``; others that no segment begins with go."""
-    path = os.path.join(directory, file_name(offset, ".snapshot"))
-    write_producer_snapshot(path, (_state(*item) for item in producers.entries.items()), sync=False)
+    put_snapshot(directory, offset, packed_snapshot(producers.entries), segment_bases)
+
+
+def packed_snapshot(producers: Mapping[int, ProducerEntry]) -> bytes:
+    """The bytes of a ``.snapshot`` file."""
+    return pack_producer_snapshot(_state(*item) for item in producers.items())
+
+
+def put_snapshot(directory: str, offset: int, data: bytes, segment_bases: Collection[int]) -> None:
+    """As ``write_snapshot``, of what is packed."""
+    replace_file(os.path.join(directory, file_name(offset, ".snapshot")), data, sync=False)
     for other_offset, other in snapshots(directory):
         if other_offset not in segment_bases and other_offset != offset:
             os.remove(other)

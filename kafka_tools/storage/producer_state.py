@@ -57,9 +57,11 @@ class ProducerEntry:
     ``transaction_start`` is set by ``ProducerStates``, which keeps the open ones.
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_marker", "last_timestamp", "transaction_start")
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "keeping", "last_marker", "last_timestamp", "transaction_start")
 
-    def __init__(self, epoch: int) -> None:
+    def __init__(self, epoch: int, keeping: int = 0) -> None:
+        self.keeping = keeping
+        """How often all entries had been kept when this one was made (``ProducerStates.keep``)."""
         self.epoch = epoch
         self.batches: deque[KnownBatch] = deque(maxlen=BATCHES_TO_RETAIN)
         self.coordinator_epoch = -1
@@ -67,6 +69,16 @@ class ProducerEntry:
         """Offset of the last marker since the log was opened."""
         self.last_timestamp = -1
         self.transaction_start = -1
+
+    def copy(self, keeping: int) -> ProducerEntry:
+        """The same entry, to be changed."""
+        made = ProducerEntry(self.epoch, keeping)
+        made.batches.extend(self.batches)
+        made.coordinator_epoch = self.coordinator_epoch
+        made.last_marker = self.last_marker
+        made.last_timestamp = self.last_timestamp
+        made.transaction_start = self.transaction_start
+        return made
 
     @property
     def last_sequence(self) -> int:
@@ -126,6 +138,8 @@ class ProducerStates:
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self._keeping = 0
+        """How often they were kept: entries that are older are not changed but replaced."""
         self._unverified: dict[int, Unverified] = {}
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction."""
@@ -146,6 +160,11 @@ class ProducerStates:
             self._unverified[producer_id] = Unverified(epoch, sequence, now_ms)
         elif epoch > known.epoch or (epoch == known.epoch and sequence < known.lowest_sequence):
             self._unverified[producer_id] = known._replace(epoch=epoch, lowest_sequence=sequence)
+
+    def keep(self) -> dict[int, ProducerEntry]:
+        """The producers as they are now, which stay so: another thread may read them."""
+        self._keeping += 1
+        return dict(self.entries)
 
     def add(self, producer_id: int, entry: ProducerEntry) -> None:
         """Take an entry as it was stored, in the place of what is known of the producer."""
@@ -300,10 +319,13 @@ class ProducerStates:
                 del self._unverified[producer_id]
 
     def _entry(self, producer_id: int, epoch: int) -> ProducerEntry:
+        """The entry of a producer, to be changed."""
         entry = self.entries.get(producer_id)
         if entry is None:
-            entry = self.entries[producer_id] = ProducerEntry(epoch)
-        elif entry.epoch != epoch:
+            entry = self.entries[producer_id] = ProducerEntry(epoch, self._keeping)
+        elif entry.keeping != self._keeping:
+            entry = self.entries[producer_id] = entry.copy(self._keeping)
+        if entry.epoch != epoch:
             entry.epoch = epoch
             entry.batches.clear()
         return entry

@@ -130,11 +130,6 @@ def pack_producer_snapshot(states: Iterable[ProducerStateEntry]) -> bytes:
     return SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
 
 
-def write_producer_snapshot(path: str, states: Iterable[ProducerStateEntry], *, sync: bool = True) -> None:
-    """Replace a ``.snapshot`` file. Raises OSError."""
-    replace_file(path, pack_producer_snapshot(states), sync=sync)
-
-
 def read_leader_epochs(path: str) -> list[LeaderEpoch]:
     """The entries of a ``leader-epoch-checkpoint``. Raises OSError or CorruptIndex."""
     rows = read_rows(path, "leader epoch checkpoint", 2, most_bytes=MAX_EPOCHS_BYTES)

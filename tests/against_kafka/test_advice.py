@@ -20,7 +20,7 @@ from kafka_tools.clients.consumer import Consumer
 from kafka_tools.storage import checkpoints, findings, indexes, names
 from kafka_tools.storage.check import check_log_dir, check_partition
 from kafka_tools.storage.findings import KINDS, Finding
-from kafka_tools.storage.snapshots import ProducerStateEntry, read_producers, write_producer_snapshot
+from kafka_tools.storage.snapshots import ProducerStateEntry, pack_producer_snapshot, read_producers
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.test_advice_actions import command
@@ -70,7 +70,7 @@ def half_a_batch(directory: Path) -> None:
 def other_sequences(directory: Path) -> None:
     path = last(directory, ".snapshot")
     states = [state._replace(last_sequence=state.last_sequence + 7) for state in read_producers(str(path))]
-    write_producer_snapshot(str(path), states)
+    path.write_bytes(pack_producer_snapshot(states))
 
 
 def without_its_log(directory: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_producer_snapshot_is_compared_with_the_log(copied: Callable[[str, str
         (written._replace(transaction_start=written.last_offset), "is said to be open; the log ends it"),
     ):
         rest = [state for state in states if state != written]
-        snapshots.write_producer_snapshot(str(path), [wrong, *rest])
+        path.write_bytes(snapshots.pack_producer_snapshot([wrong, *rest]))
         (found,) = (finding for finding in check_partition(directory) if finding.is_damage)
         assert found.kind == "producer-snapshot-mismatch" and text in found.text, found
     path.rename(directory / "00000000000000999999.snapshot")
@@ -236,7 +236,7 @@ def test_an_open_transaction_that_a_snapshot_lacks_is_a_mismatch(tmp_path: Path)
     (directory / "00000000000000000000.log").write_bytes(batch)
     (directory / "00000000000000000000.index").touch()
     (directory / "00000000000000000000.timeindex").touch()
-    snapshots.write_producer_snapshot(str(directory / "00000000000000000001.snapshot"), [])
+    (directory / "00000000000000000001.snapshot").write_bytes(snapshots.pack_producer_snapshot([]))
     (found,) = (finding for finding in check_partition(directory) if finding.is_damage)
     assert found.text == "lacks producer 5, whose transaction from 0 on is open at 1"
 

@@ -1,0 +1,83 @@
+"""The ``.snapshot`` files of one log, beside whoever appends where there are many producers.
+
+A start reads the newest one and the batches after it: one that is late, or that could not be written, costs that start
+time and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection
+
+from kafka_tools.storage.producer_files import packed_snapshot, put_snapshot, write_snapshot
+from kafka_tools.storage.producer_state import ProducerEntry, ProducerStates
+
+log = logging.getLogger(__name__)
+
+FEW = 1000
+"""So many producers are written at once: some milliseconds."""
+
+_Kept = tuple[int, dict[int, ProducerEntry]]
+
+
+class ProducerSnapshots:
+    """Writes the snapshots of the log in ``directory``; ``bases`` tells the base offsets of its segments."""
+
+    def __init__(self, directory: str, bases: Callable[[], Collection[int]]) -> None:
+        self._directory = directory
+        self._bases = bases
+        self._lock = threading.Lock()
+        """Held while a file is put in its place, and to change what is below."""
+        self._waiting: _Kept | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def write(self, offset: int, producers: ProducerStates) -> None:
+        """Write the producers as they are at ``offset``. Raises OSError."""
+        write_snapshot(self._directory, offset, producers, self._bases())
+
+    def write_soon(self, offset: int, producers: ProducerStates) -> None:
+        """The same, on another thread if they are many: then a failure is logged.
+
+        Of several that wait for that thread the newest is written. Raises OSError.
+        """
+        if len(producers.entries) <= FEW:
+            self.write(offset, producers)
+            return
+        with self._lock:
+            self._waiting = offset, producers.keep()
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name=f"snapshot {self._directory}", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Write nothing more from now on: the directory may be another log's soon."""
+        with self._lock:
+            self._closed = True
+            self._waiting = None
+
+    def wait(self) -> None:
+        """Return when nothing waits to be written."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                kept, self._waiting = self._waiting, None
+                if kept is None:
+                    self._thread = None
+                    return
+            offset, entries = kept
+            data = packed_snapshot(entries)
+            with self._lock:
+                if self._closed:
+                    continue
+                try:
+                    put_snapshot(self._directory, offset, data, self._bases())
+                except OSError as error:
+                    log.warning(
+                        "the producers at offset %d cannot be kept, a start reads them from the log: %s", offset, error
+                    )
