@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import resource
@@ -15,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.broker import RunningBroker, resolved
+from kafka_tools.broker_embedded.collections_of_garbage import ShortCollections
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
 from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from logging import _SysExcInfoType
 
 log = logging.getLogger(__name__)
-
-_FULL = 2
-"""The generation of a full collection of garbage."""
 
 
 class LogLines(logging.Formatter):
@@ -110,38 +107,22 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
         loop.add_signal_handler(number, stop, number)
     broker.on_failed = stopping.set
     await broker.start()
-    assert broker.core is not None
-    loading = broker.core.loading
-    collecting = collected_apart(lambda: len(loading) > 0)
+    assert broker.server is not None
+    shared = broker.server.shared
+    collections = ShortCollections(lambda: shared.arrived)
+    collections.begin()
     description = broker.describe()
     log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
     try:
         ready(json.dumps(description))
         await stopping.wait()
     finally:
-        gc.callbacks.remove(collecting)
+        collections.end()
         log.info("stopping")
         await broker.stop()
         log.info("stopped")
     if broker.failure is not None:
         raise broker.failure
-
-
-def collected_apart(is_loading: Callable[[], bool]) -> Callable[[str, dict[str, int]], None]:
-    """Have collections of garbage leave out what there is now, and what they have seen while ``is_loading()``.
-
-    A full collection looks at every object, and everybody waits for it. What a start reads is very many of them, and
-    none is garbage: a collection meanwhile leaves the next ones those that were made since. For a process that is
-    nothing but the broker. Returns the entry of ``gc.callbacks``, to be removed by the caller.
-    """
-
-    def collected(phase: str, info: dict[str, int]) -> None:
-        if phase == "stop" and info["generation"] == _FULL and is_loading():
-            gc.freeze()
-
-    gc.freeze()
-    gc.callbacks.append(collected)
-    return collected
 
 
 def _raise_file_limit() -> None:

@@ -71,11 +71,12 @@ class Parked:
         """Answer now, with None where no answer is wanted. False, and nothing happens, if it was over before."""
         if self.done:
             return False
+        answer = self._answer
         self._finish()
-        if self._answer is None:
+        if answer is None:
             self._response = response  # completed before the handler returned it
         else:
-            self._answer(response)
+            answer(response)
         return True
 
     def check(self, *, expired: bool = False) -> bool:
@@ -97,9 +98,10 @@ class Parked:
     def cancel(self) -> None:
         """Forget the call: nobody waits for the answer any more."""
         if not self.done:
+            on_cancel = self._on_cancel
             self._finish()
-            if self._on_cancel:
-                self._on_cancel()
+            if on_cancel:
+                on_cancel()
 
     def on_cancel(self, run: Callable[[], None]) -> None:
         """What runs from now on if the connection closes first."""
@@ -114,6 +116,8 @@ class Parked:
     def _finish(self) -> None:
         self.done = True
         self._stop_waiting()
+        # Those who wait know this object as it knows them: in a circle they would stay until somebody collects garbage.
+        self._try_complete = self._answer = self._failed = self._on_cancel = None
 
     def _stop_waiting(self) -> None:
         if self._timer:

@@ -39,7 +39,8 @@ def snapshots(directory: str) -> list[tuple[int, str]]:
 
 def write_snapshot(directory: str, offset: int, producers: ProducerStates, segment_bases: Collection[int]) -> None:
     """The producers as they are at ``offset``, as ``<offset>.snapshot``; others that no segment begins with go."""
-    put_snapshot(directory, offset, packed_snapshot(producers.entries), segment_bases)
+    put_snapshot(directory, offset, packed_snapshot(producers.entries))
+    remove_snapshots(directory, {*segment_bases, offset})
 
 
 def packed_snapshot(producers: Mapping[int, ProducerEntry]) -> bytes:
@@ -47,12 +48,16 @@ def packed_snapshot(producers: Mapping[int, ProducerEntry]) -> bytes:
     return pack_producer_snapshot(_state(*item) for item in producers.items())
 
 
-def put_snapshot(directory: str, offset: int, data: bytes, segment_bases: Collection[int]) -> None:
-    """As ``write_snapshot``, of what is packed."""
+def put_snapshot(directory: str, offset: int, data: bytes) -> None:
+    """Write what ``packed_snapshot`` has made. Raises OSError."""
     replace_file(os.path.join(directory, file_name(offset, ".snapshot")), data, sync=False)
-    for other_offset, other in snapshots(directory):
-        if other_offset not in segment_bases and other_offset != offset:
-            os.remove(other)
+
+
+def remove_snapshots(directory: str, kept: Collection[int]) -> None:
+    """Remove the snapshots at other offsets than those. Raises OSError."""
+    for offset, path in snapshots(directory):
+        if offset not in kept:
+            os.remove(path)
 
 
 def _state(producer_id: int, entry: ProducerEntry) -> ProducerStateEntry:

@@ -57,7 +57,15 @@ class ProducerEntry:
     ``transaction_start`` is set by ``ProducerStates``, which keeps the open ones.
     """
 
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "keeping", "last_marker", "last_timestamp", "transaction_start")
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "epoch",
+        "keeping",
+        "last_marker",
+        "last_timestamp",
+        "transaction_start",
+    )
 
     def __init__(self, epoch: int, keeping: int = 0) -> None:
         self.keeping = keeping

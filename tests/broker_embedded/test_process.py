@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import pytest
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.broker import with_overrides
-from kafka_tools.broker_embedded.process import LogLines, collected_apart
+from kafka_tools.broker_embedded.collections_of_garbage import MOST_ARRIVED, ShortCollections
+from kafka_tools.broker_embedded.process import LogLines
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.enums import CoordinatorType
@@ -339,30 +341,34 @@ def test_kafka_delegation_tokens_on_the_bundled_broker(tmp_path: Path) -> None:
         assert token_id not in run("alice", "--describe").stdout
 
 
-def test_what_a_start_reads_is_looked_at_by_one_collection_of_garbage_only() -> None:
-    def seen() -> int:
-        """How many of what was read the next full collection looks at."""
-        return sum(type(each) is Read for each in gc.get_objects())
-
-    class Read:
+def test_a_collection_of_garbage_looks_at_what_was_made_since_the_one_before() -> None:
+    class Known:
         pass
 
-    loading = True
-    earlier = Read()
-    collecting = collected_apart(lambda: loading)
+    def seen() -> int:
+        """How many of them the next full collection looks at."""
+        return sum(type(each) is Known for each in gc.get_objects())
+
+    arrived = 0
+    known = [Known()]
+    collections = ShortCollections(lambda: arrived)
+    collections.begin()
     try:
         assert seen() == 0, "what was there is left out"
-        read = [Read() for _ in range(1000)]
-        assert seen() == 1000
+        known += [Known() for _ in range(1000)]
         gc.collect(1)
         assert seen() == 1000
         gc.collect()
         assert seen() == 0
-        loading = False
-        later = [Read() for _ in range(10)]
+        last: Any = known.pop()
+        last.itself, circle = last, weakref.ref(last)
+        del last
         gc.collect()
-        assert seen() == 10, "afterwards it is as always"
+        assert circle() is not None, "nothing looks at it any more"
+        arrived = MOST_ARRIVED
+        gc.collect()
+        assert circle() is None
+        assert seen() == 0
     finally:
-        gc.callbacks.remove(collecting)
-        gc.unfreeze()
-    assert seen() == len([earlier, *read, *later])
+        collections.end()
+    assert seen() == len(known)

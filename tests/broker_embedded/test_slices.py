@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
 from kafka_tools.broker_embedded.slices import Aside, Elsewhere, Slices, Work, rest_of
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -51,6 +52,30 @@ def test_what_failed_elsewhere_is_let_go_of_at_once(without_collector: None, res
         assert timers.run_due()
     assert ended == ["Request is damaged"]
     assert kept() is None
+
+
+def test_what_waited_leaves_no_circle_behind(without_collector: None) -> None:
+    """Each long poll of a consumer once did, which kept all it knew until the next collection of garbage."""
+
+    class Waiting:
+        def __init__(self) -> None:
+            self.parked = Parked(100, self.try_complete, on_cancel=self.cancelled)
+
+        def try_complete(self, expired: bool) -> None:
+            raise AssertionError
+
+        def cancelled(self) -> None: ...
+
+        def answer(self, response: object) -> None: ...
+
+    def ended(end: Callable[[Parked], object]) -> weakref.ref[Waiting]:
+        waiting = Waiting()
+        Purgatory(Timers(ManualClock())).park(waiting.parked, waiting.answer, waiting.answer)  # type: ignore[arg-type]
+        end(waiting.parked)
+        return weakref.ref(waiting)
+
+    assert ended(lambda parked: parked.complete(None))() is None
+    assert ended(lambda parked: parked.cancel())() is None
 
 
 def test_who_stands_aside_holds_nobody_up() -> None:

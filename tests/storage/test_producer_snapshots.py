@@ -1,4 +1,4 @@
-"""Snapshots of very many producers: written beside whoever appends, as the producers were when the segment was sealed."""
+"""Snapshots of very many producers: written beside whoever appends, as they were when the segment was sealed."""
 
 from __future__ import annotations
 

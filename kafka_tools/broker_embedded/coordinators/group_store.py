@@ -14,6 +14,7 @@ from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, Coo
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey
 
 if TYPE_CHECKING:
@@ -72,9 +73,22 @@ class GroupStore:
         """Undo ``create_simple`` when no offset could be committed."""
         self.groups.pop(group.id, None)
 
+    def ensured(self) -> Work[None]:
+        """Make the log if there is none. BrokerError with what a member is told if it cannot be made."""
+        try:
+            yield from self.log.ensured()
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+
     def partition(self, group_id: str) -> int:
         """The partition of ``__consumer_offsets`` that holds the group."""
         return partition_for(group_id, self.log.partitions)
+
+    def _there(self, group_id: str) -> int:
+        """The partition of a group. BrokerError where the log has been deleted."""
+        if not self.log.partitions:
+            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.log.topic} does not exist")
+        return self.partition(group_id)
 
     def write(
         self, group_id: str, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None
@@ -83,19 +97,19 @@ class GroupStore:
 
         BrokerError with the code of the failed append.
         """
-        if not self.log.partitions:
-            self.log.ensure()
-        self.log.append(self.partition(group_id), records, producer=producer)
+        self.log.append(self._there(group_id), records, producer=producer)
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
-        """The batch of many records of one group, in slices, for ``write_batch``. BrokerError MESSAGE_TOO_LARGE."""
-        return self.log.batch_of(records, producer)
+        """The batch of many records of one group, in slices, for ``write_batch``, and the log if there is none.
+
+        BrokerError MESSAGE_TOO_LARGE, or why there is no log.
+        """
+        yield from self.log.ensured()
+        return (yield from self.log.batch_of(records, producer))
 
     def write_batch(self, group_id: str, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
         """Append what ``batch_of`` has made; raises as ``write``."""
-        if not self.log.partitions:
-            self.log.ensure()
-        self.log.append_batch(self.partition(group_id), batch, producer=producer)
+        self.log.append_batch(self._there(group_id), batch, producer=producer)
 
     def change_of(self, records: Sequence[CoordinatorRecord]) -> Work[bytes | None]:
         """The batch of a change of a consumer group, in slices, for ``commit``; None for none. Raises as it does."""

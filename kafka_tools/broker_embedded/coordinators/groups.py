@@ -109,6 +109,7 @@ class GroupCoordinator:
     ) -> Work[JoinGroupResponse | Parked]:
         """Join or rejoin. BrokerError for what no group takes."""
         self.membership.check_join(request)
+        yield from self.store.ensured()
         group = self.store.consumer(request.group_id)
         if group is None or group.is_empty:
             return self.membership.join(request, version, client_id, client_host)

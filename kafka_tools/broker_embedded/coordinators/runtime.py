@@ -97,9 +97,9 @@ class CoordinatorLog:
         """How many partitions the topic has; 0 while it does not exist."""
         return self._topics.partitions(self.topic)
 
-    def ensure(self) -> None:
+    def ensured(self) -> Work[None]:
         """Make the topic if it is missing. BrokerError if it cannot be made."""
-        self._topics.ensure(self.topic)
+        return self._topics.ensured(self.topic)
 
     def append(
         self, partition: int, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None

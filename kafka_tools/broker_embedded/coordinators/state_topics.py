@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.slices import whole
-
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
     from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
     from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.broker_embedded.slices import Work
     from kafka_tools.records.batches import BatchView
 
 
@@ -29,11 +28,13 @@ class StateTopics:
         found = self._cluster.topic(topic)
         return len(found.partitions) if found else 0
 
-    def ensure(self, topic: str) -> None:
-        """Make the topic with its defaults if it is missing. BrokerError if it cannot be made."""
+    def ensured(self, topic: str) -> Work[None]:
+        """Make the topic with its defaults if it is missing, in slices. BrokerError if it cannot be made."""
+        if self._cluster.topic(topic) is not None:
+            return
+        yield from self._topics.settled(topic)
         if self._cluster.topic(topic) is None:
-            self._topics.check_settled(topic)
-            whole(self._topics.auto_create(topic))
+            yield from self._topics.auto_create(topic)
 
     def leader_epoch(self, topic: str, partition: int) -> int:
         """The leader epoch of a partition, which is its coordinator's epoch; -1 if it does not exist."""

@@ -29,7 +29,7 @@ def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
     producer = TxnProducer(request.producer_id, request.producer_epoch)
     try:
-        call.broker.state_topics.ensure(CONSUMER_OFFSETS)
+        yield from call.broker.state_topics.ensured(CONSUMER_OFFSETS)
         at = TopicPartition(CONSUMER_OFFSETS, call.broker.groups.store.partition(request.group_id))
         yield from call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)
     except BrokerError as error:

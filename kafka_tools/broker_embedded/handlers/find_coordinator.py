@@ -35,13 +35,14 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
     if key_type not in CoordinatorType.words:
         raise refused(error_codes.INVALID_REQUEST)
     if call.version < 4:
-        found = _find(call, key_type, request.key)
+        found = yield from _find(call, key_type, request.key)
         return FindCoordinatorResponse(error_message="NONE", **found._asdict())
     response = FindCoordinatorResponse()
     for key in request.coordinator_keys:
         yield
         try:
-            coordinator = response.Coordinator(key=key, **_find(call, key_type, key)._asdict())
+            found = yield from _find(call, key_type, key)
+            coordinator = response.Coordinator(key=key, **found._asdict())
         except BrokerError as error:
             coordinator = response.Coordinator(
                 key=key, node_id=-1, port=-1, error_code=error.code.code, error_message=error.broker_message
@@ -50,7 +51,7 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
     return response
 
 
-def _find(call: Call, key_type: int, key: str) -> Found:
+def _find(call: Call, key_type: int, key: str) -> Work[Found]:
     if key_type == CoordinatorType.SHARE:
         raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
     if key_type == CoordinatorType.TRANSACTION:
@@ -62,7 +63,8 @@ def _find(call: Call, key_type: int, key: str) -> Found:
     if not allowed:
         raise refuse(code, text_of(code) if call.version < 4 else "")
     try:
-        call.broker.state_topics.ensure(TRANSACTION_STATE if key_type == CoordinatorType.TRANSACTION else GROUPS_TOPIC)
+        topic = TRANSACTION_STATE if key_type == CoordinatorType.TRANSACTION else GROUPS_TOPIC
+        yield from call.broker.state_topics.ensured(topic)
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
         raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.node_id)

@@ -79,7 +79,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
-        number = next(self._shared.numbers)
+        number = self._shared.arrived
+        self._shared.arrived += 1
         self.connection = Connection(
             f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.broker_embedded.listeners.admission import Admission, AdmittedConnection
@@ -56,7 +55,8 @@ class Shared:
         self.dispatcher = dispatcher
         self.settings = ListenerSettings(configs, LoginSources(core.credentials, core.tokens, core.timers), endpoints)
         self.connections: set[OpenConnection] = set()
-        self.numbers = count()
+        self.arrived = 0
+        """How many connections there have been."""
         self.max_frame_bytes = configs.broker.integer("socket.request.max.bytes")
         self.max_login_frame_bytes = min(self.max_frame_bytes, configs.broker.integer("sasl.server.max.receive.size"))
         """What a client may send at once before its SASL login is done."""

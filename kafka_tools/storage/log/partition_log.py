@@ -27,7 +27,7 @@ from kafka_tools.storage.log.reading import ReadableLog
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
-from kafka_tools.storage.producer_files import append_aborted, end_transaction
+from kafka_tools.storage.producer_files import append_aborted, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
@@ -106,7 +106,7 @@ class PartitionLog(ReadableLog):
         self.synced_ms = clock.now_ms()
         self._retired: list[str] = []
         self._sealed = SealedSegments(directory, self.epochs.path)
-        self._snapshots = ProducerSnapshots(directory, lambda: {each.base_offset for each in self.segments})
+        self._snapshots = ProducerSnapshots(directory)
         self._unsynced = unsynced
         self._named_to = _NEVER if unsynced is None else -1
         """The base offset of the newest segment whose name is on the disk, where that counts: none goes before it."""
@@ -291,13 +291,16 @@ class PartitionLog(ReadableLog):
             return
         sealed = self.active
         sealed.seal()
-        self._snapshots.write_soon(self.log_end_offset, self.producers)
+        self._snapshots.write_soon(self.log_end_offset, self.producers, self._base_offsets())
         self.set_segments([*self.segments, self.new_segment(self.log_end_offset)])
         self._sealed.add(sealed, self.log_end_offset)
         if self._unsynced is not None:
             self._unsynced.then(self.sync_sealed)
         else:
             threading.Thread(target=self._sync_beside, name=f"sync {self.name}", daemon=True).start()
+
+    def _base_offsets(self) -> set[int]:
+        return {segment.base_offset for segment in self.segments}
 
     def _sync_beside(self) -> None:
         """Off the loop: a gigabyte takes a while to reach the disk, and nobody waits for it."""
@@ -456,7 +459,7 @@ class PartitionLog(ReadableLog):
         try:
             if complete and self.recovery_point < self.log_end_offset:
                 self.active.seal()
-                self._snapshots.write(self.log_end_offset, self.producers)
+                write_snapshot(self.directory, self.log_end_offset, self.producers, self._base_offsets())
                 self.sync_sealed()
                 self.active.sync()
                 self.recovery_point = self.log_end_offset

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from kafka_tools.storage.producer_files import packed_snapshot, put_snapshot, write_snapshot
+from kafka_tools.storage.producer_files import packed_snapshot, put_snapshot, remove_snapshots, write_snapshot
 from kafka_tools.storage.producer_state import ProducerEntry, ProducerStates
 
 log = logging.getLogger(__name__)
@@ -22,29 +22,26 @@ _Kept = tuple[int, dict[int, ProducerEntry]]
 
 
 class ProducerSnapshots:
-    """Writes the snapshots of the log in ``directory``; ``bases`` tells the base offsets of its segments."""
+    """Writes the snapshots of the log in ``directory``."""
 
-    def __init__(self, directory: str, bases: Callable[[], Collection[int]]) -> None:
+    def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._bases = bases
         self._lock = threading.Lock()
         """Held while a file is put in its place, and to change what is below."""
         self._waiting: _Kept | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def write(self, offset: int, producers: ProducerStates) -> None:
-        """Write the producers as they are at ``offset``. Raises OSError."""
-        write_snapshot(self._directory, offset, producers, self._bases())
+    def write_soon(self, offset: int, producers: ProducerStates, bases: Collection[int]) -> None:
+        """Write the producers as they are at ``offset``; snapshots at which none of ``bases``, nor this one, is, go.
 
-    def write_soon(self, offset: int, producers: ProducerStates) -> None:
-        """The same, on another thread if they are many: then a failure is logged.
-
-        Of several that wait for that thread the newest is written. Raises OSError.
+        On another thread if they are many: then a failure is logged, and of several that wait for it the newest is
+        written. Raises OSError.
         """
         if len(producers.entries) <= FEW:
-            self.write(offset, producers)
+            write_snapshot(self._directory, offset, producers, bases)
             return
+        remove_snapshots(self._directory, {*bases, offset})
         with self._lock:
             self._waiting = offset, producers.keep()
             if self._thread is None and not self._closed:
@@ -76,7 +73,7 @@ class ProducerSnapshots:
                 if self._closed:
                     continue
                 try:
-                    put_snapshot(self._directory, offset, data, self._bases())
+                    put_snapshot(self._directory, offset, data)
                 except OSError as error:
                     log.warning(
                         "the producers at offset %d cannot be kept, a start reads them from the log: %s", offset, error

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.broker_embedded.directories import state_mending
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -27,7 +28,7 @@ HURT, WHOLE = "hurt", next(f"g{at}" for at in range(9) if partition_for(f"g{at}"
 def broker(tmp_path: Path) -> DiskBroker:
     broker = DiskBroker(tmp_path / "data", {"offsets.topic.num.partitions": "2"})
     broker.create("t", 2)
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     for group in (HURT, WHOLE):
         for partition in (0, 1):
             for offset in (5, 7):

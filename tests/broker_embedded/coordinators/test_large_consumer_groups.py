@@ -52,6 +52,7 @@ def test_target_of_a_large_group_is_computed_in_slices() -> None:
 def test_step_that_another_one_overtakes_begins_anew() -> None:
     broker = MemoryBroker({"group.consumer.assignment.interval.ms": "0"})
     broker.create_topic("t", 4)
+    ModernMember(broker, "any", "another").join("t")  # which makes the log of groups
     slow = heartbeat(broker, "slow")
     next(slow)
     quick = ModernMember(broker, "quick")
@@ -71,6 +72,7 @@ def test_step_that_is_overtaken_again_and_again_ends_all_the_same() -> None:
     broker = MemoryBroker({"group.consumer.assignment.interval.ms": "0"})
     broker.create_topic("t", 4)
     quick = ModernMember(broker, "quick")
+    ModernMember(broker, "any", "another").join("t")  # which makes the log of groups
     slow = heartbeat(broker, "slow")
     answered = False
     for number in range(100):

@@ -13,6 +13,7 @@ import pytest
 
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode, encode_versioned
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -585,7 +586,7 @@ def test_groups_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
 def write(broker: MemoryBroker, *records: tuple[bytes, bytes | None]) -> None:
     from kafka_tools.records.build import build_batch
 
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     log.append(build_batch([(0, key, value, ()) for key, value in records]))
 
@@ -671,7 +672,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
     """A log that Kafka wrote may hold transactional commits (KIP-98)."""
     from kafka_tools.records.build import build_batch
 
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     for kind, offset in steps:
         if offset is None:
@@ -688,7 +689,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
 
 def load_golden(case_id: str) -> MemoryBroker:
     broker = MemoryBroker()
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     for path in sorted((golden_root() / case_id).glob("data/__consumer_offsets-*/*.log")):
         partition = int(path.parent.name.rpartition("-")[2])
         broker.batches.setdefault(TopicPartition("__consumer_offsets", partition), []).append(path.read_bytes())

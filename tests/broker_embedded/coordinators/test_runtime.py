@@ -10,6 +10,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
 )
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -100,5 +101,5 @@ def test_the_topics_own_partition_count_decides_once_it_exists() -> None:
     broker.create_topic("__consumer_offsets", 7)
     assert broker.core.groups.store.partition("a") == 97 % 7
     fresh = MemoryBroker({"offsets.topic.num.partitions": "3"})
-    fresh.core.state_topics.ensure("__consumer_offsets")
+    whole(fresh.core.state_topics.ensured("__consumer_offsets"))
     assert fresh.core.groups.store.partition("a") == 97 % 3

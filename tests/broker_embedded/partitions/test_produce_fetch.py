@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -343,7 +344,7 @@ def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
 
 
 def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
 
 

@@ -96,6 +96,7 @@ class ConsumerGroups:
         check_heartbeat(request, version, self.settings.assignors)
         if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
             return (yield from self._leave(request))
+        yield from self.store.ensured()
         member_id = request.member_id or new_member_id()
 
         def wanted(member: ConsumerMember) -> ConsumerMember:
