@@ -5,7 +5,7 @@ Offsets that transactions committed hold once their marker is there (``pending_o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
@@ -26,16 +26,28 @@ class CommittedOffsets:
 
     def replay(self, group_id: str, partition: TopicPartition, committed: OffsetCommit | None) -> None:
         """One record of the log; None removes."""
-        if committed is not None:
-            self.open.supersede(group_id, partition)
-            self.by_group.setdefault(group_id, {})[partition] = committed
-            return
-        self.open.forget(group_id, partition)
-        known = self.by_group.get(group_id)
-        if known is not None:
-            known.pop(partition, None)
-            if not known:
-                del self.by_group[group_id]
+        if committed is None:
+            self.forget(group_id, (partition,))
+        else:
+            self.commit(group_id, ((partition, committed),))
+
+    def commit(self, group_id: str, committed: Sequence[tuple[TopicPartition, OffsetCommit]]) -> None:
+        """Records of commits. They may be very many, and most have no open transaction to look at."""
+        if self.open.is_open(group_id):
+            for at, _ in committed:
+                self.open.supersede(group_id, at)
+        if committed:
+            self.by_group.setdefault(group_id, {}).update(committed)
+
+    def forget(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Tombstones of commits."""
+        known, is_open = self.by_group.get(group_id, {}), self.open.is_open(group_id)
+        for at in partitions:
+            known.pop(at, None)
+            if is_open:
+                self.open.forget(group_id, at)
+        if not known:
+            self.by_group.pop(group_id, None)
 
     def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> Work[None]:
         """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will.

@@ -144,9 +144,7 @@ class Offsets:
             self._rebalances.keep_alive(group, member_id)
         failed = self._written(group_id, prepared)
         if not failed:
-            replay = self.table.replay
-            for each in prepared.accepted:
-                replay(group_id, *each)
+            self.table.commit(group_id, prepared.accepted)
         if created is not None and not self.of(group_id):
             # Kafka keeps such a group in memory only, where some of its requests see it until the broker restarts
             self._groups.forget(created)
@@ -203,9 +201,7 @@ class Offsets:
             batch = whole(self._groups.batch_of(offset_tombstone(group_id, at) for at in now))
         if now:
             self._groups.write_batch(group_id, batch)
-        replay = self.table.replay
-        for at in now:
-            replay(group_id, at, None)
+            self.table.forget(group_id, now)
         return codes
 
     def _deletable(
@@ -217,15 +213,13 @@ class Offsets:
             raise refuse(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
             raise refuse(error_codes.NON_EMPTY_GROUP)
-        codes = {
-            partition: error_codes.GROUP_SUBSCRIBED_TO_TOPIC
-            if group.state != EMPTY and group.is_subscribed(partition.topic)
-            else error_codes.NONE
-            for partition in partitions
-        }
-        known = self.of(group_id)
-        there = [at for at in codes if at in known or self.open.is_open(group_id, at)]
-        return codes, [at for at in there if not codes[at]]
+        codes = dict.fromkeys(partitions, error_codes.NONE)
+        if group.state != EMPTY:
+            for at in codes:
+                if group.is_subscribed(at.topic):
+                    codes[at] = error_codes.GROUP_SUBSCRIBED_TO_TOPIC
+        known = {*self.of(group_id), *self.open.of(group_id)}
+        return codes, [at for at, code in codes.items() if not code and at in known]
 
     def forget_topic(self, topic: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
         """A topic was deleted: so are the offsets that these groups, or all that are served, committed for it.
@@ -285,8 +279,7 @@ class Offsets:
 
     def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
         self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
-        for partition in partitions:
-            self.table.replay(group_id, partition, None)
+        self.table.forget(group_id, partitions)
 
 
 def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> None:

@@ -113,8 +113,7 @@ class Removal:
             return
         if not ends:
             self._store.write_batch(group.id, batch)
-            for partition in gone:
-                self._offsets.table.replay(group.id, partition, None)
+            self._offsets.table.forget(group.id, gone)
         elif not self._offsets.open.is_open(group.id):
             self._write_end(group, batch)
 

@@ -94,7 +94,7 @@ def test_a_client_that_goes_leaves_a_whole_topic(broker: DiskBroker) -> None:
     broker.clock.tick_s = 0.0005
     pending = broker.send(FindCoordinatorRequest(key="g"), 3)
     assert pending.response is None
-    for sliced in list(broker.core.slices._line) + [broker.core.slices._current]:
+    for sliced in [*broker.core.slices._line, broker.core.slices._current]:
         if sliced is not None:
             broker.core.slices.cancel(sliced)
     while len(broker.core.slices):

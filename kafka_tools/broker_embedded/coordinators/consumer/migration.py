@@ -130,6 +130,7 @@ class Migration:
         metadata = member.metadata(classic.protocol or "")
         subscription = yield from _decoded(ConsumerProtocolSubscription, metadata)
         group.targets[member.id] = partitions
+        yield
         group.put(
             ConsumerMember(
                 member.id,
