@@ -55,7 +55,7 @@ class RunningBroker:
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
         self._release = release
-        self._faults = faults
+        self._faults = faults or Faults()
         self.core: Core | None = None
         self.failure: LogError | None = None
         """The failure after which nothing is acknowledged; ``on_failed`` is called then, and stops the broker."""
@@ -68,7 +68,12 @@ class RunningBroker:
         endpoints = endpoints_of(properties)
         load_handlers(self._release)  # a release that is not known is told before anything is touched
         self.core = open_core(
-            properties, data_dirs=self._data_dirs, clock=self._clock, release=self._release, fsync=self._fsync
+            properties,
+            data_dirs=self._data_dirs,
+            clock=self._clock,
+            release=self._release,
+            fsync=self._fsync,
+            is_loading_held=self._faults.is_loading_held,
         )
         if self.core.group_commit is not None:
             self.core.group_commit.on_failed = self._failed
@@ -76,8 +81,7 @@ class RunningBroker:
             dispatcher = Dispatcher(self.core)
             self.server = Server(self.core, dispatcher, endpoints)
             await self.server.start()
-            if self._faults is not None:
-                self._faults.attach(dispatcher.handlers, self.server)
+            self._faults.attach(dispatcher.handlers, self.core.load_released, self.server)
         except BaseException:
             self.core.close()
             raise

@@ -21,7 +21,7 @@ from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
 from kafka_tools.broker_embedded.coordinators.loading import AT_ONCE_BYTES
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
-from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+from kafka_tools.broker_embedded.coordinators.state_topics import IsHeld, StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Markers
 from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
@@ -62,6 +62,7 @@ class Core:
 
     ``release`` (such as "2.2") narrows what is advertised to that Kafka release. ``store`` and ``dirs``
     belong to the core from here on: ``close`` closes them. ``hosted`` makes the partitions that are led here.
+    ``is_loading_held`` says which partitions of coordinators a start leaves unread until ``load_released``.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Core:
         clock: Clock,
         release: str | None = None,
         hosted: type[Partitions] = Partitions,
+        is_loading_held: IsHeld = lambda at, partitions: False,
     ) -> None:
         check_properties(properties)
         check_together(properties)
@@ -107,7 +109,7 @@ class Core:
         self.partitions = hosted(dirs, self.cluster, self.configs, self.timers, self.slices, self.purgatory)
         self.fetch_sessions = FetchSessions(self.configs)
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
-        self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory)
+        self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory, is_loading_held)
         self.groups = GroupCoordinator(
             self.journal,
             self.state_topics,
@@ -150,6 +152,11 @@ class Core:
         if self.dirs.unsynced is not None:  # what a killed broker has left may be the kernel's alone
             self.dirs.unsynced.take()
             self.dirs.sync()
+
+    def load_released(self) -> None:
+        """Read what coordinators have left unread and is held no longer."""
+        self.groups.store.loading.go_on()
+        self.transactions.go_on_loading()
 
     def _begin_leader_epochs(self) -> None:
         """A broker that starts leads anew (KIP-320): clients that knew the old epoch check for truncation."""

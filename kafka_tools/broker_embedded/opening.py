@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from kafka_tools.broker_embedded.coordinators.state_topics import IsHeld
 from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_id
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.formatted import FormattedDirectories
@@ -29,10 +30,11 @@ def open_core(
     clock: Clock,
     release: str | None = None,
     fsync: str = KAFKA,
+    is_loading_held: IsHeld = lambda at, partitions: False,
 ) -> Core:
     """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included.
 
-    Where no setting gives the broker an id it has that of its directories.
+    Where no setting gives the broker an id it has that of its directories. ``is_loading_held`` is the core's.
     """
     if fsync not in FSYNC:
         raise ConfigError(f"fsync '{fsync}' is not one of {', '.join(FSYNC)}")
@@ -54,7 +56,14 @@ def open_core(
     try:
         check_state(dirs)
         store = LocalStore(dirs.metadata_dir, clock, clean=dirs.clean[dirs.metadata_dir], unsynced=unsynced)
-        core = Core(properties=properties, dirs=dirs, store=store, clock=clock, release=release)
+        core = Core(
+            properties=properties,
+            dirs=dirs,
+            store=store,
+            clock=clock,
+            release=release,
+            is_loading_held=is_loading_held,
+        )
         core.start(() if store.end_offset else formatted.first_records(dirs.metadata_dir, dirs.paths))
     except BaseException as error:
         if core is not None:

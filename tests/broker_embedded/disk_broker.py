@@ -62,10 +62,15 @@ class DiskBroker:
 
     def open(self) -> None:
         self.core = open_core(
-            self.properties, data_dirs=[str(self.path)], clock=self.clock, release=self.release, fsync=self.fsync
+            self.properties,
+            data_dirs=[str(self.path)],
+            clock=self.clock,
+            release=self.release,
+            fsync=self.fsync,
+            is_loading_held=self.faults.is_loading_held,
         )
         self.dispatcher = Dispatcher(self.core)
-        self.faults.attach(self.dispatcher.handlers)
+        self.faults.attach(self.dispatcher.handlers, self.core.load_released)
         self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")
 
     def restart(self, *, kill: bool = False) -> None:

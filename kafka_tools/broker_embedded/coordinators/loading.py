@@ -57,6 +57,11 @@ class Loading:
         self._partitions = 0
         """How many there were at the start: that is where a group's records are, though the topic grows meanwhile."""
         self._waiting: list[int] = []
+        self._held: list[int] = []
+        """Those that somebody wants to stay unread."""
+        self._part: Callable[[int], LoadedPart] | None = None
+        """What makes of a partition the part that is loaded, once loading has begun."""
+        self._is_at_work = False
 
     def check(self, key: str) -> None:
         """BrokerError COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR unless the partition of this id is served."""
@@ -94,8 +99,11 @@ class Loading:
         self._partitions = self._log.partitions
         sizes = {number: self._log.size_bytes(number) for number in range(self._partitions)}
         self._waiting = sorted(sizes, key=lambda number: (sizes[number], number))
+        self._part = part
         for number in self._waiting:
             self._begun(number)
+        self._held = [number for number in self._waiting if self._log.is_held(number)]
+        self._waiting = [number for number in self._waiting if number not in self._held]
         while self._waiting and sizes[self._waiting[0]] <= spare_bytes:
             number = self._waiting.pop(0)
             spare_bytes -= sizes[number]
@@ -105,21 +113,36 @@ class Loading:
                 "%d partitions of %s, %d bytes, are loaded while others are served",
                 len(self._waiting), self._log.topic, sum(sizes[number] for number in self._waiting),
             )  # fmt: skip
-            self._slices.later(self._load_rest(part), self._over)
+            self._work()
         return spare_bytes
+
+    def go_on(self) -> None:
+        """Read what is not held any longer."""
+        released = [number for number in self._held if not self._log.is_held(number)]
+        self._held = [number for number in self._held if number not in released]
+        self._waiting += released
+        if released and not self._is_at_work:
+            self._work()
 
     def stop(self) -> None:
         """The log is gone: there is nothing to be loaded, and what is being read is forgotten."""
         self._waiting.clear()
+        self._held.clear()
         self._unserved.clear()
 
-    def _load_rest(self, part: Callable[[int], LoadedPart]) -> Work[None]:
+    def _work(self) -> None:
+        self._is_at_work = True
+        self._slices.later(self._load_rest(), self._over)
+
+    def _load_rest(self) -> Work[None]:
+        assert self._part is not None
         while self._waiting:
             number = self._waiting.pop(0)
-            yield from self._load(number, part(number))
+            yield from self._load(number, self._part(number))
             yield BEHIND  # another coordinator's partitions take turns with these
 
     def _over(self, _: None, error: BaseException | None) -> None:
+        self._is_at_work = False
         if error is None:
             return
         for number, code in self._unserved.items():

@@ -23,6 +23,7 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.producer_state import StaleProducerEpoch
 from kafka_tools.texts.java_hashing import positive_hash
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -157,6 +158,10 @@ class CoordinatorLog:
         except (LogError, OSError) as error:  # the log has told it
             log.debug("append to %s-%d failed: %s", self.topic, partition, error)
             raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
+
+    def is_held(self, partition: int) -> bool:
+        """Whether somebody wants a partition to stay unread after a start."""
+        return self._topics.is_held(TopicPartition(self.topic, partition), self.partitions)
 
     def size_bytes(self, partition: int) -> int:
         """How much there is to read in a partition."""

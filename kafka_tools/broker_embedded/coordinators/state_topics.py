@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,16 +12,25 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.purgatory import Purgatory
     from kafka_tools.broker_embedded.slices import Work
     from kafka_tools.records.batches import BatchView
+    from kafka_tools.values import TopicPartition
+
+
+IsHeld = Callable[["TopicPartition", int], bool]
+"""(partition of a coordinator's topic, how many it has) -> whether it stays unread for now."""
 
 
 class StateTopics:
     """Partitions of internal topics that this broker leads, as logs of somebody's state."""
 
-    def __init__(self, cluster: Cluster, topics: TopicChanges, partitions: Partitions, purgatory: Purgatory) -> None:
+    def __init__(
+        self, cluster: Cluster, topics: TopicChanges, partitions: Partitions, purgatory: Purgatory, is_held: IsHeld
+    ) -> None:
+        """``is_held``: which partitions somebody wants to stay unread after a start."""
         self._cluster = cluster
         self._topics = topics
         self._partitions = partitions
         self._purgatory = purgatory
+        self.is_held = is_held
 
     def partitions(self, topic: str) -> int:
         """How many partitions the topic has; 0 while it does not exist."""

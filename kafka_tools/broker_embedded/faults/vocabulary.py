@@ -26,12 +26,14 @@ from kafka_tools.broker_embedded.faults.fault import (
     Scripted,
     ShortWrite,
 )
+from kafka_tools.broker_embedded.faults.held_loading import HeldLoading
 from kafka_tools.broker_embedded.faults.recording import MOST, RecordedRequest, Recording, recorded
 from kafka_tools.broker_embedded.faults.selectors import ANY, Selector, error_code
 from kafka_tools.broker_embedded.faults.striking import Serve, Struck
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.handlers._table import Handler
+    from kafka_tools.values import TopicPartition
 
 F = TypeVar("F", bound=Fault)
 T = TypeVar("T")
@@ -61,6 +63,9 @@ class Faults:
         self._faults: list[Fault] = []
         self._recordings: list[Recording] = []
         self._is_down = False
+        self._held_loadings: list[HeldLoading] = []
+        self._load: Callable[[], None] = lambda: None
+        """Has the broker read what is not held any longer."""
 
     # What goes wrong with requests
 
@@ -116,6 +121,22 @@ class Faults:
         """
         return self._add(Answer(make, Selector(api, **selectors), times, skip, False))
 
+    # What a start does
+
+    def hold_loading(self, *, group: str | None = None, transactional_id: str | None = None) -> HeldLoading:
+        """Leave coordinators loading from the next start on until ``release()``, as if their logs were very long.
+
+        That of this group or transactional id, with all others in its partition; without any, all of them.
+        """
+        held = HeldLoading(group, transactional_id)
+        held.release = lambda: self._on_broker(lambda: self._end_loading(held))
+        self._on_broker(lambda: self._held_loadings.append(held))
+        return held
+
+    def is_loading_held(self, at: TopicPartition, partitions: int) -> bool:
+        """Whether a coordinator's partition, of so many, is to stay unread: asked by the broker."""
+        return any(held.holds(at, partitions) for held in self._held_loadings)
+
     # What came
 
     def record(self, api: str = ANY, *, most: int = MOST, **selectors: Any) -> Recording:
@@ -152,6 +173,8 @@ class Faults:
         def clear() -> None:
             for fault in list(self._faults):
                 self._end(fault)
+            for held in list(self._held_loadings):
+                self._end_loading(held)
             self._recordings.clear()
             self._engage()
             if self._is_down:
@@ -159,12 +182,13 @@ class Faults:
 
         self._on_broker(clear)
 
-    def attach(self, handlers: dict[int, Handler], doors: Doors | None = None) -> None:
+    def attach(self, handlers: dict[int, Handler], load: Callable[[], None], doors: Doors | None = None) -> None:
         """Be the faults of a broker that has started.
 
         ``handlers``: its dispatcher's table by API key, in which handlers are wrapped while there are faults for them.
-        ``doors``: its listeners, if it has any.
+        ``load`` has it read what is not held any longer. ``doors``: its listeners, if it has any.
         """
+        self._load = load
         self._handlers, self._own, self._doors = handlers, dict(handlers), doors
         for fault in self._faults:
             if isinstance(fault, Hold):
@@ -203,6 +227,11 @@ class Faults:
         self._remove(self._faults, fault)
         if isinstance(fault, Hold):
             self._release(fault, None)
+
+    def _end_loading(self, held: HeldLoading) -> None:
+        if held in self._held_loadings:
+            self._held_loadings.remove(held)
+            self._load()
 
     def _release(self, hold: Hold, count: int | None) -> None:
         if count is None:

@@ -593,3 +593,35 @@ def test_the_settings_of_transactions_are_in_force(tmp_path: Path) -> None:
         broker.advance(30)
     assert client.state().error_code == codes.TRANSACTIONAL_ID_NOT_FOUND, "nobody has used it for 90 seconds"
     broker.core.close()
+
+
+@pytest.mark.parametrize("named", [{}, {"group": LATE}, {"group": LATE, "transactional_id": "tx"}])
+def test_a_test_can_hold_the_loading_of_coordinators(broker: DiskBroker, named: dict[str, str]) -> None:
+    for group in (LATE, SOON):
+        assert commit(broker, group, 3) == codes.NONE
+    client = Client(broker)
+    client.init()
+    held = broker.faults.hold_loading(**named)
+    assert committed(broker, LATE) == {("t", 0): 3}, "from the next start on"
+    broker.restart(kill=True)
+    for _ in range(3):
+        broker.advance(1)
+        assert committed(broker, LATE) == LOADING
+        assert committed(broker, SOON) == ({("t", 0): 3} if named else LOADING)
+        assert client.init() == (codes.NONE if list(named) == ["group"] else LOADING)
+    other = broker.faults.hold_loading(group=LATE)
+    held.release()
+    broker.advance(0)
+    assert committed(broker, LATE) == LOADING, "as long as anybody holds it"
+    assert committed(broker, SOON) == {("t", 0): 3}
+    assert client.init() == codes.NONE
+    broker.faults.clear()
+    broker.advance(0)
+    assert not broker.core.loading
+    assert committed(broker, LATE) == {("t", 0): 3}
+    other.release()
+    with broker.faults.hold_loading():
+        broker.restart()
+        assert broker.call(ListGroupsRequest(), 5).error_code == LOADING
+    broker.advance(0)
+    assert broker.call(ListGroupsRequest(), 5).error_code == codes.NONE

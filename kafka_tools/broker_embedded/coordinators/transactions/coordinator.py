@@ -291,6 +291,10 @@ class TransactionCoordinator:
         self._schedule(_EXPIRY, self._expire)
         return left
 
+    def go_on_loading(self) -> None:
+        """Read partitions that are held no longer."""
+        self._store.loading.go_on()
+
     def _go_on(self, found: Transaction) -> None:
         if found.state in PREPARED and self._store.holds(found):
             self._begin(self._complete(found))

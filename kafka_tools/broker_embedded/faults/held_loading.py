@@ -1,0 +1,40 @@
+"""Coordinators' partitions that a start leaves unread until a test releases them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.values import TopicPartition
+
+
+class HeldLoading:
+    """The partition of a group, of a transactional id, of both, or all of them if none is named.
+
+    As a context manager it ends with the block.
+    """
+
+    def __init__(self, group: str | None, transactional_id: str | None) -> None:
+        self._keys = {CONSUMER_OFFSETS: group, TRANSACTION_STATE: transactional_id}
+        self._is_of_all = group is None and transactional_id is None
+        self.release: Callable[[], None] = lambda: None
+        """Have them read now, and hold them no longer."""
+
+    def __enter__(self) -> HeldLoading:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        named = [f"{topic} of {key!r}" for topic, key in self._keys.items() if key is not None]
+        return f"<hold loading of {', '.join(named) or 'all coordinators'}>"
+
+    def holds(self, at: TopicPartition, partitions: int) -> bool:
+        """Whether a partition of a topic with so many partitions is to stay unread."""
+        key = self._keys.get(at.topic)
+        return self._is_of_all or (key is not None and partition_for(key, partitions) == at.partition)
