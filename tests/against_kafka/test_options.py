@@ -37,6 +37,7 @@ TOOLS = {
     "streams-groups": (f"{OURS}streams.StreamsGroupCommand",),
     "streams-application-reset": (f"{OURS}StreamsResetter", f"{SCALA_TOOLS}StreamsResetter"),
     "transactions": (f"{OURS}TransactionsCommand",),
+    "storage": (f"{SCALA_TOOLS}StorageTool",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),
     "dump-log": (f"{OURS}DumpLogSegments", f"{SCALA_TOOLS}DumpLogSegments"),

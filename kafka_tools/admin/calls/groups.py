@@ -168,7 +168,7 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResp
                 # What brokers before 3.8 say of a group that does not exist.
                 progress.failed[item.group_id] = not_found(item.group_id)
             elif item.error_code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id)
+                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
             else:
                 error = error_of(item.error_code, item.error_message)
                 if error is not None:
@@ -318,6 +318,6 @@ class DeleteGroups(AdminCall[str, None, "DeleteGroupsResponse"]):
                 progress.settle(item.group_id, item.error_code, None, None)
 
 
-def not_found(group_id: str) -> BrokerError:
-    """The error for a group that no broker has."""
-    return broker_error(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+def not_found(group_id: str, said: str | None = None) -> BrokerError:
+    """The error for a group that no broker has, or that is of another type: then a broker ``said`` so."""
+    return broker_error(error_codes.GROUP_ID_NOT_FOUND, said or f"Group {group_id} not found.")

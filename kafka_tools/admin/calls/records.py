@@ -9,12 +9,15 @@ from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.admin.lookups import LeaderLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.versions import NodeVersions
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
 
+REFUSED_BY_POLICY = "records can be deleted only where the topic's cleanup.policy has delete"
+"""What the error means here (UnifiedLog.maybeIncrementLogStartOffset); brokers send no text with it."""
 HIGH_WATERMARK = -1
 """The offset that stands for "everything that can be consumed now"."""
 
@@ -63,4 +66,5 @@ class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
         for topic in response.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
-                progress.take(key, item.error_code, None, item.low_watermark)
+                text = REFUSED_BY_POLICY if item.error_code == error_codes.POLICY_VIOLATION else None
+                progress.take(key, item.error_code, text, item.low_watermark)

@@ -112,7 +112,7 @@ class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGrou
         for item in response.groups:
             error = error_of(item.error_code, item.error_message)
             if error is not None and error.code.code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id)
+                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
             elif error is not None:
                 progress.refuse(item.group_id, error)
             else:

@@ -80,7 +80,7 @@ def prepare(
     offsets = committed.succeeded()
     keys = target.partitions(offsets, topics) if offsets else Outcomes[str, list[TopicPartition]](())
     if keys is None and given["all_topics"]:
-        keys = Outcomes((group, Outcome(kind.all_partitions(group, offsets[group]))) for group in offsets)
+        keys = Outcomes((group, _all_of(kind, group, offsets[group])) for group in offsets)
     elif keys is None:
         keys = kind.named_partitions(list(offsets), topics)
     failed |= keys.failures()
@@ -97,6 +97,13 @@ def prepare(
             del plan[group]
     _tell_new([group for group in ready if standings[group].is_new and plan.get(group)], bool(given["execute"]))
     return plan, errors
+
+
+def _all_of(kind: Resettable, group: str, committed: Offsets) -> Outcome[list[TopicPartition]]:
+    try:
+        return Outcome(kind.all_partitions(group, committed))
+    except KafkaToolsError as error:
+        return Outcome(None, error)
 
 
 def _refused(group: str, error: KafkaToolsError) -> ItemError:

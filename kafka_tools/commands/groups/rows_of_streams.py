@@ -193,7 +193,11 @@ class StreamsGroupResets:
         return committed_offsets(self.admin, groups)
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        sources = source_topics(self.described[group]) if group in self.described else set()
+        if group not in self.described:
+            from kafka_tools.admin.calls.groups import not_found
+
+            raise not_found(group)
+        sources = source_topics(self.described[group])
         return sorted(key for key in committed if key.topic in sources)
 
     def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:

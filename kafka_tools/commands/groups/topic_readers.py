@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows
 from kafka_tools.commands.groups.reset_plans import parse_topics
+from kafka_tools.commands.groups.resettable import partitions_of
 from kafka_tools.commands.groups.rows import Made
 from kafka_tools.output.rows import ItemError
 from kafka_tools.values import TopicPartition
@@ -69,9 +70,18 @@ def readers(
     if make is rows.members:
         groups = [group for group in groups if group.members]
     if not groups and not errors:
-        running.note(f"no such group has members or offsets of {', '.join(topics)}")
+        errors = _missing(admin, topics)
+        if not errors:
+            whose = "none of these groups" if named else "no group"
+            running.note(f"{whose} has members or offsets of {', '.join(topics)}")
     made = rows.offsets(admin, groups, wanted) if make is rows.offsets else make(admin, groups)
     return groups, made, errors
+
+
+def _missing(admin: AdminClient, topics: Sequence[str]) -> list[ItemError]:
+    """An error for each topic that does not exist: nobody consumes what was misspelt."""
+    _, missing = partitions_of(admin, dict.fromkeys(parse_topics(topics)))
+    return [ItemError.of(f"topic {topic}", error) for topic, error in missing]
 
 
 def _with_readers(

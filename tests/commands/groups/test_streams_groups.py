@@ -29,6 +29,7 @@ from tests.commands.groups.scripted import (
 )
 
 DESCRIBED = StreamsGroupDescribeResponse.DescribedGroup
+OF_ANOTHER_TYPE = "Group consumers is not a streams group."
 
 
 def told(request: Any, version: int, node: Any) -> Any:
@@ -41,6 +42,8 @@ def told(request: Any, version: int, node: Any) -> Any:
 
 
 def _described(name: str) -> Any:
+    if name == "consumers":
+        return DESCRIBED(group_id=name, error_code=error_codes.GROUP_ID_NOT_FOUND, error_message=OF_ANOTHER_TYPE)
     if name not in ("idle", "busy"):
         return DESCRIBED(group_id=name, error_code=error_codes.GROUP_ID_NOT_FOUND)
     topics = [TopicInfo(name=f"{name}-count-changelog"), TopicInfo(name="somebody-elses")]
@@ -89,6 +92,21 @@ def test_a_reset_leaves_out_what_is_not_the_groups_and_does_the_rest(run: Run) -
     (status, out, err), cluster = run("--reset-offsets --group idle --input-topic t:0,5 --to-latest --execute")
     assert (status, sent(cluster, OffsetCommitRequest)) == (1, [])
     assert "One or more topics are not part of the group 'idle'." in err
+
+
+def test_a_group_of_another_type_is_told_in_the_brokers_words(run: Run) -> None:
+    (status, out, err), _ = run("--describe --group consumers")
+    assert (status, out) == (1, "")
+    assert f"could not describe group 'consumers': GROUP_ID_NOT_FOUND: {OF_ANOTHER_TYPE}\n" in err
+
+
+def test_all_input_topics_of_a_group_that_is_not_there_cannot_be_reset(run: Run) -> None:
+    reset = "--reset-offsets --all-input-topics --to-earliest --dry-run"
+    (status, out, err), _ = run(f"{reset} --group none --group idle")
+    assert status == 1
+    assert [line.split() for line in out.splitlines()[2:]] == [["idle", "t", "0", "5"]]
+    assert "could not reset group 'none': GROUP_ID_NOT_FOUND: Group none not found.\n" in err
+    assert "does not exist yet" not in err
 
 
 @pytest.mark.parametrize("release", ["1.1", "3.9", "4.0"])

@@ -33,7 +33,8 @@ def broker() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(config={"group.initial.rebalance.delay.ms": "0"}) as broker:
         address = broker.bootstrap_servers
         with AdminClient(ClientConfig.load(address)) as admin:
-            admin.create_topics([NewTopic("orders", 3, 1), NewTopic("other", 1, 1)]).raise_any()
+            topics = {"orders": 3, "other": 1, "unread": 1}
+            admin.create_topics([NewTopic(*each, 1) for each in topics.items()]).raise_any()
             zero = CommittedOffset(0)
             keys = {TopicPartition("orders", 2): zero, TopicPartition("other", 0): zero}
             admin.alter_group_offsets("nightly", keys).raise_any()
@@ -86,7 +87,17 @@ def test_members_and_states_are_those_of_the_topic(run: Run) -> None:
 
 
 def test_nobody_is_an_answer(run: Run) -> None:
-    assert run("--topic", "unread") == (0, "", "no such group has members or offsets of unread\n")
+    assert run("--topic", "unread") == (0, "", "no group has members or offsets of unread\n")
+    asked = run("--topic", "other", "--group", "live")
+    assert asked == (0, "", "none of these groups has members or offsets of other\n")
+
+
+def test_a_topic_that_does_not_exist_is_an_error(run: Run) -> None:
+    asked = run("--topic", "misspelt", "--topic", "unread:0")
+    assert (asked.status, asked.out) == (1, "")
+    assert asked.err == (
+        "kafka-consumer-groups: topic misspelt: UNKNOWN_TOPIC_OR_PARTITION: Topic misspelt not found.\n"
+    )
 
 
 def test_without_a_topic_groups_must_be_named(run: Run) -> None:

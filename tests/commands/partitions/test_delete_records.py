@@ -154,7 +154,8 @@ def test_a_topic_whose_policy_will_refuse_is_told_before_it_starts(
     asked = run("delete-records", *words)
     assert asked.err.splitlines()[0] == warning
     assert asked.status == 1
-    assert f"could not delete records of {name}-0: POLICY_VIOLATION" in asked.err
+    why = "POLICY_VIOLATION: records can be deleted only where the topic's cleanup.policy has delete"
+    assert f"could not delete records of {name}-0: {why}\n" in asked.err
     assert run("configs", "--alter", "--topic", name, "--add-config", "cleanup.policy=[compact,delete]").status == 0
     assert "warning" not in run("delete-records", *words).err
 
