@@ -289,6 +289,24 @@ def test_one_bad_item_of_several_exits_1_and_the_others_are_done(run: Run, topic
     assert "no-such-group" in ended.err
 
 
+@pytest.mark.parametrize("action", [("--alter", "--partitions", 3), ("--delete",)])
+def test_of_three_topics_one_that_does_not_exist_is_named_and_the_others_are_done(
+    run: Run, action: tuple[object, ...]
+) -> None:
+    stem = action[0].removeprefix("--")  # type: ignore[attr-defined]
+    first, last = f"{stem}-first", f"{stem}-last"
+    for name in (first, last):
+        assert run("topics", "--create", "--topic", name).status == 0
+    words = (*action, "--topic", f"{first},{stem}-none,{last}")
+    ended = run("topics", *words, "-o", "json")
+    assert ended.status == 1
+    assert [row["topic"] for row in data(ended)] == [first, last]
+    assert f"Topic '{stem}-none' does not exist as expected\n" in ended.err
+    if stem == "delete":
+        assert run("topics", "--create", "--topic", first).status == 0
+    assert run("topics", *(word if word != 3 else 4 for word in words), "--if-exists").status == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

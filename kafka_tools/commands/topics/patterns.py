@@ -81,8 +81,8 @@ def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[st
     pattern = TopicPattern(text)
     internal = {topic.name: topic.is_internal or topic.name in _KEPT_FROM_PATTERNS for topic in topics}
     matched = pattern.select(internal)
-    names = re.split("[,|]", text.strip().replace(" ", "").strip("\"'"))
-    if all(map(_NAME.fullmatch, names)):
+    names = _names(text)
+    if names:
         meant = sorted(internal.keys() & names)
         if matched and not meant:
             raise InputError(
@@ -103,6 +103,17 @@ def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[st
     if kept:
         running.note(f"left out, since a pattern does not {action} topics of Kafka's own: {', '.join(kept)}")
     return meant
+
+
+def missing(text: str, topics: Iterable[TopicListing]) -> list[str]:
+    """Which of the names in ``--topic orders,invoices`` are not there; of a pattern none, sorted."""
+    return sorted(set(_names(text)) - {topic.name for topic in topics})
+
+
+def _names(text: str) -> list[str]:
+    """The names that stand in a text, which is one or several with commas or ``|`` between them; of a pattern none."""
+    names = re.split("[,|]", text.strip().replace(" ", "").strip("\"'"))
+    return names if all(map(_NAME.fullmatch, names)) else []
 
 
 def collides(name: str) -> bool:

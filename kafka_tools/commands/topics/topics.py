@@ -215,7 +215,7 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
         from kafka_tools.commands.topics.assignments import parse_replica_assignment
 
         assignment = parse_replica_assignment(given["replica_assignment"])
-    names = _select_to_change(admin, given, "add partitions to")
+    names, missing = _select_to_change(admin, given, "add partitions to")
     described = admin.describe_topics(names) if assignment is not None and names else {}
     changes = {}
     for name in names:
@@ -225,13 +225,13 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
             added = assignment[existing:]
         changes[name] = NewPartitions(total, added)
     outcomes = admin.create_partitions(changes) if changes else {}
-    return _outcome_of_each(outcomes, "altered", "add partitions to", output_format)
+    return _outcome_of_each(outcomes, missing, "altered", "add partitions to", output_format)
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    names = _select_to_change(admin, given, "delete")
+    names, missing = _select_to_change(admin, given, "delete")
     outcomes = admin.delete_topics(names) if names else {}
-    return _outcome_of_each(outcomes, "deleted", "delete", output_format)
+    return _outcome_of_each(outcomes, missing, "deleted", "delete", output_format)
 
 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -306,15 +306,17 @@ def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
     return pattern.select(names) if pattern else sorted(names)
 
 
-def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> list[str]:
-    from kafka_tools.commands.topics.patterns import to_change
+def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> tuple[list[str], list[str]]:
+    """The topics that are there, and those of several names that are not, unless that is no matter."""
+    from kafka_tools.commands.topics.patterns import missing, to_change
 
     if given["literal"]:
         names = _select(admin, given)
         _require(names, given)
-        return names
+        return names, []
+    listed = admin.list_topics()
     try:
-        names = to_change(given["topic"], admin.list_topics(), action)
+        names = to_change(given["topic"], listed, action)
     except UsageError:
         raise
     except InputError as error:
@@ -322,9 +324,9 @@ def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) ->
             error.item = given["topic"]
             raise
         running.note(f"{error}: nothing is done")
-        return []
+        return [], []
     _require(names, given)
-    return names
+    return names, [] if given["if_exists"] else missing(given["topic"], listed)
 
 
 def _require(names: list[str], given: dict[str, Any]) -> None:
@@ -333,9 +335,10 @@ def _require(names: list[str], given: dict[str, Any]) -> None:
             raise InputError(f"Topic '{given['topic']}' does not exist as expected")
 
 
-def _outcome_of_each(outcomes: Any, result: str, verb: str, output_format: str | None) -> int:
+def _outcome_of_each(outcomes: Any, missing: list[str], result: str, verb: str, output_format: str | None) -> int:
     from kafka_tools.output.rows import ItemError, Rows
 
     errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
+    errors += [ItemError(name, None, f"Topic '{name}' does not exist as expected") for name in missing]
     rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
     return running.finish(Rows("changed-topics", rows, errors), output_format, f"could not {verb}")

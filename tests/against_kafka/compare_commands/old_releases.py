@@ -52,7 +52,7 @@ STEPS = (
         "cmp-c",
     ),
     _topic("--alter --topic cmp-a --partitions 5", "cmp-a"),
-    _topic("--alter --topic cmp-b --partitions 3 --replica-assignment 1,1,1", "cmp-b"),
+    _topic("--alter --topic cmp-b --partitions 3", "cmp-b"),
     Step(
         "configs --alter --entity-type topics --entity-name cmp-a --add-config flush.ms=9,retention.ms=5000",
         f"{_CONFIGS} --alter --entity-type topics --entity-name cmp-a --add-config flush.ms=9,retention.ms=5000",
