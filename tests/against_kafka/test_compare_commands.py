@@ -16,7 +16,7 @@ from tests.against_kafka.compare_commands.lines import SCENARIOS
 from tests.against_kafka.compare_commands.world import prepare, values
 from tests.against_kafka.harness import RealKafka, Setup
 
-QUESTIONS = 60
+QUESTIONS = 40
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "commands"
 
 
