@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from kafka_tools.protocol.schema import Request
 from kafka_tools.records.build import build_batch
 from kafka_tools.values import parse_address
 from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.jars import Unavailable
 from tests.against_kafka.java_programs import Lines
 from tests.against_kafka.quota_comparison import Round
@@ -214,3 +214,44 @@ def test_both_brokers_let_as_many_connections_of_an_address_in_and_close_others_
         assert ours.count(None) == RATE * 10
     late, late_there = (max(each for each in told if each is not None) for told in (ours, theirs))
     assert abs(late - late_there) <= theirs_ms + ours_ms + 250, (ours, theirs)
+
+
+WINDOWS = {"quota.window.num": "3", "quota.window.size.seconds": "1"}
+LATE_MS = 1_000
+"""By so much one of the brokers may be later than the other; without a line all would be let in a second earlier."""
+
+
+def test_both_brokers_let_in_those_who_come_too_early_to_a_listener_one_after_the_other(
+    real_kafka: Callable[[Setup], RealKafka],
+) -> None:
+    config = WINDOWS | {"listener.name.plaintext.max.connection.creation.rate": str(RATE)}
+    kafka = real_kafka(Setup("4.3.1", properties=tuple(config.items())))
+    theirs, theirs_ms = served_after(kafka.bootstrap_servers)
+    with EmbeddedBroker(config=config) as broker:
+        ours, ours_ms = served_after(broker.bootstrap_servers)
+    assert ours == sorted(ours)
+    assert theirs == sorted(theirs)
+    assert ours[-1] > LATE_MS * 3
+    assert abs(ours[-1] - theirs[-1]) <= theirs_ms + ours_ms + LATE_MS, (ours, theirs)
+
+
+def served_after(address: str) -> tuple[list[float], float]:
+    """When connections that come all at once are served, in ms, in the order they came; and how long all took to come.
+
+    Before them nobody comes for longer than the windows reach back.
+    """
+    time.sleep(4)
+    payload = encode_request(ApiVersionsRequest(), 0, 1, "a")
+    began_s = time.monotonic()
+    opened = []
+    for _ in range(COME - RATE * 5):
+        connected = socket.create_connection(parse_address(address), 60)
+        connected.sendall(len(payload).to_bytes(4, "big") + payload)
+        opened.append(connected)
+    came_ms = (time.monotonic() - began_s) * 1000
+    served = []
+    for connected in opened:
+        with connected:
+            assert connected.recv(1)
+            served.append((time.monotonic() - began_s) * 1000)
+    return served, came_ms

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -42,32 +43,64 @@ class AdmittedConnection(Guest, Protocol):
     def is_counted(self) -> bool: ...
 
 
+class _Line:
+    """Those who came to one listener and are not let in yet, in the order they came."""
+
+    def __init__(self) -> None:
+        self.guests: deque[Guest] = deque()
+        self.is_counted = False
+        """Whether the first one counts for the rates already."""
+        self.is_early = False
+        """Whether the first one has to wait because of them."""
+
+
 class Admission:
-    """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all."""
+    """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all.
+
+    One after the other, as Kafka's acceptor of a listener does: who waits, for time or for room, holds up everybody
+    behind, who count for the rates when it is their turn.
+    """
 
     def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[AdmittedConnection]) -> None:
         """``connections``: those that are open, which change."""
         self._limits = limits
         self._timers = timers
         self._connections = connections
-        self._waiting: deque[Guest] = deque()
-        """Those for whom there is no room yet, in the order they came."""
+        self._lines: defaultdict[str, _Line] = defaultdict(_Line)
 
     def arrived(self, connection: Guest) -> None:
-        delay_ms = self._limits.arrival_delay_ms(connection.listener)
-        if not delay_ms:
-            self._admit(connection)
-            return
-        connection.hold()
-        self._timers.call_later(delay_ms, lambda: self._admit(connection))
+        line = self._lines[connection.listener]
+        line.guests.append(connection)
+        if len(line.guests) > 1:
+            connection.hold()
+        else:
+            self._go_on(line)
+
+    def _go_on(self, line: _Line) -> None:
+        """Let in those who are first in line, up to one who has to wait."""
+        while line.guests and not line.is_early:
+            first = line.guests[0]
+            if not line.is_counted:
+                line.is_counted = True
+                delay_ms = self._limits.arrival_delay_ms(first.listener)
+                if delay_ms:
+                    line.is_early = True
+                    first.hold()
+                    self._timers.call_later(delay_ms, partial(self._is_due, line))
+                    return
+            if first.is_open and not self._limits.has_room(first.listener):
+                first.hold()
+                return
+            line.guests.popleft()
+            line.is_counted = False
+            if first.is_open:
+                self._admit(first)
+
+    def _is_due(self, line: _Line) -> None:
+        line.is_early = False
+        self._go_on(line)
 
     def _admit(self, connection: Guest) -> None:
-        if not connection.is_open:
-            return
-        if not self._limits.has_room(connection.listener):
-            connection.hold()
-            self._waiting.append(connection)
-            return
         refusal_ms = self._limits.refusal_ms(connection.listener, connection.ip)
         if refusal_ms is None:
             self._limits.opened(connection.listener, connection.ip)
@@ -93,5 +126,5 @@ class Admission:
 
     def admit_waiting(self) -> None:
         """Ask again for everybody who waits for room."""
-        for connection in [self._waiting.popleft() for _ in range(len(self._waiting))]:
-            self._admit(connection)
+        for line in self._lines.values():
+            self._go_on(line)

@@ -4,7 +4,8 @@
 - ``max.connections``, of the broker and of a listener: one too many waits, unread, until another one ends. With
   several listeners the inter-broker one does not wait for the broker's limit; the connection of another listener that
   was idle longest ends in its place.
-- ``max.connection.creation.rate``, of the broker and of a listener: whoever comes too early waits.
+- ``max.connection.creation.rate``, of the broker and of a listener: whoever comes too early waits, and so do those
+  behind (``admission``).
 - the quota ``connection_creation_rate`` of an address: whoever comes too early is closed, after the delay, and does not
   count for the other rates.
 

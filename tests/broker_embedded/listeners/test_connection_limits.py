@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.listeners.admission import Admission
 from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
@@ -71,6 +72,55 @@ def test_who_comes_too_early_waits_a_window_at_most(name: str) -> None:
     assert [doors.arrival_delay_ms("PLAINTEXT") for _ in range(3)][-1] == 1000
     broker.clock.advance(60)
     assert doors.arrival_delay_ms("PLAINTEXT") == 0
+
+
+class Caller:
+    """Who comes to a listener; ``when`` it was let in, in seconds."""
+
+    def __init__(self, broker: MemoryBroker, listener: str = "PLAINTEXT") -> None:
+        self.listener = listener
+        self.ip = "10.0.0.1"
+        self.is_open = True
+        self.when: float | None = None
+        self._clock = broker.clock
+
+    def hold(self) -> None: ...
+
+    def let_in(self) -> None:
+        self.when = self._clock.monotonic_s()
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+def test_who_has_to_wait_holds_up_those_behind_who_count_when_it_is_their_turn() -> None:
+    broker = MemoryBroker({"listener.name.plaintext.max.connection.creation.rate": "2"})
+    listeners = {"PLAINTEXT": "PLAINTEXT", "OTHER": "SSL"}
+    doors = ConnectionLimits(broker.core.quotas, broker.core.configs, broker.clock, listeners)
+    admission = Admission(doors, broker.core.timers, [])
+    callers = [Caller(broker) for _ in range(25)]
+    began_s = broker.clock.monotonic_s()
+    for caller in callers:
+        admission.arrived(caller)
+    callers[22].is_open = False  # it went, and had its turn
+    other = Caller(broker, "OTHER")
+    admission.arrived(other)
+    assert [caller.when for caller in (*callers[:20], other)] == [began_s] * 21
+    for _ in broker.core.timers.advance(broker.clock, 6):
+        pass
+    waited = [None if caller.when is None else caller.when - began_s for caller in callers[20:]]
+    assert waited == pytest.approx([0.5, 1.0, None, 3.0, 4.0])
+
+
+def test_who_waits_for_room_is_let_in_before_those_who_came_later() -> None:
+    broker, doors = limits(max_connections=1)
+    admission = Admission(doors, broker.core.timers, [])
+    callers = [Caller(broker) for _ in range(4)]
+    for caller in callers:
+        admission.arrived(caller)
+    for gone in (1, 2, 3):
+        assert [caller.when is None for caller in callers] == [number >= gone for number in range(4)]
+        admission.left(callers[gone - 1])
 
 
 def test_an_address_over_its_quota_is_refused_after_the_delay_and_not_counted() -> None:
