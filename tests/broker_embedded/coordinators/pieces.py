@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import serving
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Elsewhere, Slices, Work
 
 
 class Pieces:
@@ -20,6 +20,18 @@ class Pieces:
     def __init__(self) -> None:
         self.longest = 0
         self._steps = 0
+
+    def piece(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, counted as one piece."""
+
+        def watched(*arguments: Any) -> Any:
+            def whole() -> Work[Any]:
+                return function(*arguments)
+                yield
+
+            return whole_of(self.watch(whole()))
+
+        return watched
 
     def watch(self, work: Work[Any]) -> Work[Any]:
         """The same work, counted."""
@@ -47,20 +59,23 @@ class Pieces:
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pieces]:
-    """Requests served meanwhile are counted: those whose handlers do not work in slices as one piece."""
+    """Requests served meanwhile are counted: those whose handlers do not work in slices as one piece.
+
+    So is what they leave to be done in slices.
+    """
     pieces = Pieces()
+    later = Slices.later
     run: Callable[..., Any] = serving.run
 
     def watched(*arguments: Any) -> Any:
-        def whole() -> Work[Any]:
-            return run(*arguments)
-            yield
-
-        result = whole_of(pieces.watch(whole()))
+        result = pieces.piece(run)(*arguments)
         return pieces.watch(result) if isinstance(result, GeneratorType) else result
 
     with monkeypatch.context() as patched:
         patched.setattr(serving, "run", watched)
+        patched.setattr(
+            Slices, "later", lambda slices, work, done: later(slices, pieces.watch(work), pieces.piece(done))
+        )
         yield pieces
 
 

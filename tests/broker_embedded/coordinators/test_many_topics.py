@@ -55,6 +55,22 @@ def modern(broker: Broker, names: list[str]) -> None:
     back.leave()
 
 
+def expressions(broker: Broker, names: list[str]) -> None:
+    members = [ModernMember(broker, f"m-{end}", "resolved") for end in "ab"]
+    for member in members:
+        assert member.join(regex=f"topic-.*|{member.id}").error_code == 0
+        while len(broker.core.slices):
+            broker.advance(0)
+        broker.advance(11_000)
+    for _ in range(3):
+        for member in members:
+            member.beat(member.assigned)
+            broker.advance(0)
+    assert sum(len(member.assigned) for member in members) == len(names)
+    for member in members:
+        member.leave()
+
+
 def classic(broker: Broker, names: list[str]) -> None:
     said = encode_versioned(ConsumerProtocolSubscription(topics=names), 0)
     protocol = JoinGroupRequest.RequestProtocol(name="range", metadata=said)
@@ -122,7 +138,7 @@ def longest_piece(story: Callable[[Broker, list[str]], None], topics: int, monke
     return pieces.longest
 
 
-@pytest.mark.parametrize("story", [modern, classic, offsets, metadata])
+@pytest.mark.parametrize("story", [modern, expressions, classic, offsets, metadata])
 def test_no_piece_has_much_to_do_with_each_topic(
     story: Callable[[Broker, list[str]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,7 +102,7 @@ def expression_record(group_id: str, regex: str, resolved: ResolvedExpression) -
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.resolved_ms
     )
     key = stored.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
-    return CoordinatorRecord(key, value, elements=len(resolved.topics))
+    return CoordinatorRecord(key, value, elements=len(resolved.topics), read=resolved)
 
 
 def expression_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
@@ -296,8 +296,11 @@ def _replay_expression(
     group: ConsumerGroup,
     key: stored.ConsumerGroupRegularExpressionKey,
     value: stored.ConsumerGroupRegularExpressionValue | None,
+    read: ResolvedExpression | None = None,
 ) -> None:
-    resolved = None if value is None else ResolvedExpression(frozenset(value.topics), value.version, value.timestamp)
+    resolved = read
+    if value is not None and resolved is None:
+        resolved = ResolvedExpression(frozenset(value.topics), value.version, value.timestamp)
     group.resolve(key.regular_expression, resolved)
 
 

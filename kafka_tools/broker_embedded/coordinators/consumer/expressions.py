@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     epoch_record,
     expression_record,
     expression_tombstone,
+    long_record,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup, ResolvedExpression
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.texts.regular_expressions import InvalidPattern, Pattern, compile_pattern
@@ -37,11 +39,22 @@ log = logging.getLogger(__name__)
 MIN_REFRESH_MS = 10_000
 """A group's expressions are not resolved more often, whatever its members ask for."""
 
+_MOST_TRIES = 3
+"""How often what is written is made in slices for nothing, as the group changed meanwhile, before it is at once."""
+
 MayDescribe = Callable[[str], bool]
 """Whether the member that asked may describe a topic: others are not told to it."""
 
 SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
 """The state of a member's expression; the topics that it matches are known for the last state only."""
+
+
+class _Change(NamedTuple):
+    """What is written of expressions that are resolved; ``epoch`` is the group's next one, None if it has none."""
+
+    records: list[CoordinatorRecord]
+    batch: bytes | None
+    epoch: int | None
 
 
 class Expressions:
@@ -104,16 +117,30 @@ class Expressions:
     def _begin(self, group_id: str, expressions: Collection[str], may_describe: MayDescribe) -> None:
         self._underway.add(group_id)
 
-        def done(resolved: dict[str, ResolvedExpression] | None, error: BaseException | None) -> None:
+        def done(_: None, error: BaseException | None) -> None:
             self._underway.discard(group_id)
-            try:
-                if error is not None:
-                    raise error
-                self._take(group_id, resolved or {})
-            except BrokerError as failure:
-                log.error("group %s: its regular expressions are not updated: %s", group_id, failure)
+            if isinstance(error, BrokerError):
+                log.error("group %s: its regular expressions are not updated: %s", group_id, error)
+            elif error is not None:
+                log.error("group %s: its regular expressions are not updated", group_id, exc_info=error)
 
-        self._slices.later(self._resolved(group_id, expressions, may_describe), done)
+        self._slices.later(self._resolve(group_id, expressions, may_describe), done)
+
+    def _resolve(self, group_id: str, expressions: Collection[str], may_describe: MayDescribe) -> Work[None]:
+        """Find out what the expressions match, and write it. What another change has overtaken is decided anew."""
+        resolved = yield from self._resolved(group_id, expressions, may_describe)
+        for number in range(_MOST_TRIES):
+            group = self._store.consumer(group_id)
+            if group is None:
+                return
+            seen = group.version, self._topics.serial
+            changing = self._change(group, resolved)
+            change = (yield from changing) if number < _MOST_TRIES - 1 else whole(changing)
+            if self._store.consumer(group_id) is group and seen == (group.version, self._topics.serial):
+                self._store.commit(group_id, change.records, change.batch)
+                if change.epoch is not None:
+                    group.refreshed_at, group.refreshed_epoch = self._topics.serial, change.epoch
+                return
 
     def _resolved(
         self, group_id: str, expressions: Collection[str], may_describe: MayDescribe
@@ -137,27 +164,25 @@ class Expressions:
                     matching[regex].add(name)
         return {regex: ResolvedExpression(frozenset(names), version, now_ms) for regex, names in matching.items()}
 
-    def _take(self, group_id: str, resolved: dict[str, ResolvedExpression]) -> None:
-        """Write what was found, for expressions that are still in use."""
-        group = self._store.consumer(group_id)
-        if group is None:
-            return
+    def _change(self, group: ConsumerGroup, resolved: Mapping[str, ResolvedExpression]) -> Work[_Change]:
+        """What was found, for expressions that are still in use. BrokerError if it cannot be written."""
         used = {regex: found for regex, found in resolved.items() if group.expression_members[regex]}
-        different = {
-            regex: found
-            for regex, found in used.items()
-            if found.topics != (group.expressions[regex].topics if regex in group.expressions else frozenset())
-        }
-        records = [expression_record(group_id, regex, found) for regex, found in used.items()]
-        serial = self._topics.serial
-        metadata_hash = self._topics.hash_of(group.topics_resolved(different))
-        bumps = bool(different) or metadata_hash != group.metadata_hash
-        epoch = group.epoch + bumps
-        if bumps:
-            records.append(epoch_record(group_id, epoch, metadata_hash))
-        self._store.commit(group_id, records)
-        if bumps:
-            group.refreshed_at, group.refreshed_epoch = serial, epoch
+        different, records = {}, []
+        for regex, found in used.items():
+            yield
+            if found.topics != (group.expressions[regex].topics if regex in group.expressions else frozenset()):
+                different[regex] = found
+            record = yield from long_record(partial(expression_record, group.id, regex, found), len(found.topics))
+            records.append(record)
+        yield
+        topics = group.topics_resolved(different)
+        yield
+        metadata_hash = self._topics.hash_of(topics)
+        epoch = None
+        if different or metadata_hash != group.metadata_hash:
+            epoch = group.epoch + 1
+            records.append(epoch_record(group.id, epoch, metadata_hash))
+        return _Change(records, (yield from self._store.change_of(records)), epoch)
 
 
 def _once(regex: str | None) -> Counter[str]:

@@ -154,10 +154,11 @@ class ConsumerGroup:
 
     def topics_without(self, removed: Iterable[ConsumerMember], expressions: Iterable[str]) -> set[str]:
         """The topics that are read once members are gone, and expressions with them."""
-        by_name = Counter(self._by_name)
+        leaving: Counter[str] = Counter()
         for member in removed:
-            _add(by_name, member.topics, -1)
-        return {*by_name, *self._without(expressions)}
+            leaving.update(member.topics)
+        unread = {name for name, count in leaving.items() if count == self._by_name[name]}
+        return (self._by_name.keys() - unread) | self._without(expressions).keys()
 
     def topics_resolved(self, resolved: Mapping[str, ResolvedExpression]) -> set[str]:
         """The topics that are read once expressions are resolved anew."""

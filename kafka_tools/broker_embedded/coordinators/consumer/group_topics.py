@@ -80,9 +80,10 @@ class GroupTopics:
 
     def hash_of(self, names: Iterable[str]) -> int:
         """The hash of those that exist; 0 for none. Their names are ASCII, which Java sorts as Python does."""
-        known = self._hashes
-        present = sorted(name for name in names if name in self._cluster.topics)
-        hashes = [known[name] if name in known else self._hash(name) for name in present]
+        present = sorted(self._cluster.topics.keys() & names)
+        hashes = list(map(self._hashes.get, present))  # at once, since they may be ten thousand
+        if None in hashes:
+            hashes = [self._hash(name) for name in present]
         return _signed_hash(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
 
     def _hash(self, name: str) -> int:
