@@ -75,6 +75,18 @@ def parse_integer(text: str) -> int:
     return int(text)
 
 
+def number_below(limit: int, text: str) -> int | None:
+    """The number that a text of the digits 0 to 9 alone is; None for any other text, and from ``limit`` on.
+
+    ``int`` also takes digits of other scripts, and fails for thousands of digits.
+    """
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    value = int(digits) if len(digits) <= len(str(limit)) else limit
+    return value if value < limit else None
+
+
 def format_address(host: str, port: int) -> str:
     """``host:port``, an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -85,6 +97,10 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
     rest = text.strip()
     if "://" in rest:
         rest = rest.split("://", 1)[1]
+    if "@" in rest:  # what stands before may be a password
+        raise InputError(
+            f"'***@{rest.rpartition('@')[2]}' is not an address: host:port is expected; a login stands in the settings"
+        )
     if rest.startswith("["):
         host, bracket, tail = rest[1:].partition("]")
         port_text = tail[1:] if tail.startswith(":") else ""
@@ -96,9 +112,10 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
             raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, [{host}]:port")
     if not port_text and default_port is not None and host and not host.isdigit():
         return host, default_port
-    if not host or not (port_text.isascii() and port_text.isdigit()) or int(port_text) > 65535:
+    port = number_below(65536, port_text)
+    if not host or port is None:
         raise InputError(f"'{text}' is not an address: host:port with a port from 0 to 65535 is expected")
-    return host, int(port_text)
+    return host, port
 
 
 def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[str, int]]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.texts.moments import moment_ms
+from kafka_tools.values import number_below
 
 _INT64 = 2**63
 _EXAMPLES = "2024-05-01T10:00:00Z:2024-05-01T10:05:00Z, 1714557600000:, 2h: or :now"
@@ -39,18 +40,19 @@ def _offset(part: str, text: str) -> int | None:
     part = part.strip()
     if not part:
         return None
-    if not (part.isascii() and part.isdecimal()) or int(part) >= _INT64:
+    offset = number_below(_INT64, part)
+    if offset is None:
         raise UsageError(
             f"--offsets: '{part}' in '{text}' is not an offset", hint="write for example 100:200, 100: or 100"
         )
-    return int(part)
+    return offset
 
 
 def position(text: str) -> StartPosition:
     """``BYTES`` or ``BASE_OFFSET:BYTES``. Raises UsageError."""
     base, colon, byte = text.strip().rpartition(":")
     for part in (base, byte) if colon else (byte,):
-        if not (part.isascii() and part.isdecimal()) or int(part) >= _INT64:
+        if number_below(_INT64, part) is None:
             raise UsageError(
                 f"--from-position: '{text}' is not a position",
                 hint="write a byte of the log, or the segment's base offset and a byte: 4096, 5000:4096",

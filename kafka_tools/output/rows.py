@@ -72,8 +72,13 @@ def envelope(result: Rows) -> Row:
         "schema": f"kafka-tools/{result.kind}/v1",
         **summary,
         "data": list(result.rows),
-        "errors": [error._asdict() for error in result.errors],
+        "errors": [{name: _text(value) for name, value in error._asdict().items()} for error in result.errors],
     }
+
+
+def _text(value: str | None) -> str | None:
+    """``value`` with what stands for bytes of a file's name that are no text escaped: documents are text."""
+    return value and value.encode("utf-8", "backslashreplace").decode()
 
 
 def show(result: Rows, form: str, stream: TextIO | None = None) -> None:

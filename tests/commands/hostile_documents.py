@@ -12,12 +12,11 @@ from __future__ import annotations
 import copy
 import json
 import random
-import re
 import sys
 from typing import Any
 
 from tests.admin.virtual_cluster import VirtualCluster
-from tests.commands.hostile_tries import FILES, Ended, ended, main
+from tests.commands.hostile_tries import CHANGES, FILES, Ended, ended, main
 
 _MOVE = {"topic": "t", "partition": 0, "replicas": [2], "log_dirs": ["/e"]}
 _OFFSET = {"topic": "t", "partition": 0, "offset": 5}
@@ -69,7 +68,6 @@ RAW = (
 )  # fmt: skip
 """Texts in the place of a value, JSON or not."""
 _MARK = "\N{SNOWMAN}"
-_CHANGES = re.compile("Alter|Elect|DeleteRecords|DeleteTopics|OffsetCommit|IncrementalAlter|LeaveGroup")
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
@@ -140,7 +138,7 @@ def attempt(seed: str, line: str | None = None) -> Ended:
     else:
         files["given"] = text_of(chance, LINES[line])
     tried = ended(line, cluster, files, on_terminal=chance.random() < 0.3)
-    changes = {type(request).__name__ for _, _, request, _ in cluster.log if _CHANGES.search(type(request).__name__)}
+    changes = {type(request).__name__ for _, _, request, _ in cluster.log if CHANGES.search(type(request).__name__)}
     first = tried.err.split("\n")[0]
     if not tried.complaint and tried.status == 1 and changes and ": given" in first:
         return tried._replace(complaint=f"refused, after {', '.join(sorted(changes))}")

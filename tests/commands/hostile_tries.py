@@ -36,6 +36,8 @@ FILES = {
     ),
     "reset.csv": "t,0,3\nu,1,4\n",
 }
+CHANGES = re.compile("Alter|Elect|Create|Delete|OffsetCommit|LeaveGroup|InitProducerId|WriteTxn")
+"""The requests that change something, by their names."""
 LASTING = ("--watch", "--batch-size")
 INTERRUPT_S = 2_000.0
 """Virtual seconds after which somebody presses Ctrl-C on what may last."""
@@ -68,12 +70,23 @@ class Hangs(BaseException):
     """A try takes more of the processor than anything should; no error that is caught."""
 
 
-def ended(line: str, cluster: VirtualCluster, files: Mapping[str, str | bytes], on_terminal: bool = False) -> Ended:
-    """Run a command line on a cluster, in a folder with these files, and judge how it ended."""
+def ended(
+    line: str,
+    cluster: VirtualCluster,
+    files: Mapping[str, str | bytes],
+    on_terminal: bool = False,
+    is_local: bool = False,
+    may_be_wrong: bool = False,
+) -> Ended:
+    """Run a command line on a cluster, in a folder with these files, and judge how it ended.
+
+    ``is_local``: the command takes no address of a broker. ``may_be_wrong``: the line itself may be.
+    """
     program, *arguments = shlex.split(line)
     lasting = any(word in line for word in LASTING)
     place = 1 if program == "kafka-cluster" else 0
-    arguments[place:place] = ["--bootstrap-server", cluster.bootstrap, "--timeout", str(fault_table.TIMEOUT_MS)]
+    if not is_local:
+        arguments[place:place] = ["--bootstrap-server", cluster.bootstrap, "--timeout", str(fault_table.TIMEOUT_MS)]
     out, err = Screen(), io.StringIO()
     out.is_terminal = on_terminal
     with contextlib.ExitStack() as stack:
@@ -100,7 +113,7 @@ def ended(line: str, cluster: VirtualCluster, files: Mapping[str, str | bytes], 
         except AssertionError as error:
             return Ended(line, -1, out.getvalue(), f"{err.getvalue()}{error}", "spins")
     seconds = cluster.network.clock.monotonic_s()
-    complaint = _judged(line, status, err.getvalue(), seconds, lasting)
+    complaint = _judged(line, status, err.getvalue(), seconds, lasting, may_be_wrong)
     if on_terminal and not complaint and _steers(out.getvalue()):
         complaint = "control characters on a terminal"
     return Ended(line, status, out.getvalue(), err.getvalue(), complaint)
@@ -111,19 +124,21 @@ def _steers(text: str) -> bool:
     return any(ord(sign) < 32 and sign not in "\n\t" for sign in OWN_CONTROLS.sub("", text))
 
 
-def _judged(line: str, status: int, err: str, seconds: float, lasting: bool) -> str:
+def _judged(line: str, status: int, err: str, seconds: float, lasting: bool, may_be_wrong: bool) -> str:
     program = line.split()[0]
     if "internal error" in err or "Traceback" in err:
         return "internal error"
-    if status not in (0, 1) and not (lasting and status == running.INTERRUPTED):
+    usual = {0, running.FAILED} | ({running.INTERRUPTED} if lasting else set())
+    if status not in usual and not (may_be_wrong and status == running.USAGE):
         return f"exit status {status}"
-    if status == 1 and not any(told.startswith(program) for told in err.splitlines()):
+    is_told = program == "kafka-storage" or any(told.startswith(program) for told in err.splitlines())
+    if status in (running.FAILED, running.USAGE) and not is_told:
         return "no line says why"
     if _steers(err):
         return "control characters on stderr"
     if len(err) > 20_000:
         return f"{len(err)} characters on stderr"
-    if not lasting and seconds > fault_table.TIMEOUT_MS / 1000 + 0.01:
+    if not lasting and "--timeout" not in line and seconds > fault_table.TIMEOUT_MS / 1000 + 0.01:
         return f"took {seconds:.1f} s"
     return ""
 

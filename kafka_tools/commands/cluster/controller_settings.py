@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import ConfigError
+from kafka_tools.values import number_below
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.quorum import QuorumEndpoint
@@ -29,11 +30,12 @@ def controller_of(path: str) -> tuple[int, uuid.UUID, list[QuorumEndpoint]]:
 
 def _node_id(values: Mapping[str, str], path: str) -> int:
     text = values.get("node.id", "").strip()
-    if not (text.isascii() and text.isdigit()):
+    node_id = number_below(2**31, text)
+    if node_id is None:
         raise ConfigError(f"{path}: node.id is not a number from 0 on", hint=_HINT)
     if "controller" not in values.get("process.roles", ""):
         raise ConfigError(f"{path}: process.roles does not hold controller", hint=_HINT)
-    return int(text)
+    return node_id
 
 
 def _metadata_dir(values: Mapping[str, str], path: str) -> str:

@@ -169,14 +169,16 @@ def _pattern(text: str) -> NamePattern:
 def _start(options: Mapping[str, Any]) -> int:
     """Where ``--partition`` begins: an offset, or EARLIEST or LATEST."""
     from kafka_tools.clients.positions import EARLIEST, LATEST
+    from kafka_tools.values import number_below
 
     text = options["offset"]
     if text is None:
         return EARLIEST if options["from_beginning"] else LATEST
     if text.lower() in ("earliest", "latest"):
         return EARLIEST if text.lower() == "earliest" else LATEST
-    if text.isascii() and text.isdigit() and int(text) < 2**63:
-        return int(text)
+    offset = number_below(2**63, text)
+    if offset is not None:
+        return offset
     raise click.UsageError(
         f"The provided offset value '{text}' is incorrect. Valid values are 'earliest', 'latest', or a non-negative "
         "long."

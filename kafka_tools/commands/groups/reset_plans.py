@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.texts.moments import LONGEST_TEXT, in_range, moment_ms, span_ms
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import TopicPartition, number_below
 
 _LOOKED_THROUGH = 24
 """Longer names are quoted in any case."""
@@ -109,10 +109,11 @@ def parse_topics(texts: Iterable[str]) -> dict[str, list[int] | None]:
             continue
         numbers = topics.setdefault(topic, [])
         for part in partitions.split(","):
-            if not (part.isascii() and part.isdigit()) or int(part) >= 2**31:
+            number = number_below(2**31, part)
+            if number is None:
                 raise UsageError(f"Invalid partition '{part}' specified in topic arg '{text}'")
             if numbers is not None:
-                numbers.append(int(part))
+                numbers.append(number)
     return topics
 
 
@@ -127,6 +128,7 @@ def _about(option: str) -> Iterator[None]:
 
 def _number(text: str, where: str, what: str, limit: int) -> int:
     digits = text.strip()
-    if not (digits.isascii() and digits.isdigit()) or int(digits[:20]) >= limit:
+    number = number_below(limit, digits)
+    if number is None:
         raise InputError(f"{where}: '{digits[:30]}' is not {what}")
-    return int(digits)
+    return number

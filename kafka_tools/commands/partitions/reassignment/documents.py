@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands.documents import check_all, rule, schema, versioned
 from kafka_tools.errors import ContradictoryInput, InputError
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import TopicPartition, number_below
 
 ANY_LOG_DIR = "any"
 """Stands for a log directory that the broker chooses."""
@@ -106,10 +106,10 @@ def read_broker_list(text: str, option: str = "--broker-list") -> list[int]:
     """The broker ids that ``option`` names; InputError if one is not a number or appears twice."""
     ids = []
     for word in map(str.strip, text.rstrip(",").split(",")):
-        digits = word.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit() and int(digits) < 2**31):
+        id = number_below(2**31, word.removeprefix("+"))
+        if id is None:
             raise InputError(f"{option}: '{word}' is not a broker id: numbers are expected, as in 0,1,2")
-        ids.append(int(digits))
+        ids.append(id)
     twice = _duplicates(ids)
     if twice:
         raise ContradictoryInput(f"Broker list contains duplicate entries: {_java_list(twice)}")
