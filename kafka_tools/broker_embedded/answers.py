@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kafka_tools.protocol.headers import encode_response_into
 from kafka_tools.protocol.schema import Response
-from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log.file_range import FileRange
 
 Part = bytes | memoryview | FileRange
 

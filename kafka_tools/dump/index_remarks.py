@@ -17,6 +17,7 @@ from kafka_tools.records.chain import HEADER_BYTES, LEAST_LENGTH, MAGIC_POSITION
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
 from kafka_tools.storage.names import parse_file_name
+from kafka_tools.storage.opening import open_file
 from kafka_tools.storage.segment import Segment
 
 E = TypeVar("E", OffsetEntry, TimeEntry)
@@ -52,7 +53,7 @@ def offset_index_sanity(path: str, base_offset: int) -> None:
     count = os.path.getsize(path) // OFFSET_ENTRY.size
     if not count:
         return
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         file.seek((count - 1) * OFFSET_ENTRY.size)
         last_offset = base_offset + OFFSET_ENTRY.unpack(file.read(OFFSET_ENTRY.size))[0]
     if last_offset < base_offset:
@@ -68,7 +69,7 @@ def time_index_sanity(path: str, base_offset: int) -> None:
     size = os.path.getsize(path)
     count = size // TIME_ENTRY.size
     if count:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             first = TIME_ENTRY.unpack(file.read(TIME_ENTRY.size))
             file.seek((count - 1) * TIME_ENTRY.size)
             last = TIME_ENTRY.unpack(file.read(TIME_ENTRY.size))
@@ -144,7 +145,7 @@ class OffsetIndexSearch:
         size = os.path.getsize(path)
         if size > MAX_INDEX_BYTES:
             raise CorruptIndex(f"{path} has {size} bytes, more than an index can have", path=path)
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             self._data = file.read(size - size % OFFSET_ENTRY.size)
 
     def _entry(self, number: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from kafka_tools.records.chain import (
     size_at,
 )
 from kafka_tools.records.chain_columns import gather
-from kafka_tools.spark.files import File, is_remote, open_file, read_whole
+from kafka_tools.spark.files import File, is_remote, open_file, open_log, read_whole
 from kafka_tools.spark.scan import FileSegment
 from kafka_tools.spark.segments import Range
 from kafka_tools.storage.names import (
@@ -58,7 +58,7 @@ def cut(segment: Range, range_bytes: int) -> list[Range]:
     # Following batches through a store would read all of it; searching for one reads a window.
     follow = _starts_by_search if is_remote(segment.file) else _starts_by_headers
     try:
-        with open_file(segment.file) as file:
+        with open_log(segment.file) as file:
             starts = [segment.start]
             for position in _indexed_starts(file, segment, range_bytes):
                 starts += follow(file, segment.base_offset, starts[-1], position, range_bytes)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from kafka_tools.errors import InputError
 from kafka_tools.storage.live import Identity
+from kafka_tools.storage.opening import open_regular, refuse_too_large
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -73,7 +74,7 @@ class LocalFile(File):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = open_regular(path)
         found = os.fstat(self._descriptor)
         self.size_bytes = found.st_size
         self.identity = found.st_dev, found.st_ino
@@ -182,6 +183,17 @@ def normalised(path: str) -> str:
 def open_file(path: str) -> File:
     """The file for reading. FileNotFoundError if there is none, OSError for what else is wrong."""
     return RemoteFile(path) if is_remote(path) else LocalFile(path)
+
+
+def open_log(path: str) -> File:
+    """The same for a segment's log; OSError also for one that is larger than any of Kafka's."""
+    file = open_file(path)
+    try:
+        refuse_too_large(file.size_bytes, path)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def size_of(path: str) -> int:

@@ -19,7 +19,7 @@ from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
 from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
-from kafka_tools.spark.files import File, is_remote, open_file
+from kafka_tools.spark.files import File, is_remote, open_log
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
@@ -61,7 +61,7 @@ def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterato
 def open_range(range_: Range) -> File | Row:
     """The file of a range, or the row that says why it cannot be read."""
     try:
-        file = open_file(range_.file)
+        file = open_log(range_.file)
         if range_.identity is None or file.identity == range_.identity:
             return file
         file.close()

@@ -25,6 +25,7 @@ from kafka_tools.storage.names import (
     parse_file_name,
     parse_partition_dir,
 )
+from kafka_tools.storage.opening import is_directory
 
 _OF_PARTITIONS_ONLY = frozenset(PARTITION_FILES) - frozenset(LOG_DIR_FILES)
 _SEGMENT_FILES = {LOG: "log", INDEX: "offset_index", TIME_INDEX: "time_index", TXN_INDEX: "txn_index"}
@@ -113,7 +114,7 @@ def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
         directories = [log_dir]
     else:
         with os.scandir(log_dir) as entries:
-            directories = sorted(entry.path for entry in entries if entry.is_dir())
+            directories = sorted(entry.path for entry in entries if is_directory(entry))
     for directory in directories:
         parsed = parse_partition_dir(os.path.basename(os.path.abspath(directory)))
         if parsed is None or parsed.state or not wanted(parsed.topic_partition.topic, topics):
@@ -124,6 +125,11 @@ def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
             if directory == log_dir:
                 raise
             # The broker removed the topic since the directory was listed.
+        except OSError:
+            if directory == log_dir:
+                raise
+            # One of many that cannot be listed is a finding of whoever looks at its files.
+            yield PartitionFiles(directory, *parsed.topic_partition, parsed.state, (), (), (), (), 0)
 
 
 def _in_store(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:

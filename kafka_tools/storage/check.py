@@ -11,16 +11,16 @@ disk: a file that cannot be opened is a finding too. Kinds: ``findings.KINDS``.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_meta_properties, read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
+from kafka_tools.storage.opening import is_directory
 from kafka_tools.storage.partition_check import PartitionCheck, walk_segment
 from kafka_tools.storage.producer_state import OpenTransactions
-from kafka_tools.storage.segment_check import SegmentCheck, read_file, read_safely
+from kafka_tools.storage.segment_check import SegmentCheck, not_regular, read_file, read_safely
 from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata
 from kafka_tools.storage.state_check import unreadable_snapshot
 from kafka_tools.values import TopicPartition
@@ -88,8 +88,10 @@ def check_log_dir(
         if entry.name in names.OFFSET_CHECKPOINTS:
             found = offsets.setdefault(entry.name, {})
             yield from read_file(entry.path, "offset-checkpoint", _into(found, entry.path))
-        elif names.parse_partition_dir(entry.name) is not None and entry.is_dir():
+        elif names.parse_partition_dir(entry.name) is not None and is_directory(entry):
             partitions.append(entry.path)
+        elif is_directory(entry) and entry.name not in names.LOG_DIR_FILES:
+            yield Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
         elif entry.name not in names.LOG_DIR_FILES or entry.name in (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT):
             yield from check_listed(entry.path)
     for partition in partitions:
@@ -171,16 +173,12 @@ def _index(path: str, suffix: str) -> Iterator[Finding]:
 
 
 def _regular(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """The findings of ``walk`` for a regular file; reading anything else could wait for ever."""
-    try:
-        regular = stat.S_ISREG(os.stat(path).st_mode)
-    except OSError as error:
-        yield Finding(path, "unreadable", f"cannot be opened: {error.strerror}")
-        return
-    if regular:
+    """The findings of ``walk`` for a regular file."""
+    refused = not_regular(path)
+    if refused is None:
         yield from read_safely(path, walk)
     else:
-        yield Finding(path, "unreadable", "is not a regular file")
+        yield refused
 
 
 def _base_offset(path: str) -> int:

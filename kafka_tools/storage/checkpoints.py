@@ -12,11 +12,11 @@ import errno
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from kafka_tools.errors import CorruptIndex
+from kafka_tools.storage.opening import open_file
 from kafka_tools.values import TopicPartition
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -204,15 +204,13 @@ def file_mode(directory: str) -> int:
 
 
 def _opened(path: str, what: str) -> BinaryIO:
-    """The file, to be read; a FIFO would keep who opens it waiting, a device has no end. OSError or CorruptIndex."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISREG(mode):
-        return open(fd, "rb")
-    os.close(fd)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    raise CorruptIndex(f"{path} is not a valid {what}: it is not a regular file", path=path)
+    """The file, to be read. OSError; CorruptIndex for what is none, such as a FIFO."""
+    try:
+        return open_file(path)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise CorruptIndex(f"{path} is not a valid {what}: {error.strerror}", path=path) from error
 
 
 def _small_text(path: str, what: str) -> str:

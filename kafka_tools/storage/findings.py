@@ -174,7 +174,10 @@ _FILES = {
     "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or that no topic has any more"),
     "unknown-file": Kind(INFO, "a file that Kafka does not know"),
     "unreadable": Kind(
-        ERROR, "the operating system refused to open or read the file", "look at its rights and its disk"
+        ERROR,
+        "the operating system refused to open or read the file, or it is a FIFO, a device, a directory, or larger than "
+        "any of its kind",
+        "look at what stands there, at its rights and its disk",
     ),
     "vanished": Kind(INFO, "the file was removed while it was being read: a broker is at work"),
     "growing": Kind(INFO, "a broker was writing here while the file was being read"),

@@ -18,6 +18,7 @@ from typing import NamedTuple, Self
 
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.storage.checkpoints import file_mode
+from kafka_tools.storage.opening import open_file, open_index
 
 OFFSET_ENTRY = Struct(">ii")
 TIME_ENTRY = Struct(">qi")
@@ -60,7 +61,7 @@ class AbortedTransaction(NamedTuple):
 
 def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
     """The whole entries of a file, in pieces of a megabyte; a remainder is left out. Raises OSError."""
-    with open(path, "rb") as file:
+    with open(open_index(path), "rb") as file:
         whole = _READ_BYTES - _READ_BYTES % layout.size
         while data := file.read(whole):
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
@@ -168,7 +169,7 @@ class IndexFile(Index):
 
     def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
         """Raises OSError."""
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = open_index(path)
         super().__init__(path, layout, os.fstat(self._fd).st_size, padded=padded)
 
     def _read(self, size_bytes: int, position: int) -> bytes:
@@ -212,7 +213,7 @@ def read_packed(path: str, layout: Struct) -> bytes:
     Raises OSError; CorruptIndex for a file that is missing, is larger than an index can be, or ends within an entry.
     """
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_INDEX_BYTES:
                 raise CorruptIndex(f"{path} has {size} bytes, more than an index can have", path=path)
@@ -253,7 +254,7 @@ def txn_index_from(path: str, offset: int) -> Iterator[AbortedTransaction]:
 
     Raises OSError, and CorruptIndex for a cut entry.
     """
-    with open(path, "rb", buffering=0) as file:
+    with open(open_index(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = size // TXN_ENTRY.size
         _check_uncut(path, size, count * TXN_ENTRY.size)

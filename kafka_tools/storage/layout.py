@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kafka_tools.storage import names
+from kafka_tools.storage.opening import is_directory, is_regular
 
 
 class SegmentFiles(NamedTuple):
@@ -56,7 +57,7 @@ def partition_files(directory: str) -> PartitionFiles:
     with os.scandir(directory) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             name = names.parse_file_name(entry.name)
-            if name is None or not entry.is_file():
+            if name is None or not is_regular(entry):
                 others.append(entry.path)
             elif name.state:
                 leftovers.append(entry.path)
@@ -90,7 +91,9 @@ def walk(log_dirs: Iterable[str]) -> Iterator[PartitionFiles]:
     for log_dir in log_dirs:
         with os.scandir(log_dir) as entries:
             found = sorted(
-                entry.path for entry in entries if entry.is_dir() and names.parse_partition_dir(entry.name) is not None
+                entry.path
+                for entry in entries
+                if is_directory(entry) and names.parse_partition_dir(entry.name) is not None
             )
         for directory in found:
             yield partition_files(directory)

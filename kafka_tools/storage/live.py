@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from kafka_tools.clock import Clock, SystemClock
 from kafka_tools.storage.names import LOCK
+from kafka_tools.storage.opening import open_file
 
 STEP_S = 0.3
 """Longest time that a broker is taken to need between two steps of one change (an append, its index entries)."""
@@ -62,7 +63,7 @@ def is_served(log_dir: str) -> bool:
     try:
         if identity(path) in _open_here():
             return True  # by this process; to open the file a second time and close it would give up its lock
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             found = fcntl.fcntl(file, fcntl.F_GETLK, _LOCK_STRUCT.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
     except OSError:
         return False

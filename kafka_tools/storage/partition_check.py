@@ -22,7 +22,7 @@ from kafka_tools.storage.layout import ListedAgain, PartitionFiles, SegmentFiles
 from kafka_tools.storage.live import Identity, identity, still_wrong
 from kafka_tools.storage.producer_state import OpenTransactions
 from kafka_tools.storage.segment import Segment
-from kafka_tools.storage.segment_check import Observer, SegmentCheck, read_file, read_safely
+from kafka_tools.storage.segment_check import Observer, SegmentCheck, not_regular, read_file, read_safely
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kafka_tools.storage.state_check import LeaderEpochCheck, ProducerSnapshotCheck
 from kafka_tools.storage.transaction_index_follow import TransactionIndexCheck
@@ -93,6 +93,12 @@ class PartitionCheck:
             yield from read_safely(path, KraftSnapshotCheck(path, records=self._records).findings)
         elif name.endswith(".tmp"):
             yield Finding(path, "leftover-file", "is the unfinished new version of a file")
+        elif names.parse_file_name(name) is not None and is_read_with_log(path):
+            return
+        elif names.parse_file_name(name) is not None and (problem := not_regular(path)) is not None:
+            # A segment's file by its name: whatever it should hold is not here.
+            gone = not os.path.lexists(path)
+            yield Finding(path, "vanished", "was removed while it was looked at") if gone else problem
         else:
             yield Finding(path, "unknown-file", "is not a file of Kafka's")
 
@@ -200,7 +206,7 @@ def _last_offset_at(segment: Segment, position: int) -> int | None:
 def _beside(
     log_path: str, base_offset: int, transactions: OpenTransactions
 ) -> tuple[list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck], list[Finding]]:
-    """The observers for the indexes beside a log, and findings about those that are not there."""
+    """The observers for the indexes beside a log, and findings about those that are not there or cannot be read."""
     stem = log_path.removesuffix(names.LOG)
     observers: list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck] = []
     missing = []
@@ -208,12 +214,30 @@ def _beside(
         observers.append(OffsetIndexCheck(stem + names.INDEX, base_offset))
     except FileNotFoundError:
         missing.append(Finding(stem + names.INDEX, "index-missing", "the segment has no offset index"))
+    except OSError as error:
+        missing.append(_unreadable(stem + names.INDEX, error))
     try:
         observers.append(TimeIndexCheck(stem + names.TIME_INDEX, base_offset))
     except FileNotFoundError:
         missing.append(Finding(stem + names.TIME_INDEX, "timeindex-missing", "the segment has no time index"))
-    observers.append(TransactionIndexCheck(stem + names.TXN_INDEX, log_path, transactions))
+    except OSError as error:
+        missing.append(_unreadable(stem + names.TIME_INDEX, error))
+    try:
+        observers.append(TransactionIndexCheck(stem + names.TXN_INDEX, log_path, transactions))
+    except OSError as error:
+        missing.append(_unreadable(stem + names.TXN_INDEX, error))
     return observers, missing
+
+
+def _unreadable(path: str, error: OSError) -> Finding:
+    """The finding about an index without which its log is walked."""
+    return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+
+
+def is_read_with_log(path: str) -> bool:
+    """Whether a path is an index's whose log is there: whoever reads the log says whether the index can be read."""
+    stem, suffix = os.path.splitext(path)
+    return suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX) and os.path.isfile(stem + names.LOG)
 
 
 def orphans(files: PartitionFiles) -> Iterator[Finding]:

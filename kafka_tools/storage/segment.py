@@ -19,6 +19,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import LEAST_LENGTH, MAGIC_POSITION, OF_FILES, PREFIX_BYTES, follow, size_at
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.names import parse_file_name
+from kafka_tools.storage.opening import open_log
 
 if TYPE_CHECKING:
     from kafka_tools.storage.search import BatchSearch
@@ -179,12 +180,12 @@ class SegmentReader(ABC):
 
 
 class Segment(SegmentReader):
-    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened."""
+    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened, or is no log."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         path = os.fspath(path)
         name = parse_file_name(os.path.basename(path))
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = open_log(path)
         found = os.fstat(self._fd)
         super().__init__(path, name.base_offset if name else 0, found.st_size)
         self.identity = found.st_dev, found.st_ino

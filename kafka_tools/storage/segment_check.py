@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -221,14 +222,29 @@ def tail_severity(path: str, kind: str) -> str:
     return INFO if served else WARNING
 
 
+def not_regular(path: str) -> Finding | None:
+    """The finding about what is no regular file, or not there: reading it could wait for ever. None for a file."""
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return None
+    except OSError as error:
+        return Finding(path, "unreadable", f"cannot be opened: {error.strerror}")
+    return Finding(path, "unreadable", "is not a regular file")
+
+
+def refused(path: str, error: OSError) -> Finding:
+    """The finding about a file that the operating system does not give: it is gone, or cannot be read."""
+    if isinstance(error, FileNotFoundError) and not os.path.lexists(path):  # else it is a link to nowhere
+        return Finding(path, "vanished", "was removed while it was looked at")
+    return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+
+
 def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """The findings of ``walk``; a refusal of the operating system is a finding too."""
     try:
         yield from walk()
-    except FileNotFoundError as error:
-        yield Finding(error.filename or path, "vanished", "was removed while it was looked at")
     except OSError as error:
-        yield Finding(error.filename or path, "unreadable", f"cannot be read: {error.strerror}")
+        yield refused(error.filename or path, error)
 
 
 def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Finding]:
@@ -250,7 +266,5 @@ def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Find
     try:
         if still_wrong(path, is_corrupt) and failed is not None:
             yield Finding(path, kind, str(failed).removeprefix(f"{path}: "), failed.position)
-    except FileNotFoundError:
-        yield Finding(path, "vanished", "was removed while it was looked at")
     except OSError as error:
-        yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+        yield refused(path, error)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kafka_tools.errors import CorruptIndex, InputError
 from kafka_tools.records.crc32c import crc32c, crc32c_extend
 from kafka_tools.storage.checkpoints import read_rows, replace_file, write_rows
+from kafka_tools.storage.opening import open_file
 from kafka_tools.values import parse_uuid, uuid_text
 
 SNAPSHOT_VERSION = 1
@@ -67,7 +68,7 @@ def read_producers(path: str) -> Iterator[ProducerStateEntry]:
 
     Raises OSError, or CorruptIndex in Kafka's words before the first producer comes.
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(_HEAD.size)
         if len(head) >= 2 and (version := int.from_bytes(head[:2], "big", signed=True)) != SNAPSHOT_VERSION:
@@ -143,7 +144,7 @@ def write_leader_epochs(path: str, epochs: Iterable[LeaderEpoch], *, sync: bool 
 
 def read_partition_metadata(path: str) -> uuid.UUID:
     """The topic id in a ``partition.metadata`` file. Raises OSError or CorruptIndex."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         lines = file.read(_METADATA_BYTES).decode("utf-8", "replace").splitlines()
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:

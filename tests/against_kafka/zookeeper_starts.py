@@ -9,6 +9,7 @@ take have their turn.
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -91,6 +92,8 @@ class Starts:
     def failing(self, cases: Sequence[Case]) -> list[tuple[list[Case], str]]:
         """The values, or values together, with which the broker does not start or stops following ZooKeeper."""
         problem = self._starts_with(cases) if cases else ""
+        told = f"  start {self.starts}, {len(cases)} values: {problem or 'fine'}"
+        print(told, file=sys.stderr, flush=True)
         if not problem:
             return []
         if len(cases) == 1:
@@ -164,8 +167,10 @@ def starts(level: str, names: Sequence[str] = ()) -> list[str]:
     ):
         tried = Starts(kafka)
         values = 0
-        for cases in rounds(release, names):
+        turns = list(rounds(release, names))
+        for turn, cases in enumerate(turns, 1):
             values += len(cases)
+            print(f"Kafka {level}: round {turn} of {len(turns)}, {len(cases)} values", file=sys.stderr, flush=True)
             for wrong, problem in tried.failing(cases):
                 failed.append(f"{level} {', '.join(f'{c.kind} {c.name}={c.value}' for c in wrong)}: {problem}")
                 print(failed[-1], flush=True)

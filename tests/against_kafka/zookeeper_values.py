@@ -1,14 +1,15 @@
 """Values inside, at and beyond the bounds of every config that ZooKeeper may hold, judged by Kafka and by us.
 
-``python -m tests.against_kafka.zookeeper_values`` asks the classes of every release from 1.1 to 3.9 (fetched if they
-are not here) with every value, and prints what was judged alike; ``... tools`` puts command lines beside the releases'
-own ``kafka-configs --zookeeper``; ``... starts`` has brokers start with what is accepted (``zookeeper_starts.py``).
-Behind these words releases may follow, and behind ``starts`` configs.
-``test_zookeeper_values.py`` runs a seeded part.
+``python -m tests.against_kafka.zookeeper_values classes`` asks the classes of every release from 1.1 to 3.9 (fetched if
+they are not here) with every value, and prints what was judged alike; ``... tools`` puts command lines beside the
+releases' own ``kafka-configs --zookeeper``; ``... starts`` has brokers start with what is accepted
+(``zookeeper_starts.py``). Behind these words releases may follow, and behind ``starts`` configs. How far it is stands
+on stderr. ``test_zookeeper_values.py`` runs a seeded part.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import random
@@ -273,7 +274,14 @@ def report(level: str, judged: Sequence[Judged]) -> bool:
 
 def main(words: Sequence[str]) -> int:
     """See the module."""
-    what, *levels = words or ("classes",)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("classes", "tools", "starts"), nargs="?", default="classes")
+    parser.add_argument("levels", nargs="*", metavar="release or config")
+    what, given = (parsed := parser.parse_args(words)).what, parsed.levels
+    levels = [each for each in given if each[0].isdigit()]
+    names = [each for each in given if not each[0].isdigit()]
+    if names and what != "starts":
+        parser.error(f"only 'starts' takes configs: {', '.join(names)}")
     if what == "classes":
         with tempfile.TemporaryDirectory() as folder:
             classes = compiled(Path(folder))
@@ -285,10 +293,6 @@ def main(words: Sequence[str]) -> int:
     if what == "starts":
         from tests.against_kafka.zookeeper_starts import starts
 
-        levels, names = (
-            [each for each in levels if each[0].isdigit()],
-            [each for each in levels if not each[0].isdigit()],
-        )
         failed = [problem for level in levels or MAIN_LEVELS for problem in starts(level, names)]
         return 1 if failed else 0
     with tempfile.TemporaryDirectory() as folder:

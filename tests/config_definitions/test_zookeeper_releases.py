@@ -112,3 +112,12 @@ def test_local_retention_that_brokers_cannot_load_is_refused() -> None:
         releases.check_together(["3.0", "3.9"], values, judged=True)
     releases.check_together(["3.0"], values | {"retention.ms": "1000"}, judged=True)
     releases.check_together(["3.6", "3.9"], values, judged=True)
+
+
+@pytest.mark.parametrize("name", ["num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir"])
+def test_threads_that_a_start_makes_at_once_are_bounded(name: str) -> None:
+    """``python -m tests.against_kafka.zookeeper_values starts 3.9.2`` saw a broker not start with 2147483647."""
+    for release in ("2.2", "3.9"):
+        check_value([release], "broker", name, "1000")
+        with pytest.raises(InputError, match="so many threads"):
+            check_value([release], "broker", name, "2147483647")

@@ -375,7 +375,7 @@ def test_files_that_are_no_files_are_findings(tmp_path: Path) -> None:
         assert [finding.kind for finding in check_file(tmp_path / path)] == ["unreadable"]
     assert [finding.kind for finding in check_partition(tmp_path / "gone")] == ["unreadable"]
     assert [finding.kind for finding in check_log_dir(tmp_path / "gone")] == ["unreadable"]
-    assert [finding.kind for finding in check_partition(tmp_path)] == ["unknown-file"]
+    assert [finding.kind for finding in check_partition(tmp_path)] == ["unreadable"]
 
 
 def test_every_text_file_has_its_finding(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
-from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log.file_range import FileRange
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.values import ZERO_UUID, TopicPartition

@@ -18,7 +18,7 @@ from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import READ_BYTES, Outgoing
 from kafka_tools.errors import LogError, WireError
-from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log.file_range import FileRange
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint

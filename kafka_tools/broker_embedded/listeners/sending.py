@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.answers import CutShort, Part, Payload
-from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log.file_range import FileRange
 
 PIECE_BYTES = 128 * 1024
 SENT_FROM_FILE_BYTES = 512 * 1024

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.errors import InputError
+from kafka_tools.shown_text import one_line
 from kafka_tools.storage.check import check_file, check_log_dir, check_partition
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import parse_partition_dir
+from kafka_tools.storage.opening import is_directory
 
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
@@ -30,7 +32,7 @@ def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: st
             # A file that was named is to be one of Kafka's; in a directory anything may lie about.
             if finding.is_damage or finding.path == path:
                 damaged = True
-                line = f"{finding}\n" if form is None else ending.finding_line(finding)
+                line = f"{one_line(str(finding))}\n" if form is None else ending.finding_line(finding)
                 if line:
                     ending.line(line)
                     output.flush()
@@ -44,7 +46,7 @@ def _findings(path: str, records: bool) -> Iterator[Finding]:
     if parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None or partition_files(path).segments:
         return check_partition(path, records=records)
     with os.scandir(path) as entries:
-        if not any(entry.is_dir() and parse_partition_dir(entry.name) is not None for entry in entries):
+        if not any(is_directory(entry) and parse_partition_dir(entry.name) is not None for entry in entries):
             raise InputError(
                 f"there are no log files in the directory {path}",
                 hint="give a partition's directory (orders-0), the log directory above it, or files",

@@ -53,7 +53,8 @@ _TOPIC_CONFIGS = {broker: topic for topic, broker in BROKER_NAME.items()} | {
 """Broker config -> the topic config whose default it is: with a value that no topic can have brokers do not start."""
 MOST_THREADS = 1000
 """The most threads of a kind that are set through ZooKeeper, where Kafka has no bound."""
-_STARTED_THREADS = ("num.io.threads", "num.network.threads")
+_STARTED_THREADS = ("num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir")
+"""Threads that a start makes at once; of the last ones Kafka from 3.3 on makes a metric for each."""
 _LISTS_OF_CLASSES = ("metric.reporters",)
 _LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _NOT_WITH_ZOOKEEPER = ("remote.log.copy.disable", "remote.log.delete.on.disable")

@@ -18,6 +18,7 @@ from kafka_tools.spark.files import ListedFile, is_remote, list_store
 from kafka_tools.spark.segments import is_partition
 from kafka_tools.storage import names
 from kafka_tools.storage.names import parse_file_name, parse_partition_dir
+from kafka_tools.storage.opening import is_directory, is_regular
 
 if TYPE_CHECKING:
     from kafka_tools.spark.options import ReadOptions
@@ -76,7 +77,7 @@ def _directories(log_dir: str, options: ReadOptions) -> Iterator[Directory]:
     yield log_dir, log_dir, False
     try:
         with os.scandir(log_dir) as entries:
-            below = sorted(entry.path for entry in entries if entry.is_dir())
+            below = sorted(entry.path for entry in entries if is_directory(entry))
     except OSError as error:
         raise InputError(f"log directory {error.filename or log_dir}: {error.strerror or error}") from error
     for path in below:
@@ -89,7 +90,7 @@ def _entries(directory: str) -> Iterator[ListedFile]:
     with os.scandir(directory) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             try:
-                if entry.is_file():
+                if is_regular(entry):
                     status = entry.stat()
                     yield ListedFile(entry.path, status.st_size, status.st_mtime_ns // 1_000_000)
             except FileNotFoundError:

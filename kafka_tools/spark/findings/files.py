@@ -19,7 +19,8 @@ from kafka_tools.storage import names
 from kafka_tools.storage.check import check_listed, limited
 from kafka_tools.storage.findings import ERROR, WARNING, Finding
 from kafka_tools.storage.layout import PartitionFiles, partition_files
-from kafka_tools.storage.partition_check import PartitionCheck, orphans, still_says
+from kafka_tools.storage.opening import is_directory
+from kafka_tools.storage.partition_check import PartitionCheck, is_read_with_log, orphans, still_says
 from kafka_tools.values import TopicPartition
 
 WALKED_BYTES = 1024 * 1024 * 1024
@@ -81,7 +82,7 @@ def log_dir_findings(log_dir: str) -> Iterator[Finding]:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         parsed = names.parse_partition_dir(entry.name)
-        if entry.is_dir():
+        if is_directory(entry) and entry.name not in _FILES_ONLY:
             if parsed is None:
                 finding = Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
                 yield finding
@@ -117,6 +118,7 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
 
 
 _CHECKED = (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT)
+_FILES_ONLY = (*names.OFFSET_CHECKPOINTS, *_CHECKED)
 
 
 def _of_partition(directory: str) -> Iterator[Finding]:
@@ -130,14 +132,23 @@ def _of_partition(directory: str) -> Iterator[Finding]:
     if files.size_bytes <= WALKED_BYTES and _has_state(files):
         check = PartitionCheck(directory, records=False, checkpoints={})
         for finding in check.findings():
-            if finding.kind not in _OF_THE_LOG and not finding.kind.startswith(_ELSEWHERE):
+            if finding.kind not in _OF_THE_LOG and not finding.kind.startswith(_ELSEWHERE) and not _measured(finding):
                 yield finding
         return
     for path in (*files.others, *files.checkpoints, *files.snapshots):
-        yield from check_listed(path)
+        yield from (finding for finding in check_listed(path) if not _measured(finding))
     for path in files.leftovers:
         yield Finding(path, "leftover-file", f"is {os.path.splitext(path)[1][1:]}: it was being removed or replaced")
     yield from orphans(files)
+
+
+def _measured(finding: Finding) -> bool:
+    """Whether a file could not be read that is read together with the measures of its segment, which say so too."""
+    if finding.kind != "unreadable" or finding.path is None:
+        return False
+    if finding.path.endswith((names.INDEX, names.TIME_INDEX)):
+        return is_read_with_log(finding.path) and bool(_size(os.path.splitext(finding.path)[0] + names.LOG))
+    return finding.path.endswith(names.LOG) and os.path.isfile(finding.path)
 
 
 def _has_state(files: PartitionFiles) -> bool:

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.spark.files import exists, read_whole, size_and_identity, size_of
+from kafka_tools.spark.scan import reason
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.index_columns import SoundBatches, offset_index_findings, time_index_findings
 from kafka_tools.storage.index_follow import Part
@@ -40,7 +41,7 @@ class Indexes(NamedTuple):
 
 
 def read_indexes(range_: Range) -> Indexes:
-    """The indexes beside the log of a range. OSError as from reading."""
+    """The indexes beside the log of a range, as far as they can be read."""
     if range_.size == 0:
         return Indexes(None, None, [])
     problems: list[Finding] = []
@@ -81,4 +82,7 @@ def _load(path: str, layout: Struct, range_: Range, problems: list[Finding]) -> 
         # Gone together with its log: retention. Gone alone: the broker builds it anew when it starts.
         if exists(range_.file):
             problems.append(Finding(path, f"{kind}-missing", "the segment has no such index file"))
+        return None
+    except OSError as error:
+        problems.append(Finding(path, "unreadable", f"an index cannot be read: {reason(error)}"))
         return None

@@ -11,9 +11,10 @@ from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import modified_ms, open_file
 from kafka_tools.spark.measures.batches import BatchMeasures
 from kafka_tools.spark.measures.groups import InternalMeasures
+from kafka_tools.spark.measures.indexes import read_indexes
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
 from kafka_tools.spark.measures.records import AlikeBatches, RecordMeasures, windows
-from kafka_tools.spark.measures.summary import Seen, Summary, check_range, indexes_before
+from kafka_tools.spark.measures.summary import Seen, Summary, check_range
 from kafka_tools.spark.scan import HeaderRun, reason, scan_range
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
     """Read one range and measure what is in it; every CRC is checked, and every index entry about it."""
     found = PartitionMeasures(range_.log_dir, range_.topic, range_.partition)
     seen = Seen()
-    indexes = indexes_before(range_, found.summary)
+    indexes = read_indexes(range_)
     producers = RangeProducers(range_.file)
     newest: int | None = None
     last: int | None = None

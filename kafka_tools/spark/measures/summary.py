@@ -16,7 +16,7 @@ import numpy as np
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
-from kafka_tools.spark.measures.indexes import Indexes, check_indexes, read_indexes
+from kafka_tools.spark.measures.indexes import Indexes, check_indexes
 from kafka_tools.spark.scan import HeaderRun, Row
 from kafka_tools.storage.findings import ERROR, INFO, Finding
 from kafka_tools.storage.index_columns import SoundBatches
@@ -180,18 +180,9 @@ class Summary:
         self.last_timestamp_ms = _most(self.last_timestamp_ms, last)
 
 
-def indexes_before(range_: Range, summary: Summary) -> Indexes | None:
-    """The indexes of a range that is going to be read; None, and a finding, if they cannot be."""
-    try:
-        return read_indexes(range_)
-    except OSError as error:
-        summary.unreadable(str(error.filename or range_.file), f"an index cannot be read: {error.strerror}")
-        return None
-
-
-def check_range(range_: Range, indexes: Indexes | None, seen: Seen, summary: Summary) -> None:
+def check_range(range_: Range, indexes: Indexes, seen: Seen, summary: Summary) -> None:
     """The end of a range: its index entries are compared with it, its edges are noted."""
-    if indexes is not None and not seen.lost:
+    if not seen.lost:
         # A log that is removed meanwhile contradicts nothing.
         with suppress(FileNotFoundError):
             for wrong in check_indexes(range_, indexes, seen.batches()):

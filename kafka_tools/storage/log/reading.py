@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView
-from kafka_tools.storage.file_range import FileRange
+from kafka_tools.storage.log.file_range import FileRange
 from kafka_tools.storage.log.segment import LogSegment
 
 

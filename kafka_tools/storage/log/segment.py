@@ -31,8 +31,8 @@ from kafka_tools.records.chain import (
     size_at,
 )
 from kafka_tools.storage.checkpoints import file_mode
-from kafka_tools.storage.file_range import FileRange, OpenFile
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransaction, append_entries, read_packed
+from kafka_tools.storage.log.file_range import FileRange, OpenFile
 from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.producer_files import read_aborted

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafka_tools.storage.file_range import OpenFile
+    from kafka_tools.storage.log.file_range import OpenFile
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 """Where ``fsync`` leaves the bytes in the drive's own memory (macOS), this does not."""

@@ -21,7 +21,7 @@ from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.file_range import FileRange, OpenFile
+from kafka_tools.storage.log.file_range import FileRange, OpenFile
 from tests.broker_embedded.disk_broker import fetch_request
 from tests.broker_embedded.wire_client import WireClient
 

@@ -1,0 +1,95 @@
+"""Files of a log directory, opened for reading: regular ones only, logs and indexes no larger than Kafka has them.
+
+Anything may lie under the name of a segment or a checkpoint. A FIFO keeps who opens it waiting, ``/dev/zero`` has no
+end, and some devices do something when they are opened: each is an OSError in words, before anything is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from typing import Any, BinaryIO
+
+LARGEST_LOG_BYTES = 2**31 - 1
+"""Of a segment's log and of a KRaft snapshot: ``FileRecords`` of Kafka opens no larger one."""
+LARGEST_INDEX_BYTES = 512 * 1024 * 1024
+"""Of a segment's index: as many transactions of one record as the largest log has room for, each aborted."""
+
+
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a listing is a directory; what nobody can follow (links in a circle) is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def is_regular(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a listing is a regular file; what nobody can follow (links in a circle) is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def open_regular(path: str | os.PathLike[str]) -> int:
+    """A file descriptor for reading. Raises OSError, also where a directory, FIFO, device or socket stands."""
+    _refuse_others(os.stat(path), path)
+    # Should a FIFO have taken its place meanwhile, it opens at once.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        _refuse_others(os.fstat(descriptor), path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """The same as a file object."""
+    return io.BufferedReader(_Unwaiting(open_regular(path)))
+
+
+def open_log(path: str | os.PathLike[str]) -> int:
+    """As ``open_regular``; also an OSError for a log that is larger than any of Kafka's."""
+    return _limited(open_regular(path), path, LARGEST_LOG_BYTES)
+
+
+def open_index(path: str | os.PathLike[str]) -> int:
+    """As ``open_regular``; also an OSError for an index that is larger than any of Kafka's."""
+    return _limited(open_regular(path), path, LARGEST_INDEX_BYTES)
+
+
+def refuse_too_large(size_bytes: int, path: str | os.PathLike[str], largest_bytes: int = LARGEST_LOG_BYTES) -> None:
+    """Raise OSError for a log, or another file, of a size that Kafka never has: to read it would take hours."""
+    if size_bytes > largest_bytes:
+        text = f"it has {size_bytes} bytes, Kafka has none of more than {largest_bytes}"
+        raise OSError(errno.EFBIG, text, os.fspath(path))
+
+
+class _Unwaiting(io.FileIO):
+    """What would keep its reader waiting is an OSError: some files of /proc pass for regular ones."""
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        if count is None:
+            raise BlockingIOError(errno.EAGAIN, "nothing can be read from it now")
+        return count
+
+
+def _limited(descriptor: int, path: str | os.PathLike[str], largest_bytes: int) -> int:
+    try:
+        refuse_too_large(os.fstat(descriptor).st_size, path, largest_bytes)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _refuse_others(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
