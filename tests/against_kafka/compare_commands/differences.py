@@ -65,7 +65,10 @@ def failed(ours: Ended, theirs: Ended) -> bool:
 
 
 def remarks(ours: Ended, theirs: Ended) -> bool:
-    """Results are the same; what Kafka remarks on standard output stands on standard error, or nowhere."""
+    """Results are the same; what Kafka remarks on standard output is said on standard error."""
+    said = [line for line in theirs.stdout.splitlines() if _REMARK.match(line)]
+    if not said or any(line not in ours.stdout + ours.stderr for line in said):
+        return False
     same = _words(_told(ours.stdout, remarks=False)) == _words(_told(theirs.stdout, remarks=False))
     return ours.returncode == theirs.returncode and same
 
@@ -78,6 +81,13 @@ def failing_with(ours_status: int, theirs_status: int, words: str) -> Callable[[
         return (ours.returncode, theirs.returncode) == (ours_status, theirs_status) and said
 
     return holds
+
+
+def others_shown(ours: Ended, theirs: Ended) -> bool:
+    """Kafka's tool shows nothing but an error; ours shows what did not fail, and says the same of what did."""
+    if ours.returncode != 1 or not ours.stderr or _told(theirs.stdout):
+        return False
+    return "Group cmp-none not found." in theirs.stdout or "no current committed offset" in theirs.stderr
 
 
 def judged_first(ours: Ended, theirs: Ended) -> bool:
@@ -93,6 +103,7 @@ RULES = (
     Rule(
         "consumer-groups", "A line of the file of `--from-file` without an offset", failing_with(1, 0, "GROUP +TOPIC")
     ),
+    Rule("consumer-groups", "leaves the others alone; Kafka's tool stops there", others_shown),
     Rule("delete-records", "A negative offset other than -1", failing_with(1, 0, "OffsetOutOfRangeException")),
     Rule("delete-records", "A topic or partition that does not exist", failing_with(1, 0, "TimeoutException")),
     Rule("reassign-partitions", "A broker that is away or does not answer", failing_with(0, 1, "TimeoutException")),

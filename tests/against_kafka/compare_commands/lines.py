@@ -292,6 +292,7 @@ STREAMS_GROUPS = lines("""
 
 _APPLICATION = "streams-application-reset --application-id cmp-group"
 APPLICATION_RESET = (
+    Line("consumer-groups --reset-offsets --group cmp-group --topic cmp-topic --to-offset 3 --execute"),
     *lines("""
     streams-application-reset --application-id cmp-app --input-topics cmp-topic --dry-run
     streams-application-reset --application-id cmp-app --input-topics cmp-no-such --dry-run
@@ -310,7 +311,6 @@ APPLICATION_RESET = (
     ),
     Line(f"{_APPLICATION} --input-topics cmp-topic --to-offset 4"),
     state("consumer-groups --describe --group cmp-group"),
-    Line("consumer-groups --reset-offsets --group cmp-group --topic cmp-topic --to-offset 3 --execute"),
 )
 
 SCENARIOS = {
