@@ -183,13 +183,13 @@ TRANSACTIONS = (
         "--producer-id 999 --producer-epoch 0 --coordinator-epoch 0"
     ),
     *lines("""
-    transactions list
-    transactions list --duration-filter 0
-    transactions list --transactional-id-pattern cmp-.*
-    transactions list --transactional-id-pattern cmp(
-    transactions list --duration-filter x
-    transactions describe --transactional-id cmp-no-such
-    transactions describe
+    transactions --command-config {quick} list
+    transactions --command-config {quick} list --duration-filter 0
+    transactions --command-config {quick} list --transactional-id-pattern cmp-.*
+    transactions --command-config {quick} list --transactional-id-pattern cmp(
+    transactions --command-config {quick} list --duration-filter x
+    transactions --command-config {quick} describe --transactional-id cmp-no-such
+    transactions --command-config {quick} describe
     transactions --command-config {quick} describe-producers --topic cmp-moved --partition 1
     transactions --command-config {quick} describe-producers --topic cmp-moved --partition 1 --broker-id {last}
     transactions --command-config {quick} describe-producers --topic cmp-topic --partition 99
@@ -208,11 +208,11 @@ TRANSACTIONS = (
     transactions --command-config {quick} abort --topic cmp-topic --partition 0
     transactions --command-config {quick} abort --topic cmp-topic --start-offset 0
     transactions --command-config {quick} abort --topic cmp-no-such --partition 0 --start-offset 0
-    transactions forceTerminateTransaction --transactional-id cmp-no-such
-    transactions forceTerminateTransaction
+    transactions --command-config {quick} forceTerminateTransaction --transactional-id cmp-no-such
+    transactions --command-config {quick} forceTerminateTransaction
     transactions
     transactions no-such
-    transactions list --no-such-option
+    transactions --command-config {quick} list --no-such-option
 """),
 )
 
