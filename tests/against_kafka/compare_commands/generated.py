@@ -61,7 +61,9 @@ SHAPES: dict[str, Sequence[Sequence[str]]] = {
         ("", "", "--group-type classic", "--group-type consumer", "--group-type share", "--group-type none"),
         ("", "", "--protocol consumer", "--protocol none", "--consumer", "--share", "--streams"),
     ),
-    "transactions --command-config {quick} list": (("", "--duration-filter 0", "--duration-filter 99999", "--duration-filter x"),),
+    "transactions --command-config {quick} list": (
+        ("", "--duration-filter 0", "--duration-filter 99999", "--duration-filter x"),
+    ),
     "transactions --command-config {quick} describe-producers": (
         ("--topic cmp-topic", "--topic cmp-moved", "--topic cmp-none", ""),
         ("--partition 0", "--partition 9", ""),
