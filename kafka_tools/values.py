@@ -109,7 +109,7 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
     else:
         host, _, port_text = rest.rpartition(":") if ":" in rest else (rest, "", "")
         if ":" in host:
-            raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, [{host}]:port")
+            raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, as in [2001:db8::1]:9092")
     if not port_text and default_port is not None and host and not host.isdigit():
         return host, default_port
     port = number_below(65536, port_text)

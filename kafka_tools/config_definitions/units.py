@@ -67,6 +67,15 @@ class Unit(NamedTuple):
     rate: bool = False
 
 
+OF_METAVARS = {
+    "MS": Unit("ms", 1, is_time=True),
+    "MINUTES": Unit("minutes", 60_000, is_time=True),
+    "BYTES": Unit("bytes", 1),
+    "BYTES/S": Unit("bytes per second", 1, rate=True),
+}
+"""The units of numbers that options of commands take, by what stands for the number on a help page."""
+
+
 def unit_of(name: str) -> Unit | None:
     """The unit of a config, by its name; None for one that counts something else, or nothing."""
     for suffix, milliseconds in _SUFFIX_MS.items():
@@ -95,17 +104,35 @@ def resolved(entity_type: str, name: str, text: str) -> str | None:
     if row[0] == "DOUBLE" and _JAVA_DOUBLE.fullmatch(typed):
         return None
     refused = f"Invalid value {typed} for configuration {name}: Not a number of type {row[0]}"
-    found = _QUANTITY.fullmatch(typed)
-    if found is None:
-        example = "7d" if unit.is_time else "10MiB"
-        raise ConfigError(f"{refused}, and no number with one unit, such as {example}")
-    number = Fraction(found[1]) * _size(found[2], unit, refused) / unit.size
+    number = _number(typed, unit, refused)
     if row[0] != "DOUBLE" and number.denominator != 1:
         raise ConfigError(f"{refused}: {typed} is not a whole number of {unit.word}")
     if number > _LARGEST.get(row[0], _LARGEST["LONG"]):
         largest = _LARGEST.get(row[0], _LARGEST["LONG"])
         raise ConfigError(f"{refused}: {typed} is more than {largest} {unit.word}, the most that it can be")
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
+
+
+def in_unit(text: str, unit: Unit) -> int | None:
+    """``text``, a number with a unit, as a whole number of ``unit``; None for any other text.
+
+    Raises ConfigError for a unit of another kind, and for a fraction of ms or bytes.
+    """
+    typed = text.strip()
+    if len(typed) > _LONGEST_TEXT or not _LIKE_A_NUMBER.fullmatch(typed):
+        return None
+    number = _number(typed, unit, f"'{typed}' is not a whole number")
+    if number.denominator != 1:
+        raise ConfigError(f"'{typed}' is not a whole number of {unit.word}")
+    return number.numerator
+
+
+def _number(typed: str, unit: Unit, refused: str) -> Fraction:
+    found = _QUANTITY.fullmatch(typed)
+    if found is None:
+        example = "7d" if unit.is_time else "10MiB"
+        raise ConfigError(f"{refused}, and no number with one unit, such as {example}")
+    return Fraction(found[1]) * _size(found[2], unit, refused) / unit.size
 
 
 def _size(word: str, unit: Unit, refused: str) -> int:

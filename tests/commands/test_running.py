@@ -11,7 +11,7 @@ import pytest
 
 from kafka_tools import __version__
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, CommandGroup, one_of, option
+from kafka_tools.commands.options.command import Command, CommandGroup, Option, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, UsageError
@@ -66,8 +66,48 @@ def test_help_exits_0_and_writes_to_stdout(spelling, capsys) -> None:
 
 
 @pytest.mark.parametrize(
+    "metavar, text, number, told",
+    [
+        ("MS", "7d", 604_800_000, "7d is 604800000 ms"),
+        ("MS", "1.5s", 1500, "1.5s is 1500 ms"),
+        ("MS", "-1", -1, ""),
+        ("MS", "250", 250, ""),
+        ("MINUTES", "2h", 120, "2h is 120 minutes"),
+        ("BYTES", "10MB", 10_000_000, "10MB is 10000000 bytes"),
+        ("BYTES", "10MiB", 10_485_760, "10MiB is 10485760 bytes"),
+        ("BYTES/S", "50MB/s", 50_000_000, "50MB/s is 50000000 bytes per second"),
+        ("BYTES/S", "50MB", 50_000_000, "50MB is 50000000 bytes per second"),
+    ],
+)
+def test_a_number_of_ms_minutes_or_bytes_may_have_a_unit(metavar, text, number, told, capsys) -> None:
+    asked = Option(["--much"], type=int, metavar=metavar)
+    assert asked.type_cast_value(click.Context(click.Command("sample")), text) == number
+    assert capsys.readouterr().err == (f"--much {told}\n" if told else "")
+
+
+@pytest.mark.parametrize(
+    "metavar, text, complaint",
+    [
+        ("MS", "10MB", "'10MB' is not a whole number: 'MB' is not a unit of time: ms, s, m, h, d or w"),
+        ("MS", "0.5ms", "'0.5ms' is not a whole number of ms"),
+        ("BYTES", "10MB/s", "'10MB/s' is not a whole number: 'MB/s' is not a unit of bytes"),
+        ("BYTES", "1e3x", "'1e3x' is not a whole number, and no number with one unit, such as 10MiB"),
+        ("MS", "soon", "'soon' is not a whole number"),
+        ("N", "7d", "'7d' is not a whole number"),
+        ("BYTES", "99999999999TB", "is more than 64 bits hold"),
+    ],
+)
+def test_a_unit_that_does_not_fit_is_refused(metavar, text, complaint) -> None:
+    asked = Option(["--much"], type=int, metavar=metavar)
+    with pytest.raises(click.BadParameter) as refused:
+        asked.type_cast_value(click.Context(click.Command("sample")), text)
+    assert complaint in refused.value.message
+
+
+@pytest.mark.parametrize(
     "arguments, complaint",
     [
+        (["-b", "::1"], "put an IPv6 address in brackets, as in [2001:db8::1]:9092"),
         (["--topic", "a", "--topic=b"], "'--topic' is given more than once"),
         (["-ba:1", "-b", "b:1"], "'-b' is given more than once"),
         (["-b", "a:1", "-bb:1"], "'-b' is given more than once"),

@@ -39,8 +39,29 @@ class Option(click.Option):
         ):
             raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=self)
         if isinstance(self.type, click.types.IntParamType):
+            if isinstance(value, str) and value[-1:].isalpha():
+                value = self._in_its_unit(ctx, value)
+                values = (value,)
             self._check_integers(ctx, values)
         return super().type_cast_value(ctx, value)
+
+    def _in_its_unit(self, ctx: click.Context, text: str) -> str:
+        """A number with a unit (``7d``, ``10MB``) as the number that the option takes, which is told on stderr."""
+        from kafka_tools.config_definitions.units import OF_METAVARS, in_unit
+        from kafka_tools.errors import ConfigError
+
+        unit = OF_METAVARS.get(self.metavar or "")
+        try:
+            number = None if unit is None else in_unit(text, unit)
+        except ConfigError as error:
+            raise click.BadParameter(str(error), ctx=ctx, param=self) from None
+        if unit is None or number is None:
+            return text
+        if not ctx.resilient_parsing:
+            from kafka_tools.commands import running
+
+            running.note(f"{self.opts[0]} {text.strip()} is {number} {unit.word}")
+        return str(number)
 
     def _check_integers(self, ctx: click.Context, values: Sequence[Any]) -> None:
         from kafka_tools.values import parse_integer

@@ -100,13 +100,14 @@ _OWN = (
 @option(
     "--throttle",
     type=click.IntRange(-1, LARGEST_RATE),
-    metavar="BYTES",
-    help="With --execute: limit moves between brokers to so many bytes a second at each, from 1000 on; -1: no limit.",
+    metavar="BYTES/S",
+    help="With --execute: limit moves between brokers to so many bytes a second at each, from 1000 on: 50000000 or "
+    "50MB; -1: no limit.",
 )
 @option(
     "--replica-alter-log-dirs-throttle",
     type=click.IntRange(-1, LARGEST_RATE),
-    metavar="BYTES",
+    metavar="BYTES/S",
     help="With --execute: limit moves between the log directories of each broker to so many bytes a second.",
 )
 @option(
