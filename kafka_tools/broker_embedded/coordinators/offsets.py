@@ -194,8 +194,10 @@ class Offsets:
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
         """Forget offsets that no member of the group reads; returns the error code per partition."""
+        yield from self._read_subscriptions(group_id)
         _, gone = self._deletable(group_id, partitions)
         batch = yield from self._groups.batch_of(offset_tombstone(group_id, at) for at in gone)
+        yield from self._read_subscriptions(group_id)
         codes, now = self._deletable(group_id, partitions)
         if now != gone:  # the group has changed meanwhile
             batch = whole(self._groups.batch_of(offset_tombstone(group_id, at) for at in now))
@@ -203,6 +205,11 @@ class Offsets:
             self._groups.write_batch(group_id, batch)
             self.table.forget(group_id, now)
         return codes
+
+    def _read_subscriptions(self, group_id: str) -> Work[None]:
+        group = self._groups.find(group_id)
+        if isinstance(group, ClassicGroup):
+            yield from group.read_subscriptions()
 
     def _deletable(
         self, group_id: str, partitions: Sequence[TopicPartition]
@@ -253,6 +260,8 @@ class Offsets:
         gone expire at once.
         """
         found = []
+        if isinstance(group, ClassicGroup):
+            yield from group.read_subscriptions()
         for at, committed in list(self.of(group.id).items()):
             yield
             is_gone = self._cluster.topic(at.topic) is None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -105,6 +106,31 @@ def classic(broker: Broker, names: list[str]) -> None:
     assert len(answer.assignment) > 10 * len(names) / 2
 
 
+def subscriptions(broker: Broker, names: list[str]) -> None:
+    """Members of a classic group that each read something else, and offsets of the group that are deleted."""
+    protocols = [
+        JoinGroupRequest.RequestProtocol(name="range", metadata=encode_versioned(subscription, 0))
+        for subscription in (ConsumerProtocolSubscription(topics=[*names, f"own-{number}"]) for number in range(8))
+    ]
+    asked = [
+        JoinGroupRequest(
+            group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=60_000, protocol_type="consumer",
+            protocols=[protocol],
+        )
+        for protocol in protocols
+    ]  # fmt: skip
+    joining = [broker.send(request, 3) for request in asked]
+    broker.advance(10_000)
+    leader = next(each.response for each in joining if each.response.members)
+    broker.call(
+        SyncGroupRequest(group_id="g", generation_id=leader.generation_id, member_id=leader.member_id), 3
+    )  # fmt: skip
+    partition = OffsetDeleteRequest.RequestTopic.RequestPartition(partition_index=0)
+    deleted = OffsetDeleteRequest.RequestTopic(name=names[0], partitions=[partition])
+    (answer,) = broker.call(OffsetDeleteRequest(group_id="g", topics=[deleted])).topics
+    assert answer.partitions[0].error_code == error_codes.GROUP_SUBSCRIBED_TO_TOPIC
+
+
 def offsets(broker: Broker, names: list[str]) -> None:
     topic, partition = OffsetCommitRequest.RequestTopic, OffsetCommitRequest.RequestTopic.RequestPartition
     committed = [topic(name=name, partitions=[partition(partition_index=0, committed_offset=5)]) for name in names]
@@ -138,7 +164,7 @@ def longest_piece(story: Callable[[Broker, list[str]], None], topics: int, monke
     return pieces.longest
 
 
-@pytest.mark.parametrize("story", [modern, expressions, classic, offsets, metadata])
+@pytest.mark.parametrize("story", [modern, expressions, classic, subscriptions, offsets, metadata])
 def test_no_piece_has_much_to_do_with_each_topic(
     story: Callable[[Broker, list[str]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

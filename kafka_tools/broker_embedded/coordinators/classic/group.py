@@ -7,9 +7,12 @@ of Kafka 4): timers, log and answers are ``membership``'s.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.timers import Timer
 
 log = logging.getLogger(__name__)
+
+_MOST_BYTES_AT_ONCE = 16 * 1024
+"""Subscriptions of more bytes are decoded on another thread."""
 
 EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
 PREPARING_REBALANCE, COMPLETING_REBALANCE = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
@@ -265,17 +271,18 @@ class ClassicGroup:
     def subscribed_topics(self) -> frozenset[str] | None:
         """The topics that a consumer group reads; None where that cannot be known."""
         told, self._subscriptions = self._subscriptions, None
-        if told is None:
-            return self._subscribed_topics
-        topics: set[str] = set()
-        try:
-            for metadata in told:
-                # after the int16 version; version 0 is the beginning of every later one
-                topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
-            self._subscribed_topics = frozenset(topics)
-        except WireError as error:
-            log.warning("subscriptions of group %s are unreadable: %s", self.id, error)
+        if told is not None:
+            self._subscribed_topics = _topics_of(told, self.id)
         return self._subscribed_topics
+
+    def read_subscriptions(self) -> Work[None]:
+        """Decode what ``subscribed_topics`` tells on another thread, where it is much: before that is asked."""
+        told = self._subscriptions
+        if told is None or sum(map(len, told)) <= _MOST_BYTES_AT_ONCE:
+            return
+        found = yield Elsewhere(partial(_topics_of, told, self.id))
+        if self._subscriptions is told:
+            self._subscriptions, self._subscribed_topics = None, found
 
     def is_subscribed(self, topic: str) -> bool:
         """Whether offsets of the topic are in use; unknown subscriptions of a consumer group count as all."""
@@ -326,3 +333,16 @@ def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupRespo
     if version < 7 and response.protocol_name is None:
         response.protocol_name = ""
     return response
+
+
+def _topics_of(told: Collection[bytes], group_id: str) -> frozenset[str] | None:
+    """The topics in subscriptions of members, of which many are the same; None if one cannot be read."""
+    topics: set[str] = set()
+    try:
+        for metadata in dict.fromkeys(told):
+            # after the int16 version; version 0 is the beginning of every later one
+            topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
+    except WireError as error:
+        log.warning("subscriptions of group %s are unreadable: %s", group_id, error)
+        return None
+    return frozenset(topics)
