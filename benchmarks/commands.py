@@ -1,8 +1,9 @@
 """Commands on a real 4.3.1 broker: wall time, CPU time and peak memory beside Kafka's own tools and kafka-python's CLI.
 
-``python -m benchmarks.commands [--rounds N] [--only WORDS] [--large]``, in an environment with the package and its
-``dev`` extra. Needs Java and Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
-``--large``: a topic of 10,000 partitions and 1,000 groups instead; they take a minute to make.
+``python -m benchmarks.commands [--rounds N] [--only WORDS] [--large | --many]``, in an environment with the package and
+its ``dev`` extra. Needs Java and Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, in turn.
+``--large``: a topic of 10,000 partitions and 1,000 groups instead; ``--many``: 1,000 topics, 10,000 entries of access
+control and 10,000 groups. They take up to a minute to make.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ import json
 import shutil
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.startup import TOOLS, broker
 from benchmarks.timing import RELEASE, Cost, cost, kafka_command, medians, run, script, table
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.client import AdminClient
     from tests.against_kafka.harness import RealKafka
 
 KAFKA_PYTHON = [sys.executable, "-m", "kafka.admin", "-b"]
 CLASSES = "org.apache.kafka.tools"
 LARGE_PARTITIONS, LARGE_GROUPS = 10_000, 1_000
+MANY_TOPICS, MANY_ENTRIES, MANY_GROUPS = 1_000, 10_000, 10_000
 
 
 class Case(NamedTuple):
@@ -55,6 +58,8 @@ CASES = (
     Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--broker", "1", "--all"],
          ["configs", "describe", "-b", "1"]),
     Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--entity-type", "users"]),
+    Case("kafka-configs", "kafka.admin.ConfigCommand",
+         ["--alter", "--topic", "measured", "--add-config", "retention.ms=1000"]),
     Case("kafka-consumer-groups", f"{CLASSES}.consumer.group.ConsumerGroupCommand", ["--list"], ["groups", "list"]),
     Case("kafka-broker-api-versions", f"{CLASSES}.BrokerApiVersionsCommand", [], ["cluster", "api-versions"]),
     Case("kafka-cluster", f"{CLASSES}.ClusterTool", ["cluster-id"], ["cluster", "describe"], first=True),
@@ -102,6 +107,16 @@ LARGE_CASES = (
 )  # fmt: skip
 
 
+MANY_CASES = (
+    Case("kafka-topics", TOOLS["kafka-topics"], ["--list"], ["topics", "list"]),
+    Case("kafka-topics", TOOLS["kafka-topics"], ["--describe"]),
+    Case("kafka-configs", "kafka.admin.ConfigCommand", ["--describe", "--all", "--entity-type", "topics"]),
+    Case("kafka-acls", f"{CLASSES}.AclCommand", ["--list"]),
+    Case("kafka-consumer-groups", TOOLS["kafka-consumer-groups"], ["--list"], ["groups", "list"]),
+    Case("kafka-groups", TOOLS["kafka-groups"], ["--list"]),
+)
+
+
 def commands(case: Case, kafka: RealKafka) -> dict[str, list[str]]:
     """Contestant -> its command line."""
     address = ["--bootstrap-server", kafka.bootstrap_servers] if case.connects else []
@@ -130,26 +145,70 @@ def _filled(word: str, kafka: RealKafka) -> str:
     return str(paths.get(word, word))
 
 
-def prepare(kafka: RealKafka, *, large: bool) -> None:
-    """Write the documents, and with ``large`` make the partitions and the groups."""
-    from kafka_tools.admin.client import AdminClient
-    from kafka_tools.values import TopicPartition
-
-    if large:
-        from kafka_tools.admin.client import NewPartitions, NewTopic
-
-        with AdminClient(kafka.bootstrap_servers, timeout_s=300) as admin:
-            for count in range(1_000, LARGE_PARTITIONS + 1, 1_000):
-                admin.create_partitions({"measured": NewPartitions(count)}).raise_any()
-            admin.create_topics([NewTopic("small", 1, 1)]).raise_any()
-            offsets = {TopicPartition("small", 0): 0}
-            admin.alter_groups_offsets({f"group-{number}": offsets for number in range(LARGE_GROUPS)}).raise_any()
-    partitions = range(LARGE_PARTITIONS if large else 1)
-    entries = [{"topic": "measured", "partition": number, "replicas": kafka.node_ids} for number in partitions]
+def prepare(kafka: RealKafka, partitions: int = 1) -> None:
+    """Write the documents about the topic ``measured``, which has so many partitions."""
+    entries = [{"topic": "measured", "partition": number, "replicas": kafka.node_ids} for number in range(partitions)]
     # Kafka's shell refuses a directory that a broker is at work in.
     shutil.copytree(kafka.log_dirs[0] / "__cluster_metadata-0", kafka.folder / "copied" / "__cluster_metadata-0")
     (kafka.folder / "plan.json").write_text(json.dumps({"version": 1, "partitions": entries}), encoding="utf-8")
     (kafka.folder / "topics.json").write_text('{"version": 1, "topics": [{"topic": "measured"}]}', encoding="utf-8")
+
+
+def prepare_large(kafka: RealKafka) -> None:
+    """Make the partitions and the groups, and write the documents."""
+    from kafka_tools.admin.client import AdminClient, NewPartitions, NewTopic
+
+    with AdminClient(kafka.bootstrap_servers, timeout_s=300) as admin:
+        for count in range(1_000, LARGE_PARTITIONS + 1, 1_000):
+            admin.create_partitions({"measured": NewPartitions(count)})
+        admin.create_topics([NewTopic("small", 1, 1)])
+        _make_groups(admin, "small", LARGE_GROUPS)
+    prepare(kafka, LARGE_PARTITIONS)
+
+
+def prepare_many(kafka: RealKafka) -> None:
+    """Make topics, access control entries and groups."""
+    from kafka_tools.admin.client import AclBinding, AdminClient, NewTopic
+
+    names = [f"orders-{number:04}" for number in range(MANY_TOPICS)]
+    entries = [
+        AclBinding("TOPIC", name, "LITERAL", f"User:app-{number}", "*", "READ", "ALLOW")
+        for name in names
+        for number in range(MANY_ENTRIES // MANY_TOPICS)
+    ]
+    with AdminClient(kafka.bootstrap_servers, timeout_s=300) as admin:
+        admin.create_topics([NewTopic(name, 1, 1) for name in names])
+        for start in range(0, MANY_ENTRIES, 1_000):
+            admin.create_acls(entries[start : start + 1_000])
+        _make_groups(admin, "measured", MANY_GROUPS)
+
+
+def _make_groups(admin: AdminClient, topic: str, count: int) -> None:
+    from kafka_tools.values import TopicPartition
+
+    for start in range(0, count, 1_000):
+        numbers = range(start, min(start + 1_000, count))
+        admin.alter_groups_offsets({f"group-{number}": {TopicPartition(topic, 0): 0} for number in numbers})
+
+
+class Shape(NamedTuple):
+    """What is measured on a broker that ``prepare`` has filled; ``properties`` are further ones of the server."""
+
+    cases: Sequence[Case]
+    prepare: Callable[[RealKafka], None]
+    properties: Mapping[str, str] = {}
+
+
+SMALL = Shape(CASES, prepare)
+LARGE = Shape(LARGE_CASES, prepare_large)
+MANY = Shape(
+    MANY_CASES,
+    prepare_many,
+    {
+        "authorizer_class_name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super_users": "User:ANONYMOUS",
+    },
+)
 
 
 def works(command: list[str]) -> bool:
@@ -192,11 +251,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count, after one that does not")
     parser.add_argument("--only", default="", help="cases whose title has these words")
-    parser.add_argument("--large", action="store_true", help="10,000 partitions and 1,000 groups")
+    shapes = parser.add_mutually_exclusive_group()
+    for name, shape, text in (
+        ("--large", LARGE, "10,000 partitions and 1,000 groups"),
+        ("--many", MANY, "1,000 topics, 10,000 entries of access control and 10,000 groups"),
+    ):
+        shapes.add_argument(name, dest="shape", action="store_const", const=shape, default=SMALL, help=text)
     options = parser.parse_args()
-    cases = [case for case in (LARGE_CASES if options.large else CASES) if options.only in case.title]
-    with broker() as kafka:
-        prepare(kafka, large=options.large)
+    cases = [case for case in options.shape.cases if options.only in case.title]
+    with broker(**options.shape.properties) as kafka:
+        options.shape.prepare(kafka)
         rows = measure(kafka, cases, options.rounds)
     head = [
         "command", "ours", "CPU", "peak", f"Kafka {RELEASE}", "CPU", "peak", "times", "times CPU",

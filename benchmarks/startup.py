@@ -98,11 +98,12 @@ def modules(command: list[str]) -> list[str]:
 
 
 @contextmanager
-def broker() -> Iterator[RealKafka]:
-    """A real broker with one topic."""
+def broker(**properties: str) -> Iterator[RealKafka]:
+    """A real broker with one topic; ``properties``: further ones of the server, with ``_`` for ``.``."""
     from tests.against_kafka.harness import RealKafka, Setup
 
-    setup = Setup(RELEASE, java_options=tuple(KAFKA_SERVER_OPTIONS))
+    lines = tuple((name.replace("_", "."), value) for name, value in properties.items())
+    setup = Setup(RELEASE, java_options=tuple(KAFKA_SERVER_OPTIONS), properties=lines)
     with tempfile.TemporaryDirectory() as folder, RealKafka.start(setup, Path(folder)) as kafka:
         run(kafka_command(TOOLS["kafka-topics"], "--bootstrap-server", kafka.bootstrap_servers,
                           "--create", "--topic", "measured", "--config", "retention.ms=1000"))  # fmt: skip

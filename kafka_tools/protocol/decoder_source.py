@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from kafka_tools.protocol.codec_source import FIXED, FieldRun, Source, is_inline, minimum_size
+from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size
+from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
 from kafka_tools.protocol.schema import Field, Struct
 
 
@@ -179,49 +180,61 @@ def _decode_items(
 
 
 def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
-    """The tagged fields at a flexible struct's end: count, then (tag, size, bytes) by ascending tag."""
-    source.add(1, "n = buf[pos]", "tags")
-    source.add(1, "if n < 128: pos += 1", "tags")
-    source.add(1, "else: n, pos = read_unsigned_varint(buf, pos)", "tags")
-    source.add(1, "if n:", "tags")
-    source.add(
-        2,
-        "if n > (end - pos) // 2: raise Malformed('claims %d fields, but %d bytes are left' % (n, end - pos))",
-        "tags",
-    )
-    if source.counted:
-        source.add(2, "spend(n)", "tags")
-    source.add(2, "previous = -1", "tags")
-    source.add(2, "for tag_index in range(n):", "tags")
-    source.add(3, "tag, pos = read_unsigned_varint(buf, pos)", "tags")
-    source.add(3, "if tag <= previous: raise Malformed('tag %d stands after tag %d' % (tag, previous))", "tags")
-    source.add(3, "previous = tag", "tags")
-    source.add(3, "size, pos = read_unsigned_varint(buf, pos)", "tags")
-    source.add(
-        3,
-        "if size > end - pos: raise Malformed('tag %d claims %d bytes, but %d are left' % (tag, size, end - pos))",
-        "tags",
-    )
-    source.add(3, "tag_end = pos + size", "tags")
-    word = "if"
-    for field in cls.FIELDS:
-        if version in field.versions and version in field.tagged:
-            source.add(3, f"{word} tag == {field.tag}:", field.name)
-            # Reading stops at the tag's own end, so a hostile length cannot reach what follows it.
-            source.add(4, "outer, end = end, tag_end", field.name)
-            _decode_value(source, 4, field, f"m.{field.name}", field.name, version, True)
-            source.add(4, "end = outer", field.name)
-            source.add(
-                4,
-                "if pos != tag_end: raise Malformed('takes %d bytes of its %d' % (pos - tag_end + size, size))",
-                field.name,
-            )
-            word = "elif"
-    if word == "if":
-        source.add(3, "if m.unknown_tags is None: m.unknown_tags = {}", "tags")
-        source.add(3, "m.unknown_tags[tag] = bytes(buf[pos:tag_end])", "tags")
+    """The tagged fields at a flexible struct's end; there are hardly ever any."""
+    source.scope["read_tags"] = _read_tags
+    source.add(1, "if buf[pos]:", "tags")
+    source.add(2, f"tags, pos = read_tags(buf, pos, end{', spend' if source.counted else ''})", "tags")
+    known = [field for field in cls.FIELDS if version in field.versions and version in field.tagged]
+    if not known:
+        source.add(2, "m.unknown_tags = {tag: bytes(buf[start:stop]) for tag, start, stop in tags} or None", "tags")
     else:
-        source.add(3, "else:", "tags")
-        source.add(4, "if m.unknown_tags is None: m.unknown_tags = {}", "tags")
-        source.add(4, "m.unknown_tags[tag] = bytes(buf[pos:tag_end])", "tags")
-    source.add(3, "pos = tag_end", "tags")
+        _decode_known_tags(source, known, version)
+    source.add(1, "else: pos += 1", "tags")
+
+
+def _decode_known_tags(source: Source, known: Sequence[Field], version: int) -> None:
+    source.add(2, "behind, outer = pos, end", "tags")
+    source.add(2, "for tag, pos, end in tags:", "tags")
+    word = "if"
+    for field in known:
+        # Reading stops at the tag's own end, so a hostile length cannot reach what follows it.
+        source.add(3, f"{word} tag == {field.tag}:", field.name)
+        source.add(4, "start = pos", field.name)
+        _decode_value(source, 4, field, f"m.{field.name}", field.name, version, True)
+        source.add(
+            4,
+            "if pos != end: raise Malformed('takes %d bytes of its %d' % (pos - start, end - start))",
+            field.name,
+        )
+        word = "elif"
+    source.add(3, "else:", "tags")
+    source.add(4, "if m.unknown_tags is None: m.unknown_tags = {}", "tags")
+    source.add(4, "m.unknown_tags[tag] = bytes(buf[pos:end])", "tags")
+    source.add(2, "pos, end = behind, outer", "tags")
+
+
+def _read_tags(
+    buf: Buffer, pos: int, end: int, spend: Callable[[int], None] | None = None
+) -> tuple[list[tuple[int, int, int]], int]:
+    """(number, start, end) of each tagged field at ``pos``: count, then (tag, size, bytes) by ascending tag.
+
+    Also the position behind them. Raises Malformed.
+    """
+    count, pos = read_unsigned_varint(buf, pos)
+    if count > (end - pos) // 2:
+        raise Malformed(f"claims {count} fields, but {end - pos} bytes are left")
+    if spend is not None:
+        spend(count)
+    found: list[tuple[int, int, int]] = []
+    previous = -1
+    for _ in range(count):
+        tag, pos = read_unsigned_varint(buf, pos)
+        if tag <= previous:
+            raise Malformed(f"tag {tag} stands after tag {previous}")
+        size, pos = read_unsigned_varint(buf, pos)
+        if size > end - pos:
+            raise Malformed(f"tag {tag} claims {size} bytes, but {end - pos} are left")
+        found.append((tag, pos, pos + size))
+        previous = tag
+        pos += size
+    return found, pos

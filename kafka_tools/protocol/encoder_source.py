@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 from kafka_tools.protocol.codec_source import FIXED, Source, is_inline
+from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Struct
 
 
@@ -123,10 +125,11 @@ def _encode_items(source: Source, indent: int, item: Field, path: str, version: 
 def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
     """Tagged fields that differ from their default, and unknown ones, by ascending tag."""
     fields = [f for f in cls.FIELDS if version in f.versions and version in f.tagged]
+    source.scope["write_tags"] = _write_tags
     if not fields:
-        source.add(1, "if not m.unknown_tags:")
-        source.add(2, "out.append(0)")
-        source.add(2, "return")
+        source.add(1, "if m.unknown_tags: write_tags(m.unknown_tags, out)")
+        source.add(1, "else: out.append(0)")
+        return
     source.add(1, "tags = dict(m.unknown_tags or ())")
     source.add(1, "whole = out")
     for field in fields:
@@ -135,7 +138,13 @@ def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
         source.add(2, "out = bytearray()", field.name)
         _encode_value(source, 2, field, f"m.{field.name}", field.name, version, True)
         source.add(2, f"tags[{field.tag}] = out", field.name)
-    source.add(1, "out = whole")
-    source.add(1, "write_unsigned_varint(out, len(tags))")
-    source.add(1, "for tag in sorted(tags):")
-    source.add(2, "write_unsigned_varint(out, tag); write_unsigned_varint(out, len(tags[tag])); out += tags[tag]")
+    source.add(1, "write_tags(tags, whole)")
+
+
+def _write_tags(tags: Mapping[int, bytes], out: bytearray) -> None:
+    """The tagged fields at a flexible struct's end: count, then (tag, size, bytes) by ascending tag."""
+    write_unsigned_varint(out, len(tags))
+    for tag in sorted(tags):
+        write_unsigned_varint(out, tag)
+        write_unsigned_varint(out, len(tags[tag]))
+        out += tags[tag]

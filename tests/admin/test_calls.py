@@ -18,13 +18,15 @@ from kafka_tools.admin.calls.configs import ConfigEntry, ConfigResource, ConfigS
 from kafka_tools.admin.calls.groups import decode_assignment
 from kafka_tools.admin.calls.members import REASON, MemberIdentity
 from kafka_tools.admin.calls.merged_configs import append_what_is_missing, merge_changes
-from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
+from kafka_tools.admin.calls.offsets import EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP, FetchGroupOffsets
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.quotas import SOURCES, effective, quota_entity
 from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
+from kafka_tools.admin.calls.topic_changes import DeleteTopics
+from kafka_tools.admin.calls.topics import DescribeTopics
 from kafka_tools.admin.client import NewPartitions
-from kafka_tools.admin.driver import AdminCall
+from kafka_tools.admin.driver import AdminCall, Progress
 from kafka_tools.errors import InputError, NotFound, UnsupportedVersion, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
@@ -48,7 +50,7 @@ from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListO
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import Node, TopicPartition
 from tests.net.peers import all_versions
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -403,3 +405,66 @@ def test_every_call_names_the_class_of_its_answers():
     assert len(calls) > 40
     for call in calls:
         assert "Response" in inspect.signature(call.interpret).parameters["response"].annotation, call
+
+
+class Unsearched(list):
+    """Keys of a request, of which nobody may look for one by walking through them; some walk once for all."""
+
+    walks = 0
+
+    def __contains__(self, key):
+        raise AssertionError("looked for a key among all")
+
+    def __iter__(self):
+        self.walks += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize(
+    ("call", "keys", "response", "version"),
+    [
+        pytest.param(
+            FetchGroupOffsets({f"g{number}": None for number in range(50)}, True),
+            [f"g{number}" for number in range(50)],
+            OffsetFetchResponse(
+                groups=[OffsetFetchResponse.ResponseGroup(group_id=f"g{number}", topics=[]) for number in range(50)]
+            ),
+            8,
+            id="group offsets",
+        ),
+        pytest.param(
+            DescribeTopics(),
+            [*[f"t{number}" for number in range(25)], *[uuid.UUID(int=1 + number) for number in range(25)]],
+            MetadataResponse(
+                topics=[
+                    *[MetadataResponse.ResponseTopic(name=f"t{number}", partitions=[]) for number in range(25)],
+                    *[
+                        MetadataResponse.ResponseTopic(name=f"u{number}", topic_id=uuid.UUID(int=1 + number))
+                        for number in range(25)
+                    ],
+                ]
+            ),
+            12,
+            id="topics",
+        ),
+        pytest.param(
+            DeleteTopics(True),
+            [uuid.UUID(int=1 + number) for number in range(50)],
+            DeleteTopicsResponse(
+                responses=[
+                    DeleteTopicsResponse.DeletableTopicResult(name=None, topic_id=uuid.UUID(int=1 + number))
+                    for number in range(50)
+                ]
+            ),
+            6,
+            id="deleted topics",
+        ),
+    ],
+)
+def test_an_answer_about_many_keys_is_not_searched_for_each(call, keys, response, version):
+    """10,000 groups were half a second of comparing names."""
+    asked = Unsearched(keys)
+    progress = Progress()
+    call.interpret(asked, response, version, Node(1, "h", 1), progress)
+    assert list(progress.completed) == keys
+    assert asked.walks <= 2

@@ -187,16 +187,17 @@ def _entry(
         # Brokers of 0.11 and 1.0 say only whether it is the default.
         source = DEFAULT_CONFIG if config.is_default else _OWN_SOURCE.get(resource.type, "UNKNOWN")
     else:
-        source = ConfigSource.words.get(config.config_source, f"UNKNOWN_SOURCE_{config.config_source}")
-    synonyms = tuple(
-        ConfigSynonym(item.name, item.value, ConfigSource.words.get(item.source, f"UNKNOWN_SOURCE_{item.source}"))
-        for item in config.synonyms
-    )
+        source = _source(config.config_source)
+    synonyms = tuple([ConfigSynonym(item.name, item.value, _source(item.source)) for item in config.synonyms])
     kind = ConfigType.word(config.config_type) if version >= 3 else None
     documentation = config.documentation if version >= 3 else None
     return ConfigEntry(
         config.name, config.value, source, config.is_sensitive, config.read_only, synonyms, kind, documentation
     )
+
+
+def _source(number: int) -> str:
+    return ConfigSource.words.get(number) or f"UNKNOWN_SOURCE_{number}"
 
 
 _OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}

@@ -173,8 +173,9 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
         progress: Progress[str, GroupOffsets],
     ) -> None:
         if version >= 8:
+            asked = set(keys)
             for group in response.groups:
-                if group.group_id in keys:
+                if group.group_id in asked:
                     self._take(group.group_id, group, node, progress)
         else:
             self._take(keys[0], response, node, progress)

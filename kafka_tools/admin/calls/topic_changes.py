@@ -165,8 +165,9 @@ class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
         node: Node,
         progress: Progress[TopicKey, None],
     ) -> None:
+        asked = set(keys)
         for item in response.responses:
-            key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in keys else item.name
+            key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in asked else item.name
             if key is None:
                 continue  # an id that was not asked for
             unknown = error_codes.error(item.error_code).topic_not_found

@@ -119,9 +119,10 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
         node: Node,
         progress: Progress[TopicKey, TopicDescription],
     ) -> None:
+        asked = set(keys)
         for topic in response.topics:
-            key = next((key for key in keys if key in (topic.name, topic.topic_id)), None)
-            if key is not None:
+            key: TopicKey = topic.topic_id if topic.name is None or topic.name not in asked else topic.name
+            if key in asked:
                 take_topic(key, topic, [partition_of(item) for item in topic.partitions], progress)
         for key in keys:
             if not any(key in part for part in (progress.completed, progress.failed, progress.again)):

@@ -105,17 +105,17 @@ def plan(admin: AdminClient, target: Target, changes: Sequence[ConfigChange]) ->
 
 def as_kafka_text(result: Rows, show_all: bool) -> str:
     """The text that Kafka's tool prints."""
-    text = ""
+    texts: list[str] = []
     for row in running.shown(result.rows):
         if row["kind"] == "resource":
             ((entity_type, name),) = row["entity"].items()
-            text += kafka_text.config_heading(entity_type, name or "", show_all)
-            text += "".join(kafka_text.config_line(config) for config in row["configs"])
+            texts.append(kafka_text.config_heading(entity_type, name or "", show_all))
+            texts += [kafka_text.config_line(config) for config in row["configs"]]
         elif row["kind"] == "quota":
-            text += kafka_text.quota_line(row["entity"], row["quotas"])
+            texts.append(kafka_text.quota_line(row["entity"], row["quotas"]))
         else:
-            text += kafka_text.scram_line(row["entity"]["user"], row["credentials"])
-    return text
+            texts.append(kafka_text.scram_line(row["entity"]["user"], row["credentials"]))
+    return "".join(texts)
 
 
 def _resources(

@@ -33,10 +33,10 @@ def adding(resource: str, entries: Sequence[str]) -> str:
 
 def current(bindings: Sequence[Binding]) -> str:
     """Entries that are there, sorted, by their resource (AclCommand.printResourceAcls)."""
-    text = ""
+    texts = []
     for resource, group in groupby(bindings, _resource):
-        text += f"Current ACLs for resource `{resource}`:\n" + "".join(f"\t{_entry(each)}\n" for each in group) + "\n"
-    return text
+        texts += [f"Current ACLs for resource `{resource}`:\n", *[f"\t{_entry(each)}\n" for each in group], "\n"]
+    return "".join(texts)
 
 
 def of_principal(name: str) -> str:
