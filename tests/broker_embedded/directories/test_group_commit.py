@@ -18,6 +18,7 @@ import pytest
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
 from kafka_tools.broker_embedded.listeners import server
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
@@ -174,7 +175,7 @@ def test_a_group_s_commit_is_on_the_disk(disk: SlowDisk) -> None:
     Topic = OffsetCommitRequest.RequestTopic
     topic = Topic(name="t", partitions=[Topic.RequestPartition(partition_index=0, committed_offset=3)])
     request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, topics=[topic])
-    disk.broker.core.state_topics.ensure("__consumer_offsets")
+    whole(disk.broker.core.state_topics.ensured("__consumer_offsets"))
     disk.forced.clear()
     pending = disk.broker.send(request, 8)
     assert pending.response is None

@@ -59,7 +59,7 @@ def test_the_state_cannot_be_made_a_topic(broker: DiskBroker) -> None:
     (described,) = broker.call(asked, 12).topics
     assert described.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     with pytest.raises(BrokerError, match="prohibited"):
-        broker.core.state_topics.ensure(CLUSTER_METADATA)
+        whole(broker.core.state_topics.ensured(CLUSTER_METADATA))
     assert set(broker.core.cluster.topics) == {"other"}
     broker.restart(kill=True)
     assert set(broker.core.cluster.topics) == {"other"}
@@ -222,7 +222,7 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     path = tmp_path / "data"
     broker = DiskBroker(path)
     broker.create("kept", 3)
-    broker.core.state_topics.ensure("__consumer_offsets")
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
     topic_id = broker.core.cluster.topics["kept"].id
     for number in range(3):
         broker.produce("kept", broker.batch(b"a", b"b"), partition=number)

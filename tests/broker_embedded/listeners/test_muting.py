@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +37,7 @@ class Wire:
             scratch=memoryview(bytearray(SMALL_BYTES)),
             answers=AnswerMemory(),
             turns=Turns(Timers(self.clock), lambda fn: fn()),
-            numbers=itertools.count(),
+            arrived=0,
             settings=SimpleNamespace(security={}),
             connections=set(),
             admission=SimpleNamespace(arrived=lambda connection: connection.let_in()),

@@ -15,6 +15,7 @@ import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import load_handlers
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
@@ -257,7 +258,9 @@ class Asked:
         self.broker = DiskBroker(path, properties)
         self.broker.core.authorizer = None
         self.broker.create("t")
-        self.broker.core.groups.store.create("g")
+        store = self.broker.core.groups.store
+        whole(store.ensured())
+        store.create("g")
         self.asked: set[str] = set()
         self.denied: Callable[[str], bool] = lambda question: False
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -133,8 +134,10 @@ def test_what_is_denied_is_answered_with_the_resources_own_code(
 
 def test_groups_that_may_not_be_described_are_not_listed() -> None:
     broker = MemoryBroker()
+    store = broker.core.groups.store
+    whole(store.ensured())
     for group in ("a", "b"):
-        broker.core.groups.store.create(group)
+        store.create(group)
     denied = {"DESCRIBE CLUSTER kafka-cluster", "DESCRIBE GROUP a"}
     broker.core.authorizer = lambda principal, host, *asked: question(*asked) not in denied
     assert [group.group_id for group in broker.call(ListGroupsRequest()).groups] == ["b"]
