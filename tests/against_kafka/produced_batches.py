@@ -7,7 +7,7 @@ fault. Both brokers get the same bytes.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kafka_tools.records.build import encode_message
@@ -447,20 +447,37 @@ def cases(seed: int, count: int) -> Iterator[Case]:
         yield Case(f"{name}, {CODECS[codec]}, v{version}", topic, version, data)
 
 
-def old_messages(seed: int, count: int) -> Iterator[Case]:
-    """Sets of magic 0 and 1 for Produce v0 to v2, plain and wrapped, with one fault or none."""
+OLD_KINDS = (
+    "none", "wrapper offset", "inner offsets", "nulls", "times", "no time", "append time", "many",
+    "inner crc", "inner magic", "inner compressed", "body", "crc", "key size", "value size", "no inner", "null value",
+    "mixed", "short", "cut",
+)  # fmt: skip
+OLD_SOUND = OLD_KINDS[:8]
+"""Kinds of what is right, or at least nothing that a broker minds."""
+
+
+def old_messages(seed: int, count: int, kinds: Sequence[str] = OLD_KINDS) -> Iterator[Case]:
+    """Sets of magic 0 and 1 for Produce v0 to v2, plain and wrapped, with one fault or none.
+
+    Offsets in a wrapper are relative (0, 1, 2: KIP-31), from another number on, or not in order; the wrapper's own is
+    that of the last one, or another.
+    """
     rng = random.Random(seed)
-    kinds = ("none", "inner crc", "inner magic", "inner compressed", "inner offsets", "body", "crc", "key size",
-             "value size", "no inner", "null value", "mixed", "times", "append time", "short", "cut")  # fmt: skip
     for number in range(count):
         kind, magic, codec = kinds[number % len(kinds)], rng.choice((0, 1)), rng.choice((0, 1, 2, 3))
         topic = rng.choice([*TOPICS, "plain"])
-        rows = rng.choice((1, 2, 5))
-        offsets = [rng.choice((0, 3, 7)) for _ in range(rows)] if kind == "inner offsets" else list(range(rows))
+        rows = 400 if kind == "many" else rng.choice((1, 2, 5))
+        offsets = list(range(rows))
+        if kind == "inner offsets":
+            start = rng.choice((0, 3, 1000))
+            offsets = rng.choice(([rng.choice((0, 3, 7)) for _ in range(rows)], list(range(start, start + rows))))
         times = [NOW_MS + rng.choice((0, 5, 10**10 if kind == "times" else 1)) for _ in range(rows)]
+        if kind == "no time":
+            times = [rng.choice((-1, -1, NOW_MS)) for _ in range(rows)]
+        keys, values = ((b"key", b"", None), (b"value", b"", None)) if kind == "nulls" else ((b"key",), (b"value" * 9,))
         attributes = 8 if kind == "append time" and magic else 0
         inner = [
-            encode_message(magic, attributes, offset, time, b"key", b"value")
+            encode_message(magic, attributes, offset, time, rng.choice(keys), rng.choice(values))
             for offset, time in zip(offsets, times, strict=True)
         ]
         inner = [_old_fault(rng, kind, magic, message) for message in inner]
@@ -479,7 +496,8 @@ def old_messages(seed: int, count: int) -> Iterator[Case]:
                 packed = None
             if kind == "cut" and packed:
                 packed = packed[: len(packed) // 2]
-            data = encode_message(magic, codec | attributes, rows - 1, max(times), None, packed)
+            own = rng.choice((0, 1, rows + 50, 10**6)) if kind == "wrapper offset" else rows - 1
+            data = encode_message(magic, codec | attributes, own, max(times), None, packed)
         if kind == "crc" and data:
             data = data[:12] + bytes((data[12] ^ 1,)) + data[13:]
         yield Case(f"old magic {magic}: {kind}, {CODECS[codec]}", topic, rng.choice((0, 1, 2)), data)

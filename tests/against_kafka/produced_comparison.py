@@ -1,8 +1,7 @@
 """The same batches to Kafka 4.3.1's broker and to ours: accepted and refused alike, stored alike, read by anybody.
 
-``python -m tests.against_kafka.produced_comparison [--seed N] [--count N] [--old]`` is the thorough run, on brokers of
-its own; ``--old`` sends magic 0 and 1 in Produce v0 to v2 to Kafka 3.9.2, the last release that takes them. The suite
-runs a seeded part.
+``python -m tests.against_kafka.produced_comparison [--seed N] [--count N]`` is the thorough run, on brokers of its own;
+``old_clients`` beside it does so with magic 0 and 1. The suite runs a seeded part.
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ from typing import Any, NamedTuple
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.record import Record
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.produced_batches import TOPICS, Case, cases, old_messages
+from tests.against_kafka.produced_batches import TOPICS, Case, cases
 from tests.broker_embedded.wire_client import WireClient, make_topics
 
 KAFKAS_FAILURES = {codes.CORRUPT_MESSAGE, codes.INVALID_TIMESTAMP, codes.INVALID_RECORD,
@@ -53,6 +53,9 @@ class Broker:
         self.client = WireClient(address)
         kept = {"retention.ms": "-1"}
         make_topics(self.client, {self.topic(name): kept | configs for name, configs in TOPICS.items()})
+        served = self.client.call(ApiVersionsRequest(), 0).api_keys
+        newest = next(api.max_version for api in served if api.api_key == FetchRequest.API_KEY)
+        self._fetch_version = min(newest, 12)  # the last one that has topics' names
 
     def topic(self, name: str) -> str:
         return f"{self.run}-{name}"
@@ -84,7 +87,7 @@ class Broker:
             request = FetchRequest(
                 topics=[Topic(topic=self.topic(name), partitions=[wanted])], max_wait_ms=0, max_bytes=1 << 24
             )
-            answer = self.client.call(request, 12).responses[0].partitions[0]
+            answer = self.client.call(request, self._fetch_version).responses[0].partitions[0]
             assert answer.error_code == 0, answer.error_code
             views = list(batches(bytes(answer.records or b"")))
             if not views:
@@ -148,6 +151,8 @@ class Comparison:
             their_value, my_value = getattr(theirs, name), getattr(mine, name)
             if their_value != my_value and not (name == "max_timestamp" and honest(mine)):
                 self.differences.append(f"{case.name} to {case.topic}: stored {name} {their_value}, ours {my_value}")
+        if mine.timestamp_type == 0 and honest(theirs) and theirs.body() != mine.body():
+            self.differences.append(f"{case.name} to {case.topic}: other bytes are stored")
         if not mine.crc_ok():
             self.differences.append(f"{case.name} to {case.topic}: stored with a wrong CRC")
         records = list(mine.records())
@@ -209,18 +214,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.against_kafka.produced_comparison", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=5000)
-    parser.add_argument("--old", action="store_true", help="magic 0 and 1, beside Kafka 3.9.2")
     options = parser.parse_args(arguments)
     # More memory than usual: some of these batches make Kafka allocate what they claim to hold.
-    setup = Setup("3.9.2" if options.old else "4.3.1", java_options=("-Xmx3g",))
-    generated = (old_messages if options.old else cases)(options.seed, options.count)
+    setup = Setup("4.3.1", java_options=("-Xmx3g",))
     with (
         tempfile.TemporaryDirectory() as folder,
         RealKafka.start(setup, Path(folder)) as kafka,
         EmbeddedBroker() as ours,
     ):
         comparison = Comparison(kafka.bootstrap_servers, ours.bootstrap_servers)
-        comparison.compare(generated)
+        comparison.compare(cases(options.seed, options.count))
     for verdict, number in comparison.counts.most_common():
         print(f"{number:6} {verdict}")
     print("\n".join(comparison.differences))

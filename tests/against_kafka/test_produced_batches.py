@@ -1,7 +1,4 @@
-"""What producers may get wrong, sent to real Kafka and to the bundled broker; the generator is produced_batches.py.
-
-Batches of magic 2 go to 4.3.1. Messages of magic 0 and 1 go to 3.9.2: Kafka 4 does not serve Produce v0 to v2 any more.
-"""
+"""What producers may get wrong, sent to Kafka 4.3.1 and to the bundled broker; the generator is produced_batches.py."""
 
 from __future__ import annotations
 
@@ -11,15 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from tests.against_kafka import fetched_comparison
 from tests.against_kafka.harness import RealKafka
-from tests.against_kafka.produced_batches import TOPICS, cases, old_messages
+from tests.against_kafka.produced_batches import TOPICS, cases
 from tests.against_kafka.produced_comparison import Comparison, consumed
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 CASES = 500
-OLD_CASES = 160
-"""Every kind of ``old_messages`` ten times."""
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +32,6 @@ def compared(kafka_43: RealKafka, broker: EmbeddedBroker) -> Comparison:
 def test_both_brokers_take_and_refuse_the_same_batches_and_store_the_same(compared: Comparison) -> None:
     assert not compared.differences, "\n".join(compared.differences)
     assert compared.counts["alike"] > CASES * 4 // 5, compared.counts
-
-
-def test_messages_of_old_producers_are_taken_and_refused_alike_and_stored_the_same(
-    kafka_39: RealKafka, broker: EmbeddedBroker
-) -> None:
-    comparison = Comparison(kafka_39.bootstrap_servers, broker.bootstrap_servers)
-    comparison.compare(old_messages(seed=3_9_2, count=OLD_CASES))
-    assert not comparison.differences, "\n".join(comparison.differences)
-    assert comparison.counts["alike"] > OLD_CASES * 3 // 4, comparison.counts
-
-
-def test_old_consumers_are_given_the_same_records(kafka_39: RealKafka, broker: EmbeddedBroker) -> None:
-    found, count, equal = fetched_comparison.differences(kafka_39.bootstrap_servers, broker.bootstrap_servers)
-    assert not found, "\n".join(found)
-    assert equal > count * 9 // 10, f"{equal} of {count}"
 
 
 @pytest.mark.parametrize("name", TOPICS)
