@@ -33,7 +33,7 @@ from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 
-_INDEX_ENTRY_BYTES = 8
+_INDEX_ENTRY_BYTES, _TIME_ENTRY_BYTES = 8, 12
 FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Failures that pass by themselves and say nothing about what is on the disk already."""
 _RETRY_S = 0.001
@@ -265,6 +265,9 @@ class PartitionLog(ReadableLog):
         if next_offset - active.base_offset > MAX_RELATIVE_OFFSET:
             return True
         if active.index_entries >= config.segment_index_bytes // _INDEX_ENTRY_BYTES:
+            return True
+        # One less than fits: the segment's end gets an entry too.
+        if active.time_index_entries >= config.segment_index_bytes // _TIME_ENTRY_BYTES - 1:
             return True
         first = active.first_batch_timestamp()
         age_ms = timestamp - first if first >= 0 else self.clock.now_ms() - active.created_ms

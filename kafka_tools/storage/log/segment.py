@@ -180,6 +180,10 @@ class LogSegment:
     def index_entries(self) -> int:
         return len(self._index_offsets)
 
+    @property
+    def time_index_entries(self) -> int:
+        return len(self._times)
+
     def flush_indexes(self) -> None:
         """Hand buffered index entries to the kernel."""
         for path, pending in ((self.index_path, self._pending), (self.time_index_path, self._pending_times)):
@@ -489,7 +493,7 @@ class LogSegment:
 
     @property
     def time_index_bytes(self) -> int:
-        return len(self._times) * TIME_ENTRY.size
+        return self.time_index_entries * TIME_ENTRY.size
 
     def end_offset(self) -> int:
         """The offset after the last batch, from headers alone, from the last index entry on. Raises CorruptBatch."""
