@@ -63,6 +63,14 @@ def test_a_command_that_is_missing_is_said_to_be(
     assert said.startswith(f"kafka-{command}: Missing command: give one of {first}, ")
 
 
+@pytest.mark.parametrize("arguments", [["lst"], ["-b", "localhost:9092", "lst"], ["--timeout", "5s", "lst", "-o", "x"]])
+def test_a_command_that_is_misspelt_is_named_with_the_nearest_one(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = complaint("kafka-transactions", arguments, capsys)
+    assert said.startswith("kafka-transactions: No such command 'lst'. Did you mean 'list'?")
+
+
 def test_settings_of_a_topic_that_exists_are_changed_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint("kafka-topics", ["--alter", "--topic", "t", "--config", "retention.ms=1", "-b", "x:1"], capsys)
     assert "kafka-configs --alter --topic NAME --add-config KEY=VALUE" in said

@@ -191,6 +191,11 @@ class CommandGroup(Command, click.Group):
                 raise click.UsageError(text, ctx=ctx) from None
         words = (name for each in self.commands.values() for parameter in each.params for name in parameter.opts)
         if error.option_name in words:
+            from kafka_tools.texts.near_names import near_names
+
+            for word in ctx.meta[ARGUMENTS]:  # which of them are values is not known without the command
+                for near in near_names(word, self.commands, most=1):
+                    raise click.UsageError(f"No such command '{word}'. Did you mean '{near}'?", ctx=ctx) from None
             raise click.UsageError(f"Missing command: give one of {', '.join(self.commands)}.", ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -213,9 +218,9 @@ def one_of(context: click.Context, *names: str) -> str:
     spelled = {name: f"--{name.replace('_', '-')}" for name in names}
     given = [name for name in names if is_given(context.params.get(name))]
     if len(given) != 1:
-        listed = ", ".join(spelled.values())
+        listed = f"{'exactly one of ' if len(names) > 1 else ''}{', '.join(spelled.values())}"
         found = f" {' and '.join(spelled[name] for name in given)} were given." if given else ""
-        raise click.UsageError(f"Give exactly one of {listed}.{found}", ctx=context)
+        raise click.UsageError(f"Give {listed}.{found}", ctx=context)
     return given[0]
 
 

@@ -112,6 +112,7 @@ RULES = (
         "do not fail for a topic that was deleted meanwhile",
         failing_with(0, 1, "does not exist"),
     ),
+    Rule("transactions", "refuses an id that its coordinator does not have", failing_with(1, 0, "^$")),
     Rule("streams-application-reset", "A file that lacks a partition", failing_with(1, 1, "NullPointerException")),
     Rule("streams-application-reset", "Everything is judged before anything", judged_first),
 )

@@ -208,7 +208,7 @@ TRANSACTIONS = (
     transactions --command-config {quick} abort --topic cmp-topic --partition 0
     transactions --command-config {quick} abort --topic cmp-topic --start-offset 0
     transactions --command-config {quick} abort --topic cmp-no-such --partition 0 --start-offset 0
-    transactions --command-config {quick} forceTerminateTransaction --transactional-id cmp-no-such
+    transactions --command-config {quick} forceTerminateTransaction --transactionalId cmp-no-such
     transactions --command-config {quick} forceTerminateTransaction
     transactions
     transactions no-such
