@@ -12,6 +12,8 @@ import sys
 
 from kafka_tools import VERSION_LINE
 
+INTERRUPTED = 130
+"""As in ``commands.running``, which is not loaded by then."""
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 """Python's own 700 would have it look through all modules, and all partitions of a large cluster, again and again."""
 
@@ -25,6 +27,8 @@ def main() -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     try:
         _run()
+    except KeyboardInterrupt:  # Ctrl-C while modules are loaded, before there is a command to stop
+        sys.exit(INTERRUPTED)
     finally:
         gc.freeze()
 

@@ -308,3 +308,14 @@ def test_a_list_without_end_is_cut_and_what_follows_is_counted(mark: str, capsys
 def test_a_text_without_end_that_is_no_list_is_cut(capsys) -> None:
     running.complain("kafka-x", "word " * 1000)
     assert capsys.readouterr().err == f"kafka-x: {('word ' * 1000)[:1000]}... (4999 characters)\n"
+
+
+def test_ctrl_c_while_modules_are_loaded_is_quiet() -> None:
+    program = (
+        "import kafka_tools.scripts, kafka_tools.commands.registry as registry\n"
+        "def interrupted(_): raise KeyboardInterrupt\n"
+        "registry.named_by = interrupted\n"
+        "kafka_tools.scripts.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (running.INTERRUPTED, "", "")

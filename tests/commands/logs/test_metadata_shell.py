@@ -272,3 +272,14 @@ def test_an_empty_word_is_the_current_directory(tmp_path: Path, capsys: pytest.C
     write_kraft_snapshot(str(path), [[record]], epoch=1, last_contained_ms=0, written_ms=0)
     assert running.run(cli.load("metadata-shell"), ["-s", str(path), "ls", ""], "kafka-metadata-shell") == 0
     assert "image" in capsys.readouterr().out
+
+
+def test_bytes_that_are_no_text_do_not_end_the_session(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kafka_tools", "metadata-shell", "-s", str(write_snapshot(tmp_path))],
+        input=b"ls \xff\nls image\n", capture_output=True, timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"ls: \udcff: no such file or directory." in done.stdout
+    assert b"producerIds" in done.stdout

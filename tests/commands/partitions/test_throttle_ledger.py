@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -179,3 +180,55 @@ def test_where_nothing_can_be_recorded_it_is_said(run: Run, monkeypatch: pytest.
     assert "throttles cannot be recorded in /dev/null" in ended.err
     run("--verify --reassignment-json-file plan.json")
     assert set_rates(run) == {}
+
+
+class _Silent:
+    """Stands for an admin client of a cluster where no throttle is set."""
+
+    def describe_configs(self, wanted: Any) -> dict[Any, Any]:
+        return {}
+
+
+def _ledger() -> Any:
+    return Ledger(_Silent(), "c")  # type: ignore[arg-type]
+
+
+def test_commands_at_the_same_time_keep_each_others_throttles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    brokers = [ConfigResource("broker", str(id)) for id in (1, 2, 3)]
+    first, second = _ledger(), _ledger()
+    first.add({brokers[0]: {LEADER_RATE: "5"}})
+    second.add({brokers[1]: {LEADER_RATE: "6"}})
+    assert _ledger().broker_ids() == {1, 2}
+    third = _ledger()
+    third.forget(brokers[1])
+    first.add({brokers[2]: {LEADER_RATE: "5"}})
+    third.save()
+    assert _ledger().broker_ids() == {1, 3}
+
+
+def test_a_throttle_that_was_set_anew_is_not_forgotten_with_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    broker = ConfigResource("broker", "1")
+    first = _ledger()
+    first.add({broker: {LEADER_RATE: "5"}})
+    second = _ledger()
+    first.add({broker: {LEADER_RATE: "6"}})
+    second.forget(broker)
+    second.save()
+    assert _ledger().broker_ids() == {1}
+    first.forget(broker)
+    first.add({broker: {LEADER_RATE: "6"}})
+    first.save()
+    assert _ledger().broker_ids() == {1}
+
+
+def test_many_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with ThreadPoolExecutor(8) as pool:
+        ledgers = [_ledger() for _ in range(40)]
+        settings = [{ConfigResource("broker", str(id)): {LEADER_RATE: "5"}} for id in range(40)]
+        list(pool.map(lambda pair: pair[0].add(pair[1]), zip(ledgers, settings, strict=True)))
+    assert _ledger().broker_ids() == set(range(40))

@@ -23,6 +23,8 @@ def talk(root: TreeDirectory) -> None:
 
     Raises InputError for a line from a pipe that is too long to be one.
     """
+    # Bytes that are no text are a name that is not there, and not the end of the session.
+    getattr(sys.stdin, "reconfigure", lambda **_: None)(errors="surrogateescape")
     typed: list[str] = []
     session = ShellSession(
         root,

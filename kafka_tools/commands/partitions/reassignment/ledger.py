@@ -1,7 +1,8 @@
 """The ledger of throttles: the configs that this user's commands have set in a cluster, and their former values.
 
 A small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` by default), written
-before a throttle is set, so that it is complete after a kill as well. It is deleted with the last throttle.
+before a throttle is set, so that it is complete after a kill as well. It is deleted with the last throttle. Commands
+that write it at the same time take turns: each adds its own throttles to those that are there, and takes away its own.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -24,6 +25,7 @@ LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 _VERSION = 1
 _MOST_BYTES = 64 << 20
+_LONGEST_TURN_S = 5.0
 _OWN_SOURCES = {
     ConfigSource.word(ConfigSource.DYNAMIC_TOPIC_CONFIG),
     ConfigSource.word(ConfigSource.DYNAMIC_BROKER_CONFIG),
@@ -46,7 +48,8 @@ _RULES: dict[str, Any] = {
 }
 
 
-SetValues = dict[tuple[ConfigResource, str], str | None]
+_Key = tuple[ConfigResource, str]
+SetValues = dict[_Key, str | None]
 """Topic or broker and config -> what it is set to there; None where the broker hides it, as 2.2 does with rates."""
 
 
@@ -64,7 +67,9 @@ class Ledger:
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         self.path = os.path.join(home, "kafka-tools", "throttles", f"{name}.json")
         self._entries = self._load()
-        self._given: set[tuple[ConfigResource, str]] = set()
+        self._given: set[_Key] = set()
+        self._gone: dict[_Key, _Entry] = {}
+        """What was forgotten since the file was written, as it was recorded."""
 
     @property
     def is_empty(self) -> bool:
@@ -93,14 +98,8 @@ class Ledger:
     def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> None:
         """Record configs that are about to be set."""
         values = self.read_values({key: list(each) for key, each in settings.items()})
-        for resource, each in settings.items():
-            for config, value in each.items():
-                known = self._entries.get((resource, config))
-                found = values.get((resource, config))
-                # A throttle that is raised or lowered by its owner still hides what was there before the first.
-                before = known.before if known is not None and known.value == found else found
-                self._entries[resource, config] = _Entry(value, before)
-        self.save()
+        wanted = {(resource, config): value for resource, each in settings.items() for config, value in each.items()}
+        self._rewrite(wanted, values)
 
     def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> SetValues:
         """The present values that are set on these topics and brokers themselves. Raises the error of the first that
@@ -137,29 +136,54 @@ class Ledger:
         """Drop the records of a resource: its throttles are removed."""
         for key in [key for key in self._entries if key[0] == resource]:
             self._given.add(key)
-            del self._entries[key]
+            self._gone[key] = self._entries.pop(key)
 
     def save(self) -> None:
         """Write the file, or delete it if nothing is recorded. If that fails, say so on stderr."""
-        import json
+        self._rewrite({}, {})
 
+    def _rewrite(self, wanted: Mapping[_Key, str], found: SetValues) -> None:
+        """The file with values that are about to be set where some were ``found``, and without what was forgotten."""
+        folder = os.path.dirname(self.path)
+        merged = None
         try:
-            if not self._entries:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.path)
-                return
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            rows = [
-                {"type": resource.type, "name": resource.name, "config": config, "value": entry.value}
-                | ({} if entry.before is None else {"before": entry.before})
-                for (resource, config), entry in self._entries.items()
-            ]
-            self._write(json.dumps({"version": _VERSION, "throttles": rows}, indent=1))
+            if wanted:
+                os.makedirs(folder, exist_ok=True)
+            with _turn(folder):
+                merged = self._merged(self._load(warns=False), wanted, found)
+                self._store(merged)
         except OSError as error:
             running.note(
                 f"warning: throttles cannot be recorded in {self.path} ({error.strerror or error}): "
                 "--verify will remove all throttles of brokers and topics, whoever set them"
             )
+        self._entries = merged if merged is not None else self._merged(self._entries, wanted, found)
+        self._gone.clear()
+
+    def _merged(
+        self, recorded: Mapping[_Key, _Entry], wanted: Mapping[_Key, str], found: SetValues
+    ) -> dict[_Key, _Entry]:
+        entries = {key: entry for key, entry in recorded.items() if self._gone.get(key) != entry}
+        for key, value in wanted.items():
+            known, present = entries.get(key), found.get(key)
+            # A throttle that is raised or lowered by its owner still hides what was there before the first.
+            before = known.before if known is not None and known.value == present else present
+            entries[key] = _Entry(value, before)
+        return entries
+
+    def _store(self, entries: Mapping[_Key, _Entry]) -> None:
+        import json
+
+        if not entries:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+            return
+        rows = [
+            {"type": resource.type, "name": resource.name, "config": config, "value": entry.value}
+            | ({} if entry.before is None else {"before": entry.before})
+            for (resource, config), entry in entries.items()
+        ]
+        self._write(json.dumps({"version": _VERSION, "throttles": rows}, indent=1))
 
     def _write(self, text: str) -> None:
         """Replace the file atomically, forced to the disk."""
@@ -175,7 +199,7 @@ class Ledger:
                 os.unlink(beside)
             raise
 
-    def _load(self) -> dict[tuple[ConfigResource, str], _Entry]:
+    def _load(self, warns: bool = True) -> dict[_Key, _Entry]:
         if not os.path.lexists(self.path):
             return {}
         from kafka_tools.commands.documents import check, parse
@@ -187,14 +211,46 @@ class Ledger:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, InputError) as error:
-            running.note(f"warning: the record of throttles {self.path} cannot be read ({error}): it is passed over")
+            if warns:
+                running.note(
+                    f"warning: the record of throttles {self.path} cannot be read ({error}): it is passed over"
+                )
             return {}
         mistake = next(check(document, _RULES), None)
         if mistake is not None:
-            running.note(f"warning: the record of throttles {self.path} is passed over: {mistake}")
+            if warns:
+                running.note(f"warning: the record of throttles {self.path} is passed over: {mistake}")
             return {}
         return {
             (ConfigResource(row["type"], row["name"]), row["config"]): _Entry(row["value"], row.get("before"))
             for row in document["throttles"]
             if row["type"] == "topic" or (row["type"] == "broker" and re.fullmatch("[0-9]{1,10}", row["name"]))
         }
+
+
+@contextlib.contextmanager
+def _turn(folder: str) -> Iterator[None]:
+    """Be the only one to write in a folder. One who stops for seconds in the middle is not waited for any longer."""
+    import fcntl
+
+    from kafka_tools.clock import Deadline, SystemClock
+
+    clock = SystemClock()
+    deadline = Deadline(clock, _LONGEST_TURN_S)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:  # nothing was ever recorded
+        yield
+        return
+    try:
+        while not deadline.expired:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                clock.sleep(0.01)
+            except OSError:
+                break  # a file system without locks
+        yield
+    finally:
+        os.close(descriptor)
