@@ -75,8 +75,8 @@ def main(command: click.Command, program: str) -> NoReturn:
 
 def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
     """Run ``command`` and return the exit status; every error has been reported on stderr by then."""
-    standard_streams.make_printable()
     try:
+        standard_streams.make_printable()  # writes what was printed before, if that is still to be done
         # Kafka's scripts look for this exact token before anything else parses (KIP-278).
         if "--version" in arguments:
             print(version_line())
