@@ -51,6 +51,9 @@ def test_log_directories_list_partitions_with_sizes(broker: DiskBroker, version:
     Topic = DescribeLogDirsRequest.DescribableLogDirTopic
     (some,) = broker.call(DescribeLogDirsRequest(topics=[Topic(topic="t", partitions=[1])]), version).results
     assert [p.partition_index for p in some.topics[0].partitions] == [1]
+    twice = [Topic(topic="t", partitions=[1]), Topic(topic="t")]
+    (both,) = broker.call(DescribeLogDirsRequest(topics=twice), version).results
+    assert [p.partition_index for p in both.topics[0].partitions] == [1]
     (none,) = broker.call(DescribeLogDirsRequest(topics=[]), version).results
     assert none.topics == []
 

@@ -50,8 +50,8 @@ class Change(NamedTuple):
 
 def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
     """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
-    check_operations(changes)
     check_node(store, resource_type, resource)
+    check_operations(changes)
     current = store.dynamic(resource_type, resource)
     wanted = dict(current)
     for change in changes:

@@ -91,6 +91,8 @@ def _transaction(call: Call, asked: Any) -> Work[Sequence[TopicResult]]:
         code = error.code.code
         if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
             code = error_codes.INVALID_PRODUCER_EPOCH
+        if not from_producer and asked.verify_only:
+            return (yield from _results(dict.fromkeys(wanted, code)))  # without topics of no partition, as Kafka
         return (yield from _as_asked(asked, code))
     return (yield from _as_asked(asked, error_codes.NONE))
 

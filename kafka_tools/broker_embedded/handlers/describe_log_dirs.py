@@ -26,7 +26,10 @@ Result = DescribeLogDirsResponse.Result
 
 def handle(call: Call) -> Work[DescribeLogDirsResponse]:
     wanted = call.request.topics
-    names = None if wanted is None else {topic.topic: set(topic.partitions) for topic in wanted}
+    names: dict[str, set[int]] | None = None if wanted is None else {}
+    for topic in wanted or ():
+        assert names is not None
+        names.setdefault(topic.topic, set()).update(topic.partitions)  # a topic may be named twice
     results = []
     for path in call.broker.dirs.paths:
         results.append((yield from _directory(call, path, names)))

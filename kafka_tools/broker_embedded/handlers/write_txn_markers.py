@@ -39,8 +39,7 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
                 yield
                 at = TopicPartition(topic.name, number)
                 # A marker for no partition is not answered, as in Kafka.
-                code = _UNUSABLE if _is_unusable(marker) else call.broker.markers.write(marker, at)
-                codes.setdefault(asked.producer_id, {})[at] = code
+                codes.setdefault(asked.producer_id, {})[at] = _written(call, marker, at)
     response = WriteTxnMarkersResponse()
     for producer_id, answers in codes.items():
         topics: dict[str, WriteTxnMarkersResponse.WritableTxnMarkerResult.WritableTxnMarkerTopicResult] = {}
@@ -50,6 +49,12 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
             topic.partitions.append(PartitionResult(partition_index=at.partition, error_code=code))
         response.markers.append(Result(producer_id=producer_id, topics=list(topics.values())))
     return response
+
+
+def _written(call: Call, marker: Marker, at: TopicPartition) -> int:
+    if _is_unusable(marker) and call.broker.partitions.get(*at) is not None:
+        return _UNUSABLE
+    return call.broker.markers.write(marker, at)
 
 
 def _is_unusable(marker: Marker) -> bool:

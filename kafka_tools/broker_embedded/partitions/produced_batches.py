@@ -127,7 +127,7 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
     if first.magic != 2:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
-    if first.codec >= len(CODECS) or (first.codec == Codec.ZSTD and version < 7):
+    if version < 7 and (first.codec >= len(CODECS) or first.codec == Codec.ZSTD):
         raise Refused(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} do not support compression type {first.codec}.",

@@ -127,6 +127,18 @@ ROWS: tuple[Row, ...] = (
         "a cursor at the largest number runs over in Kafka",
     ),
     Row(
+        "alter_client_quotas", r".*error_message", text("^Ignoring duplicate entity"),
+        text("^Ignoring duplicate entity"), "the parts of an entity are in the order of a hash map",
+    ),
+    Row(
+        ".*alter_configs", r".*error_message", is_one_of("/ by zero"), text("threads should be at least 1"),
+        "log.cleaner.threads=0 makes Kafka divide by zero",
+    ),
+    Row(
+        "write_txn_markers", r"markers(\.length|\[-?\d+#\d+\])", is_one_of(1, "<missing>"), is_one_of(2, "<there>"),
+        "two markers of one producer in a request that is refused have one answer of Kafka's",
+    ),
+    Row(
         "list_groups", r"groups\.length", number, number,
         "members that joined in passing leave when their own time limits are over",
     ),

@@ -26,7 +26,8 @@ _ABOUT = ("name", "topic", "topic_name", "topic_id", "partition_index", "partiti
           "resource_name", "resource_type", "group_id", "user", "key", "config_resources", "api_key", "error_code",
           "member_id", "client_id", "coordinator_key", "mechanism", "entity_type", "entity_name", "principal", "host",
           "operation", "permission_type", "pattern_type", "log_dir", "token_id", "principal_name", "node_id",
-          "broker_id", "listener", "source", "first_offset", "producer_id")  # fmt: skip
+          "broker_id", "listener", "source", "first_offset", "producer_id",
+          "transactional_id")  # fmt: skip
 MISSING = "<missing>"
 _DAY_MS = 86_400_000
 _OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")

@@ -137,6 +137,7 @@ REFUSED = [
     (LOGGER, "x", SET, "root", "INFO", BAD_REQUEST, "Node id must be an integer, but it is: x"),
     (LOGGER, "2", SET, "root", "INFO", BAD_REQUEST, "Unexpected node id. Expected 1, but received 2"),
     (BROKER, "2", SET, "log.retention.ms", "1", BAD_REQUEST, "Unexpected broker id, expected 1, but received 2"),
+    (BROKER, "x", 9, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
     (BROKER, "x", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: x"),
     (BROKER, "+-1", SET, "log.retention.ms", "1", BAD_REQUEST, "Node id must be an integer, but it is: +-1"),
     (LOGGER, "2147483648", SET, "root", "INFO", BAD_REQUEST, "Node id must be an integer, but it is: 2147483648"),

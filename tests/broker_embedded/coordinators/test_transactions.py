@@ -297,6 +297,15 @@ def test_brokers_add_and_verify_partitions_of_several_transactions(broker: DiskB
     assert two.state().transaction_state == "Ongoing"
 
 
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_topic_without_partitions_is_in_the_answer_to_adding_only(broker: DiskBroker, verify: bool) -> None:
+    asked = AddPartitionsToTxnRequest.Transaction(
+        transactional_id="", producer_id=-1, producer_epoch=-1, verify_only=verify, topics=[Topic(name="t")]
+    )
+    (answer,) = broker.call(AddPartitionsToTxnRequest(transactions=[asked]), 4).results_by_transaction
+    assert [topic.name for topic in answer.topic_results] == ([] if verify else ["t"])
+
+
 @pytest.mark.parametrize(
     ("version", "expected"),
     [(3, codes.INVALID_TXN_STATE), (10, codes.INVALID_TXN_STATE), (11, codes.TRANSACTION_ABORTABLE), (12, 0)],
@@ -641,6 +650,15 @@ def test_a_marker_of_nobody_is_not_written(broker: DiskBroker, wrong: dict[str, 
     answer = broker.call(WriteTxnMarkersRequest(markers=[marker]), 2).markers[0].topics[0].partitions[0]
     assert answer.error_code == codes.UNKNOWN_SERVER_ERROR
     assert broker.core.partitions.led("t", 0).log.log_end_offset == 0
+
+
+@pytest.mark.parametrize("wrong", [{"producer_id": -1}, {"producer_epoch": -1}], ids=lambda wrong: next(iter(wrong)))
+def test_a_marker_of_nobody_for_what_is_not_there_says_that(broker: DiskBroker, wrong: dict[str, int]) -> None:
+    Marker = WriteTxnMarkersRequest.WritableTxnMarker
+    topic = Marker.WritableTxnMarkerTopic(name="gone", partition_indexes=[0])
+    marker = Marker(**{"producer_id": 7, "producer_epoch": 0, "topics": [topic], **wrong})  # type: ignore[arg-type]
+    answer = broker.call(WriteTxnMarkersRequest(markers=[marker]), 2).markers[0].topics[0].partitions[0]
+    assert answer.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_marker_for_no_partition_is_not_answered(broker: DiskBroker) -> None:

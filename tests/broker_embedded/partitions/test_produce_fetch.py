@@ -63,6 +63,14 @@ def test_what_is_produced_in_any_version_is_fetched(broker: DiskBroker, version:
     assert values(fetch(broker).records) == [b"a", b"b"]
 
 
+@pytest.mark.parametrize(("version", "code"), [(6, codes.UNSUPPORTED_COMPRESSION_TYPE), (7, codes.CORRUPT_MESSAGE)])
+def test_of_an_unknown_codec_and_a_wrong_crc_the_crc_is_told(broker: DiskBroker, version: int, code: int) -> None:
+    """Produce below v7 looks at the codec before all else, for the sake of zstd."""
+    batch = bytearray(broker.batch(b"a"))
+    batch[22] |= 7  # attributes
+    assert broker.produce("t", bytes(batch), version=version).error_code == code
+
+
 @pytest.mark.parametrize("version", [0, 1, 2])
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
