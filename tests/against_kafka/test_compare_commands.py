@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 from tests.against_kafka.compare_commands import differences
 from tests.against_kafka.compare_commands.comparison import Report, run
 from tests.against_kafka.compare_commands.differences import RULES
-from tests.against_kafka.compare_commands.generated import questions
+from tests.against_kafka.compare_commands.generated import SHAPES, questions
 from tests.against_kafka.compare_commands.lines import SCENARIOS
 from tests.against_kafka.compare_commands.world import prepare, values
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.test_options import TOOLS, options_listed
 
 QUESTIONS = 40
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "commands"
@@ -30,6 +32,15 @@ def test_generated_questions_are_answered_as_by_kafkas_tools(
     report.add("4.3.1", "generated", run(kafka, questions(7, QUESTIONS), values(kafka, tmp_path)))
     assert report.tried.total() == QUESTIONS
     assert not report.unexplained, "\n".join(report.lines())
+
+
+@pytest.mark.parametrize("command", SCENARIOS)
+def test_every_option_of_kafkas_tool_stands_in_a_line(command: str) -> None:
+    texts = [line.text for lines in SCENARIOS.values() for line in lines]
+    texts += [" ".join([head, *itertools.chain(*rest)]) for head, rest in SHAPES.items()]
+    words = {word for text in texts if text.split()[0] == command for word in text.split()}
+    everywhere = {"--bootstrap-server", "--command-config", "--help", "--version", "-h", "-v"}
+    assert options_listed("4.3.1", TOOLS[command]) - words <= everywhere
 
 
 def test_every_reason_stands_on_the_pages_of_its_commands() -> None:

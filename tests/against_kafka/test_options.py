@@ -51,7 +51,7 @@ def test_every_option_of_kafkas_tools_is_there_or_explained(release: str) -> Non
     found = 0
     unknown = []
     for command, mains in TOOLS.items():
-        options = _listed(release, mains)
+        options = options_listed(release, mains)
         found += len(options)
         gone = REMOVED.get(f"kafka-{command}", {})
         unknown += [(release, command, each) for each in sorted(options - _known(command) - gone.keys())]
@@ -59,7 +59,7 @@ def test_every_option_of_kafkas_tools_is_there_or_explained(release: str) -> Non
     assert found > 100
 
 
-def _listed(release: str, mains: tuple[str, ...]) -> set[str]:
+def options_listed(release: str, mains: tuple[str, ...]) -> set[str]:
     """The options on the help pages of a tool and of its subcommands; none where the release lacks the tool."""
     for main in mains:
         page = _help(run_tool(release, main, "--help"))
@@ -87,7 +87,7 @@ def test_subcommands_are_found_on_the_help_page_of_transactions() -> None:
     assert subcommands(page) == [
         "list", "describe", "describe-producers", "abort", "find-hanging", "forceTerminateTransaction",
     ]  # fmt: skip
-    assert "--transactional-id" in _listed("4.3.1", TOOLS["transactions"])
+    assert "--transactional-id" in options_listed("4.3.1", TOOLS["transactions"])
 
 
 def _help(ended: subprocess.CompletedProcess[str]) -> str | None:

@@ -15,7 +15,7 @@ _TRACE = re.compile(r"\s+at |\s+\.\.\. \d+ more|\s*Caused by: |(java|org|com)\.[
 _ERROR = re.compile(r"Error(?! (alter|reassign|cancell)ing)\b|ERROR|Exception|\* Group '|Error while executing ")
 _HEADING = re.compile(r"(GROUP|TOPIC) +(TOPIC|PARTITION|STATUS|CONSUMER-ID|COORDINATOR)\b|Request succeed")
 _OF_AN_ITEM = re.compile(r"([Ee]rror: ).*")
-_REMARK = re.compile(r"WARN|Warn|NOTICE|New offset \(")
+_REMARK = re.compile(r"WARN|Warn|NOTICE|New offset \(|Option --\S+ has been deprecated")
 _WORDS = re.compile(r"[,\s\[\]]+")
 
 

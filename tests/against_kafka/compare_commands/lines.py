@@ -29,6 +29,7 @@ TOPICS = lines("""
     topics --describe --topic cmp-a
     topics --describe --topic cmp.*
     topics --describe --topic cmp-a,cmp-b
+    topics --describe --topic cmp-topic --partition-size-limit-per-response 1
     topics --describe --topics-with-overrides
     topics --describe --topics-with-overrides --topic cmp.c_d
     topics --describe --under-replicated-partitions
@@ -236,6 +237,7 @@ GROUPS = lines("""
 
 SHARE_GROUPS = lines("""
     share-groups --list
+    share-groups --list --timeout 20000
     share-groups --reset-offsets --group cmp-share --topic cmp-topic --to-earliest --execute
     ? share-groups --describe --group cmp-share
     share-groups --list
@@ -286,6 +288,20 @@ STREAMS_GROUPS = lines("""
     streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-earliest --dry-run
     streams-groups --reset-offsets --group cmp-no-such --input-topic cmp-topic --to-earliest
     streams-groups --reset-offsets --group cmp-no-such --input-topic cmp-topic
+    streams-groups --describe --group cmp-no-such --members --verbose
+    streams-groups --describe --group cmp-no-such --offsets
+    streams-groups --list --timeout 20000
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-latest --execute
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-current --dry-run
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-offset 5 --dry-run --export
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --shift-by 2 --dry-run
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --by-duration PT1H --dry-run
+    streams-groups --reset-offsets --group cmp-none --all-input-topics --to-datetime 2020-01-01T00:00:00.000 --dry-run
+    streams-groups --reset-offsets --group cmp-no-such --input-topic cmp-topic --to-latest --dry-run
+    streams-groups --reset-offsets --group cmp-no-such --from-file {csv} --dry-run
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-latest --delete-internal-topic x
+    streams-groups --reset-offsets --group cmp-no-such --all-input-topics --to-latest --delete-all-internal-topics
+    streams-groups --delete --group cmp-no-such --delete-all-internal-topics
     streams-groups
     streams-groups --list --no-such-option
 """)
@@ -297,6 +313,9 @@ APPLICATION_RESET = (
     streams-application-reset --application-id cmp-app --input-topics cmp-topic --dry-run
     streams-application-reset --application-id cmp-app --input-topics cmp-no-such --dry-run
     streams-application-reset --application-id cmp-app --dry-run
+    streams-application-reset --application-id cmp-app --input-topics cmp-topic --dry-run --force
+    streams-application-reset --application-id cmp-app --input-topics cmp-topic --dry-run --config-file {quick}
+    streams-application-reset --application-id cmp-app --input-topics cmp-topic --dry-run --config-file no-such-file
     streams-application-reset --application-id cmp-app
     streams-application-reset
     streams-application-reset --application-id cmp-app --no-such-option

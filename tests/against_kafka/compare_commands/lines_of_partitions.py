@@ -82,6 +82,7 @@ LEADER_ELECTION = lines("""
     leader-election --election-type PREFERRED --path-to-json-file {a_list}
     leader-election --election-type PREFERRED --path-to-json-file {none}
     leader-election --election-type PREFERRED --path-to-json-file no-such-file
+    leader-election --election-type PREFERRED --all-topic-partitions --admin.config {quick}
     leader-election --election-type PREFERRED
     leader-election --election-type PREFERRED --topic cmp-topic
     leader-election --election-type PREFERRED --partition 0
@@ -123,6 +124,14 @@ REASSIGN = (
     state("topics --describe --topic cmp-moved"),
     *lines("""
     reassign-partitions --execute --reassignment-json-file {moved_dirs}
+    reassign-partitions --execute --reassignment-json-file {back} --additional
+    reassign-partitions --execute --reassignment-json-file {back} --disallow-replication-factor-change --timeout 20000
+    reassign-partitions --execute --reassignment-json-file {more_replicas} --disallow-replication-factor-change
+    reassign-partitions --execute --reassignment-json-file {back} --replica-alter-log-dirs-throttle 5000000
+    reassign-partitions --verify --reassignment-json-file {back}
+    ? configs --describe --entity-type brokers
+    reassign-partitions --list --bootstrap-controller localhost:1
+    reassign-partitions --generate --topics-to-move-json-file {topics} --broker-list 1 --disable-rack-aware
     reassign-partitions --generate --topics-to-move-json-file {topics_twice} --broker-list 1
     reassign-partitions --generate --topics-to-move-json-file {topics_nowhere} --broker-list 1
     reassign-partitions --generate --topics-to-move-json-file {topics_none} --broker-list 1

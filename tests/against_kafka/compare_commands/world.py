@@ -104,6 +104,7 @@ def _documents(there: list[int], back: list[int]) -> dict[str, object]:
         # reassign-partitions
         "there": partitions(moved(there)),
         "back": partitions(moved(back)),
+        "more_replicas": partitions(moved([*back, there[0] + 1] if len(back) > 1 else [])),
         "moved_twice": partitions(moved(there), moved(back)),
         "moved_to_one_twice": partitions(moved([1, 1])),
         "moved_to_none": partitions(moved([])),
