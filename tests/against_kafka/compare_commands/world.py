@@ -9,7 +9,11 @@ from pathlib import Path
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.side_by_side import done, produce, theirs
 
-RACKS = (("broker.rack", "rack-{node}"), ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"))
+RACKS = (
+    ("broker.rack", "rack-{node}"),
+    ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"),
+    ("auto.leader.rebalance.enable", "false"),  # what both tools describe changes by their own doing alone
+)
 CLUSTERS: Mapping[str, Setup] = {
     "4.3.1, one broker": Setup("4.3.1"),
     "3.9.2, one broker": Setup("3.9.2"),
