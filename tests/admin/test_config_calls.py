@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.admin.calls.config_changes import ConfigChange
-from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigResource
+from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigEntry, ConfigResource, DescribeConfigs, owner_lookup
 from kafka_tools.admin.calls.merged_configs import changed_list
 from kafka_tools.admin.calls.quotas import SOURCES, effective, levels, quota_entity
+from kafka_tools.admin.driver import Progress
 from kafka_tools.protocol.codec import decode, encode
+from kafka_tools.protocol.enums import ConfigSource
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
+from kafka_tools.values import Node
 
 
 @pytest.mark.req("CFG-39")
@@ -66,3 +70,30 @@ def test_an_entity_is_the_same_key_however_it_is_written() -> None:
     pair = quota_entity({"client-id": "c", "user": "u"})
     assert pair == quota_entity([("user", "u"), ("client-id", "c")]) == quota_entity(pair)
     assert hash(pair) == hash(quota_entity((("user", "u"), ("client-id", "c"))))
+
+
+@pytest.mark.parametrize("version", [0, 4])
+@pytest.mark.parametrize("include_defaults", [True, False])
+def test_what_nobody_has_set_is_left_out_where_it_is_not_wanted(version: int, include_defaults: bool) -> None:
+    Result = DescribeConfigsResponse.Result
+    configs = [
+        Result.ResourceResult(name="default", is_default=version == 0, config_source=ConfigSource.DEFAULT_CONFIG),
+        Result.ResourceResult(name="static", config_source=ConfigSource.STATIC_BROKER_CONFIG),
+        Result.ResourceResult(name="own", config_source=ConfigSource.DYNAMIC_TOPIC_CONFIG),
+    ]
+    key = ConfigResource("topic", "t")
+    answer = DescribeConfigsResponse(
+        results=[Result(resource_type=TYPE_IDS["topic"], resource_name="t", configs=configs)]
+    )
+    call = DescribeConfigs(
+        {key: None},
+        include_synonyms=False,
+        include_documentation=False,
+        include_defaults=include_defaults,
+        lookup=owner_lookup(False),
+    )
+    progress: Progress[ConfigResource, list[ConfigEntry]] = Progress()
+    call.interpret([key], answer, version, Node(1, "h", 1), progress)
+    wanted = ["default", "static", "own"] if include_defaults else ["static", "own"]
+    assert [entry.name for entry in progress.completed[key]] == wanted
+    assert all(entry.is_default == (entry.name == "default") for entry in progress.completed[key])

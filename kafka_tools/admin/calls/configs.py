@@ -126,7 +126,10 @@ def refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> 
 
 
 class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConfigsResponse"]):
-    """Resource -> its settings, by name. ``names`` limits them per resource (None: all)."""
+    """Resource -> its settings, by name. ``names`` limits them per resource (None: all).
+
+    ``include_defaults``: also those that nobody has set.
+    """
 
     name = "describe configs"
 
@@ -136,12 +139,14 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
         *,
         include_synonyms: bool,
         include_documentation: bool,
+        include_defaults: bool,
         lookup: Lookup[ConfigResource],
     ) -> None:
         self.lookup = lookup
         self._names = names
         self._synonyms = include_synonyms
         self._documentation = include_documentation
+        self._defaults = include_defaults
 
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -173,7 +178,8 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
     ) -> None:
         for item in response.results:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
-            entries = [_entry(config, version, key) for config in item.configs]
+            told = item.configs if self._defaults else [each for each in item.configs if not _is_default(each, version)]
+            entries = [_entry(config, version, key) for config in told]
             if item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                 progress.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
             else:
@@ -185,7 +191,7 @@ def _entry(
 ) -> ConfigEntry:
     if version == 0:
         # Brokers of 0.11 and 1.0 say only whether it is the default.
-        source = DEFAULT_CONFIG if config.is_default else _OWN_SOURCE.get(resource.type, "UNKNOWN")
+        source = DEFAULT_CONFIG if _is_default(config, version) else _OWN_SOURCE.get(resource.type, "UNKNOWN")
     else:
         source = _source(config.config_source)
     synonyms = tuple([ConfigSynonym(item.name, item.value, _source(item.source)) for item in config.synonyms])
@@ -194,6 +200,10 @@ def _entry(
     return ConfigEntry(
         config.name, config.value, source, config.is_sensitive, config.read_only, synonyms, kind, documentation
     )
+
+
+def _is_default(config: DescribeConfigsResponse.Result.ResourceResult, version: int) -> bool:
+    return config.is_default if version == 0 else config.config_source == ConfigSource.DEFAULT_CONFIG
 
 
 def _source(number: int) -> str:

@@ -36,10 +36,14 @@ class ConfigOperations(Connected):
         *,
         include_synonyms: bool = False,
         include_documentation: bool = False,
+        include_defaults: bool = True,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[ConfigResource, list[ConfigEntry]]:
-        """Resource -> its settings by name; a mapping limits the names per resource."""
+        """Resource -> its settings by name; a mapping limits the names per resource.
+
+        Without ``include_defaults`` only those that somebody has set, for it, for brokers or in their files.
+        """
         from kafka_tools.admin.calls.configs import DescribeConfigs, owner_lookup
 
         names = dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
@@ -49,6 +53,7 @@ class ConfigOperations(Connected):
             names,
             include_synonyms=include_synonyms,
             include_documentation=include_documentation,
+            include_defaults=include_defaults,
             lookup=owner_lookup(self.config.is_controllers),
         )
         found = self.run(call, [key for key in names if key not in missing], deadline=deadline)

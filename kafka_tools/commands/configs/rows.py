@@ -128,7 +128,12 @@ def _resources(
     resources = {ConfigResource(RESOURCE_TYPES[kind], name): Entity(kind, name) for name in names}
     if not resources:
         return [], []
-    outcomes = admin.describe_configs(list(resources), include_synonyms=True, include_documentation=documentation)
+    outcomes = admin.describe_configs(
+        list(resources),
+        include_synonyms=True,
+        include_documentation=documentation,
+        include_defaults=show_all or kind == "broker-loggers",
+    )
     rows = []
     errors = []
     for resource, outcome in outcomes.items():

@@ -37,7 +37,8 @@ def describe(
             errors.append(ItemError.of(key, outcome.error))
         else:
             topics.append(outcome.get())
-    configs = _configs(admin, topics, errors) if not filters or set(filters) & set(NEED_CONFIGS) else {}
+    needed = bool(set(filters) & set(NEED_CONFIGS))
+    configs = _configs(admin, topics, errors, include_defaults=needed) if needed or not filters else {}
     live = {node.id for node in admin.describe_cluster().nodes} if "unavailable_partitions" in filters else set()
     moving = _reassignments(admin, topics, errors)
     rows = []
@@ -63,12 +64,15 @@ def describe(
     return Rows("topics", rows, errors)
 
 
-def _configs(admin: AdminClient, topics: list[Any], errors: list[ItemError]) -> dict[str, dict[str, Any]]:
+def _configs(
+    admin: AdminClient, topics: list[Any], errors: list[ItemError], *, include_defaults: bool
+) -> dict[str, dict[str, Any]]:
     from kafka_tools.admin.client import ConfigResource
 
     found = {}
     resources = [ConfigResource("topic", topic.name) for topic in topics]
-    for resource, outcome in (admin.describe_configs(resources) if resources else {}).items():
+    described = admin.describe_configs(resources, include_defaults=include_defaults) if resources else {}
+    for resource, outcome in described.items():
         if outcome.error:
             errors.append(ItemError.of(f"settings of {resource.name}", outcome.error))
         else:
