@@ -34,13 +34,13 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def open_regular(path: str | os.PathLike[str]) -> int:
-    """A file descriptor for reading. Raises OSError, also where a directory, FIFO, device or socket stands."""
-    _refuse_others(os.stat(path), path)
+def open_regular(path: str | os.PathLike[str], access: int = os.O_RDONLY) -> int:
+    """A file descriptor, for reading. Raises OSError, also where a directory, FIFO, device or socket stands."""
+    refuse_others(os.stat(path), path)
     # Should a FIFO have taken its place meanwhile, it opens at once.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
-        _refuse_others(os.fstat(descriptor), path)
+        refuse_others(os.fstat(descriptor), path)
     except OSError:
         os.close(descriptor)
         raise
@@ -88,7 +88,8 @@ def _limited(descriptor: int, path: str | os.PathLike[str], largest_bytes: int) 
     return descriptor
 
 
-def _refuse_others(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+def refuse_others(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+    """Raise OSError for the status of what is no regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(status.st_mode):

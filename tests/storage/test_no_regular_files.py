@@ -17,12 +17,14 @@ from pathlib import Path
 import pytest
 
 from kafka_tools import cli
+from kafka_tools.clock import ManualClock
 from kafka_tools.commands import running
 from kafka_tools.spark.audit import Audit, AuditOptions, audit_with
 from kafka_tools.spark.engine import ProcessEngine
 from kafka_tools.storage import names
 from kafka_tools.storage.check import check_file, check_log_dir, check_partition
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.opening import LARGEST_LOG_BYTES, open_file
 from tests.corpus.golden import golden_root
 
@@ -146,6 +148,18 @@ def test_a_file_of_the_system_that_would_keep_its_reader_waiting_is_refused(tmp_
     finally:
         os.close(read)
         os.close(write)
+
+
+@pytest.mark.parametrize("way", ["FIFO", "/dev/zero", "directory"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_broker_writes_no_log_to_what_is_no_file(clean: bool, way: str, tmp_path: Path) -> None:
+    """What is acknowledged would be gone."""
+    directory = partition_with(tmp_path, way, NAME + ".log")
+    for path in directory.iterdir():
+        if not path.name.startswith(NAME):
+            path.unlink()
+    with pytest.raises(OSError, match=r"not a regular file|Is a directory"):
+        PartitionLog.open(str(directory), LogConfig(), ManualClock(), clean=clean)
 
 
 def test_names_begin_no_lines_of_their_own_in_what_check_prints(tmp_path: Path) -> None:

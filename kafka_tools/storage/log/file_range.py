@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from kafka_tools.errors import LogError
+from kafka_tools.storage.opening import open_regular
 
 
 class OpenFile:
@@ -16,9 +17,9 @@ class OpenFile:
     __slots__ = ("fd", "path")
 
     def __init__(self, path: str) -> None:
-        """Open for reading and writing. Raises OSError."""
+        """Open for reading and writing. Raises OSError, also for what would lose what is written, such as a device."""
         self.path = path
-        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self.fd = open_regular(path, os.O_RDWR)
 
     def __del__(self) -> None:
         fd = getattr(self, "fd", -1)

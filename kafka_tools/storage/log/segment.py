@@ -35,6 +35,7 @@ from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransac
 from kafka_tools.storage.log.file_range import FileRange, OpenFile
 from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
+from kafka_tools.storage.opening import refuse_others
 from kafka_tools.storage.producer_files import read_aborted
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,9 @@ class LogSegment:
         self._told_future = False
         self._file: OpenFile | None = None
         try:
-            self.size = os.stat(self.path).st_size
+            status = os.stat(self.path)
+            refuse_others(status, self.path)
+            self.size = status.st_size
         except FileNotFoundError:
             self.size = 0
             self._create(preallocate_bytes)
