@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
 from kafka_tools.net import session as stages
+from kafka_tools.net.network import Network, resolve_within
 from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight
 from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.net.versions import NodeVersions
@@ -21,7 +22,6 @@ from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
-    from kafka_tools.net.network import Network
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
     from kafka_tools.net.transport import SocketTransport
@@ -185,11 +185,13 @@ class NodeConnection:
 
     # driving
 
-    def begin(self) -> None:
-        """Resolve the name and start to connect. Raises ConnectFailed."""
+    def begin(self, left_s: float | None) -> None:
+        """Resolve the name, within ``left_s`` or the time of what waits, and start to connect. Raises ConnectFailed."""
         self._event("connection.opening")
+        if left_s is None:
+            left_s = max((pending.deadline.left_s() for pending in self.queue), default=self._setup_timeout_s)
         try:
-            found = self._network.resolve(_host(self.node.host), self.node.port)
+            found = resolve_within(self._network, _host(self.node.host), self.node.port, left_s)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or "not a valid host name"
             raise ConnectFailed(

@@ -116,7 +116,7 @@ class Exchange:
         pending = Pending(node, _builder(request, version), deadline, timeout_s)
         pending.expires_s = self.clock.monotonic_s() + deadline.left_s()
         try:
-            connection = self._pool.connection(node, channel)
+            connection = self._pool.connection(node, channel, deadline.left_s())
             connection.queue.append(pending)
             connection.flush_queue()
         except KafkaToolsError as error:
@@ -147,7 +147,7 @@ class Exchange:
 
     def connected(self, node: Node, deadline: Deadline) -> NodeConnection:
         """A connection to ``node`` that is ready. Raises as ``call``."""
-        connection = self._pool.connection(node)
+        connection = self._pool.connection(node, left_s=deadline.left_s())
         while not connection.ready:
             if connection.failure is not None:
                 raise connection.failure
@@ -185,7 +185,7 @@ class Exchange:
                 node = waiting.pop(0)
                 next_start_s = self.clock.monotonic_s() + BOOTSTRAP_STAGGER_S
                 try:
-                    started[node] = self._pool.connection(node)
+                    started[node] = self._pool.connection(node, left_s=deadline.left_s())
                 except KafkaToolsError as error:
                     failures[node] = self._unless_final(error)
             for node, connection in list(started.items()):

@@ -6,6 +6,7 @@ instead of replacing parts of this package.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import selectors
 import socket
@@ -36,6 +37,39 @@ class Network:
     def selector(self) -> selectors.BaseSelector:
         """What watches the transports of ``connect``."""
         return selectors.DefaultSelector()
+
+
+_LEAST_RESOLVE_S = 1.0
+"""A name service gets so much in any case: what is known on this machine must not fail because time is short."""
+
+
+def resolve_within(network: Network, host: str | bytes, port: int, limit_s: float) -> Sequence[Found]:
+    """``network.resolve``, given up after a time, and by Ctrl-C: the system's name service knows neither.
+
+    It is asked in a thread, which is left to itself then. Raises TimeoutError, and what ``resolve`` raises.
+    """
+    name = host.decode() if isinstance(host, bytes) else host
+    if name == "localhost" or ":" in name or not any(map(str.isalpha, name)):
+        return network.resolve(host, port)  # no name service is asked
+    found: list[Sequence[Found]] = []
+    failures: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def ask() -> None:
+        try:
+            found.append(network.resolve(host, port))
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            failures.append(error)
+        done.release()
+
+    _thread.start_new_thread(ask, ())
+    limit_s = min(max(limit_s, _LEAST_RESOLVE_S), _thread.TIMEOUT_MAX)
+    if not done.acquire(timeout=limit_s):
+        raise TimeoutError(0, f"the name service did not answer within {limit_s:.1f} s")
+    if failures:
+        raise failures[0]
+    return found[0]
 
 
 _current = Network()

@@ -91,13 +91,16 @@ class ConnectionPool:
             self._drop(key, Disconnected("the client was closed"), count=False)
         self._selector.close()
 
-    def connection(self, node: Node, channel: str = "") -> NodeConnection:
-        """The connection to a node, opened if there is none that can be used. Raises what prevents that at once."""
+    def connection(self, node: Node, channel: str = "", left_s: float | None = None) -> NodeConnection:
+        """The connection to a node, opened if there is none that can be used. Raises what prevents that at once.
+
+        ``left_s``: how long the caller can wait for the node's name to be resolved.
+        """
         key = _key(node, channel)
         connection = self._connections.get(key)
         if connection is not None and connection.ready and connection.idle and not self._is_fresh(key, connection):
             connection = None
-        return connection if connection is not None else self._open(key, node)
+        return connection if connection is not None else self._open(key, node, left_s)
 
     def _is_fresh(self, key: Key, connection: NodeConnection) -> bool:
         """Whether an idle connection can be used; else it is dropped. Brokers close idle ones without a word."""
@@ -114,7 +117,7 @@ class ConnectionPool:
         self._drop(key, Disconnected(f"connection to {connection.node} was idle"), count=False)
         return False
 
-    def _open(self, key: Key, node: Node) -> NodeConnection:
+    def _open(self, key: Key, node: Node, left_s: float | None) -> NodeConnection:
         connection = NodeConnection(
             node,
             ClientSession(
@@ -135,10 +138,10 @@ class ConnectionPool:
         if backoff is not None and self.clock.monotonic_s() < backoff.not_before_s:
             self._postponed[key] = (backoff.not_before_s, connection)
         else:
-            self._begin(key, connection)
+            self._begin(key, connection, left_s)
         return connection
 
-    def _begin(self, key: Key, connection: NodeConnection) -> None:
+    def _begin(self, key: Key, connection: NodeConnection, left_s: float | None = None) -> None:
         try:
             if self.config.uses_tls:
                 self._tls()  # settings that cannot work are found before anything is sent
@@ -146,7 +149,7 @@ class ConnectionPool:
                 from kafka_tools.net.sasl.kerberos import require_gssapi
 
                 require_gssapi()
-            connection.begin()
+            connection.begin(left_s)
         except KafkaToolsError as error:
             self._drop(key, error)
             raise (connection.failure or error) from error

@@ -475,3 +475,35 @@ def test_answer_that_came_before_the_end_of_the_connection_counts(ending):
         client.wait([first, second])
         assert first.result().cluster_id == "c"
         assert second.error is not None
+
+
+class SlowNames(Network):
+    """A name service that says nothing until it is told to."""
+
+    def __init__(self):
+        self.goes_on = threading.Event()
+
+    def resolve(self, host, port):
+        self.goes_on.wait(LONG_S)
+        raise OSError(-2, "Name or service not known")
+
+
+def test_a_name_service_that_does_not_answer_ends_with_the_time_limit(monkeypatch):
+    monkeypatch.setattr("kafka_tools.net.network._LEAST_RESOLVE_S", 0.05)
+    names = SlowNames()
+    with using(names), exchange("slow.example:9092") as client:
+        with pytest.raises(ConnectFailed, match=r"cannot resolve slow.example:9092.*did not answer within 0\.1 s"):
+            client.bootstrap(deadline(0.08))
+        assert not names.goes_on.is_set()
+    names.goes_on.set()
+
+
+def test_what_the_name_service_says_is_passed_on():
+    names = SlowNames()
+    names.goes_on.set()
+    with (
+        using(names),
+        exchange("no.example:9092") as client,
+        pytest.raises(ConnectFailed, match=r"cannot resolve no.example:9092.*: Name or service not known"),
+    ):
+        client.bootstrap(deadline())
