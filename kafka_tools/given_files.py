@@ -41,6 +41,8 @@ def within(deadline: Callable[[], Deadline]) -> Iterator[None]:
 
 def read_given(path: str, max_bytes: int = SETTINGS_BYTES) -> bytes:
     """The whole content of what stands at ``path``. Raises OSError, also for more than ``max_bytes`` and for no end."""
+    if "\0" in path:
+        raise OSError(errno.EINVAL, "the name holds a character with the code 0, which no file has", path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO opens at once
     try:
         return _read(descriptor, path, max_bytes)

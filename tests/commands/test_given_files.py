@@ -139,6 +139,11 @@ def test_a_fifo_that_somebody_writes_to_slowly_is_read_whole(tmp_path: Path) -> 
     writer.join()
 
 
+def test_a_name_that_no_file_has_is_told() -> None:
+    with pytest.raises(OSError, match="the name holds a character with the code 0"):
+        given_files.read_given("/etc/a\0b")
+
+
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with open(tmp_path / "huge", "wb") as file:
         file.truncate(1 << 40)

@@ -488,12 +488,11 @@ class SlowNames(Network):
         raise OSError(-2, "Name or service not known")
 
 
-def test_a_name_service_that_does_not_answer_ends_with_the_time_limit(monkeypatch):
-    monkeypatch.setattr("kafka_tools.net.network._LEAST_RESOLVE_S", 0.05)
+def test_a_name_service_that_does_not_answer_ends_with_the_time_limit():
     names = SlowNames()
     with using(names), exchange("slow.example:9092") as client:
-        with pytest.raises(ConnectFailed, match=r"cannot resolve slow.example:9092.*did not answer within 0\.1 s"):
-            client.bootstrap(deadline(0.08))
+        with pytest.raises(ConnectFailed, match=r"cannot resolve slow.example:9092.*did not answer within 1\.0 s"):
+            client.bootstrap(deadline(0.5))  # it gets a second in any case
         assert not names.goes_on.is_set()
     names.goes_on.set()
 

@@ -175,6 +175,7 @@ NEEDED = (
         (["-s"], {"node_id": None}, 1, "node.id is not set"),
         (["-s"], {"node_id": "one"}, 1, "node.id is not a number: one"),
         (["-s"], {"node_id": "-1"}, 1, "You must specify a valid non-negative node ID."),
+        (["-s"], {"log_dirs": "a\\u0000b"}, 1, "the name of a log directory holds a character with the code 0"),
         (["-s"], {"controller_listener_names": None}, 1, "No controller listeners found."),
         (["-s", "-r", "9.9"], {}, 1, "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, 3.4"),
         (["-s", "-r", "4.4-IV0"], {}, 1, "Unknown metadata.version '4.4-IV0'. Supported"),

@@ -53,6 +53,8 @@ def read_settings(path: str) -> ServerSettings:
     if not directories:
         raise ConfigError(f"{path}: at least one log directory must be defined via log.dirs or log.dir")
     metadata_directory = values.get("metadata.log.dir") or directories[0]
+    if any("\0" in each for each in (*directories, metadata_directory)):
+        raise ConfigError(f"{path}: the name of a log directory holds a character with the code 0")
     names = _listed(values.get("controller.listener.names", ""))
     return ServerSettings(
         path,
