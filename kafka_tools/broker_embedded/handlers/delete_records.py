@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
@@ -23,6 +25,7 @@ AUTHORIZE = ()
 log = logging.getLogger(__name__)
 
 HIGH_WATERMARK = -1
+Result = DeleteRecordsResponse.TopicResult.PartitionResult
 
 
 def handle(call: Call) -> Work[DeleteRecordsResponse]:
@@ -32,15 +35,16 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
     for topic in call.request.topics:
         for each in topic.partitions:
             topics.setdefault(topic.name, {})[each.partition_index] = each
+    done: dict[str, list[tuple[Result, Partition]]] = {}
     for name, partitions in topics.items():
         results = []
         for wanted in partitions.values():
             yield
-            result = DeleteRecordsResponse.TopicResult.PartitionResult(
-                partition_index=wanted.partition_index, low_watermark=-1
-            )
+            result = Result(partition_index=wanted.partition_index, low_watermark=-1)
             try:
-                result.low_watermark = _delete(call, name, wanted.partition_index, wanted.offset)
+                partition = _delete(call, name, wanted.partition_index, wanted.offset)
+                result.low_watermark = partition.log.log_start_offset
+                done.setdefault(partition.log_dir, []).append((result, partition))
             except BrokerError as error:
                 result.error_code = error.code.code
             except (LogError, OSError) as error:
@@ -48,10 +52,24 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
                 result.error_code = error_codes.KAFKA_STORAGE_ERROR
             results.append(result)
         response.topics.append(DeleteRecordsResponse.TopicResult(name=name, partitions=results))
+    for in_directory in done.values():  # whose file has all of its partitions
+        yield
+        _keep(call, in_directory)
     return response
 
 
-def _delete(call: Call, topic: str, number: int, offset: int) -> int:
+def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> None:
+    """Keep the log starts of a directory. Also of what a request before this one has deleted, and could not keep."""
+    _, partition = done[0]
+    try:
+        call.broker.partitions.upkeep.log_starts_changed(partition)
+    except OSError as error:
+        log.error("where the logs of %s start cannot be kept: %s", partition.log_dir, error)
+        for result, _ in done:
+            result.error_code, result.low_watermark = error_codes.KAFKA_STORAGE_ERROR, -1
+
+
+def _delete(call: Call, topic: str, number: int, offset: int) -> Partition:
     core = call.broker
     if not call.allowed_on_topic(AclOperation.DELETE, topic):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
@@ -66,5 +84,4 @@ def _delete(call: Call, topic: str, number: int, offset: int) -> int:
         raise refuse(error_codes.OFFSET_OUT_OF_RANGE)
     if wanted > partition.log.log_start_offset:
         partition.log.delete_before(wanted)
-        core.partitions.upkeep.log_starts_changed(partition)
-    return partition.log.log_start_offset
+    return partition

@@ -240,3 +240,32 @@ def test_offsets_of_a_deleted_topic_are_not_those_of_the_next_with_its_name(brok
     broker.restart(kill=True)
     opened = broker.core.partitions.led("t", 0).log
     assert (opened.log_start_offset, opened.log_end_offset) == (0, 5)
+
+
+def test_deleted_records_are_kept_once_for_all_partitions_and_acknowledged_only_then(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create("t", 3)
+    for number in range(3):
+        broker.produce("t", broker.batch(b"a", b"b"), partition=number)
+    Wanted = DeleteRecordsRequest.Topic
+    parts = [Wanted.Partition(partition_index=number, offset=1) for number in (0, 1, 2, 9)]
+    asked = DeleteRecordsRequest(topics=[Wanted(name="t", partitions=parts)], timeout_ms=1)
+    write, written = broker.core.dirs.write_log_starts, []
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def told() -> list[tuple[int, int]]:
+        (topic,) = broker.call(asked, 2).topics
+        return [(each.error_code, each.low_watermark) for each in topic.partitions]
+
+    unknown = (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    monkeypatch.setattr(broker.core.dirs, "write_log_starts", refused)
+    for _ in range(2):
+        assert told() == [*[(codes.KAFKA_STORAGE_ERROR, -1)] * 3, unknown], "also if it is asked again"
+    monkeypatch.setattr(broker.core.dirs, "write_log_starts", lambda *given: written.append(write(*given)))
+    assert told() == [*[(codes.NONE, 1)] * 3, unknown]
+    assert len(written) == 1
+    broker.restart(kill=True)
+    assert [partition.log.log_start_offset for partition in broker.core.partitions] == [1, 1, 1]
