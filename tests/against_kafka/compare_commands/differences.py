@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tests.against_kafka.side_by_side import Ended
 
 _TRACE = re.compile(r"\s+at |\s+\.\.\. \d+ more|\s*Caused by: |(java|org|com)\.[\w.$]+(Exception|Error)\b")
-_ERROR = re.compile(r"Error(?! (alter|reassign|cancell)ing)\b|ERROR|Exception|\* Group '|[\w.-]+-\d+: [A-Z]|Error while executing ")
+_ERROR = re.compile(r"Error(?! (alter|reassign|cancell)ing)\b|ERROR|Exception|\* Group '|[\w.-]+-\d+: [A-Z]")
 _HEADING = re.compile(r"(GROUP|TOPIC) +(TOPIC|PARTITION|STATUS|CONSUMER-ID|COORDINATOR)\b|Request succeed")
 _OF_AN_ITEM = re.compile(r"([Ee]rror: ).*")
 _REMARK = re.compile(r"WARN|Warn|NOTICE|New offset \(|Option --\S+ has been deprecated")
