@@ -131,6 +131,15 @@ ROWS: tuple[Row, ...] = (
         text("^Ignoring duplicate entity"), "the parts of an entity are in the order of a hash map",
     ),
     Row(
+        "alter_client_quotas", r".*error_message", text("^Invalid configuration key"),
+        text("must be greater than 0|cannot be a fractional|must be a finite|is too large"),
+        "of two wrong quotas either may be named",
+    ),
+    Row(
+        "consumer_group_heartbeat", "member_id", text(r"^[\w-]{22}$"), text(r"^[\w-]{22}$"),
+        "a member without an id (v0) is given one by the coordinator",
+    ),
+    Row(
         ".*alter_configs", r".*error_message", is_one_of("/ by zero"), text("threads should be at least 1"),
         "log.cleaner.threads=0 makes Kafka divide by zero",
     ),
@@ -198,10 +207,13 @@ def reason_for(stem: str, path: str, theirs: Any, ours: Any) -> str | None:
 def unforeseen(path: str, theirs: Mapping[str, Any]) -> str | None:
     """Whether the difference stands beside an error code of -1 of Kafka's: then all of that item is about it.
 
-    Where every code is -1 Kafka refused the request as a whole, and lists what it was asked word for word.
+    Where every code is -1 Kafka refused the request as a whole, and lists what it was asked word for word. A partition
+    of a fetch that has -1 leaves its share of max_bytes to the others.
     """
     reason = "an error that Kafka's code does not foresee (-1) is told as what is wrong"
     codes = {code for name, code in theirs.items() if name.endswith("error_code")}
+    if path.endswith(".records") and -1 in codes:
+        return reason
     holder = path
     while holder:
         holder = holder.rpartition(".")[0]
