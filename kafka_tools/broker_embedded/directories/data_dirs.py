@@ -154,13 +154,12 @@ class DataDirs:
         """The directory with the fewest partitions, the first of equals; ``load`` counts them."""
         return min(self.paths, key=lambda path: load.get(path, 0))
 
-    def write_checkpoints(
-        self, path: str, recovery_points: Mapping[TopicPartition, int], log_starts: Mapping[TopicPartition, int],
-        high_watermarks: Mapping[TopicPartition, int],
-    ) -> None:  # fmt: skip
-        """Replace the three checkpoint files of one directory."""
+    def write_recovery_points(self, path: str, recovery_points: Mapping[TopicPartition, int]) -> None:
+        """Replace the file that keeps up to where each log of one directory is on the disk. Raises OSError."""
         self._write(os.path.join(path, RECOVERY_POINTS), recovery_points)
-        self._write(os.path.join(path, LOG_STARTS), log_starts)
+
+    def write_high_watermarks(self, path: str, high_watermarks: Mapping[TopicPartition, int]) -> None:
+        """Replace the file that keeps where each log of one directory ends. Raises OSError."""
         self._write(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
 
     def write_log_starts(self, path: str, log_starts: Mapping[TopicPartition, int]) -> None:
@@ -183,7 +182,9 @@ class DataDirs:
             for found in (self.recovery_points[path], self.log_starts[path], self.high_watermarks[path])
         ]
         self.recovery_points[path], self.log_starts[path], self.high_watermarks[path] = kept
-        self.write_checkpoints(path, *kept)
+        self.write_recovery_points(path, kept[0])
+        self.write_log_starts(path, kept[1])
+        self.write_high_watermarks(path, kept[2])
 
     def mark_clean(self, paths: Collection[str]) -> None:
         """Say of these directories that every log in them was closed: the next start trusts the files."""

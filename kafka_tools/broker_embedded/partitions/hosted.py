@@ -279,7 +279,7 @@ class Partitions:
         for partition in self._partitions.values():
             if not partition.log.close(clean=clean):
                 unfinished.add(partition.log_dir)
-        return unfinished | self.upkeep.write_checkpoints() if clean else unfinished
+        return unfinished | whole(self.upkeep.write_checkpoints()) if clean else unfinished
 
 
 def _remove(paths: list[str]) -> Work[None]:

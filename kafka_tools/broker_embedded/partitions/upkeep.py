@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import LogError
 from kafka_tools.storage.log.replacement import remove_retired
 
@@ -26,6 +27,11 @@ _NEVER_MS = 2**63 - 1
 def _enforced(_: None, error: BaseException | None) -> None:
     if error is not None:
         log.error("retention stumbled, it goes on later: %s", error, exc_info=error)
+
+
+def _checkpointed(_: object, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("checkpoints could not be written, it is tried again", exc_info=error)
 
 
 class Upkeep:
@@ -49,14 +55,16 @@ class Upkeep:
             path: {*dirs.recovery_points[path], *dirs.log_starts[path], *dirs.high_watermarks[path]}
             for path in dirs.paths
         }
-        """The partitions that the checkpoint files of each directory may name."""
+        """The partitions that the checkpoint files of each directory may name, but for those in ``_before``."""
+        self._before: dict[str, set[TopicPartition]] = {path: set() for path in dirs.paths}
+        """The same of files that are being replaced."""
         self._behind: set[str] = set()
         """The directories whose checkpoints could not be written the last time."""
 
     def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> None:
         """See that no checkpoint of a directory tells offsets of a partition that is not there (any more)."""
-        if id in self._checkpointed[log_dir]:
-            self._write_checkpoints(log_dir)
+        if id in self._checkpointed[log_dir] or id in self._before[log_dir]:
+            whole(self._checkpoint(log_dir))
 
     def start_timers(self) -> None:
         timers, broker = self._timers, self._configs.broker
@@ -68,7 +76,7 @@ class Upkeep:
 
         def checkpoints() -> None:
             timers.call_later(_CHECKPOINT_MS, checkpoints)
-            self.write_checkpoints()
+            self._slices.later(self.write_checkpoints(), _checkpointed)
 
         def syncs() -> None:
             timers.call_later(sync_every_ms, syncs)
@@ -135,8 +143,8 @@ class Upkeep:
         if paths := partition.log.take_retired():
             self._timers.call_later(partition.log.config.file_delete_delay_ms, lambda: remove_retired(paths))
 
-    def write_checkpoints(self) -> set[str]:
-        """Write where each log starts and what is known to be on the disk; flush buffered index entries.
+    def write_checkpoints(self) -> Work[set[str]]:
+        """Write where each log starts and what is known to be on the disk; flush buffered index entries. In slices.
 
         Returns the directories in which that failed: they keep their old files, and it is tried again.
         """
@@ -144,8 +152,10 @@ class Upkeep:
         for path in self._dirs.paths:
             try:
                 for partition in self._in(path):
-                    partition.log.flush()
-                self._write_checkpoints(path)
+                    yield
+                    if not partition.log.closed:
+                        partition.log.flush()
+                yield from self._checkpoint(path)
             except OSError as error:
                 failed.add(path)
                 if path not in self._behind:
@@ -159,18 +169,24 @@ class Upkeep:
     def _in(self, path: str) -> list[Partition]:
         return [partition for partition in self._partitions if partition.log_dir == path]
 
-    def _write_checkpoints(self, path: str) -> None:
-        here = self._in(path)
-        self._dirs.write_checkpoints(
-            path,
-            {partition.id: partition.log.recovery_point for partition in here},
-            {partition.id: partition.log.log_start_offset for partition in here},
-            {partition.id: partition.high_watermark for partition in here},
-        )
-        self._checkpointed[path] = {partition.id for partition in here}
+    def _checkpoint(self, path: str) -> Work[None]:
+        """Replace the files of a directory, each by what is so when it is written."""
+        self._before[path] |= self._checkpointed[path]
+        self._checkpointed[path] = set()
+        self._write(path, self._dirs.write_recovery_points, lambda partition: partition.log.recovery_point)
+        yield
+        self._write(path, self._dirs.write_log_starts, lambda partition: partition.log.log_start_offset)
+        yield
+        self._write(path, self._dirs.write_high_watermarks, lambda partition: partition.high_watermark)
+        self._before[path].clear()
+
+    def _write(
+        self, path: str, write: Callable[[str, dict[TopicPartition, int]], None], offset_of: Callable[[Partition], int]
+    ) -> None:
+        offsets = {partition.id: offset_of(partition) for partition in self._in(path)}
+        self._checkpointed[path].update(offsets)
+        write(path, offsets)
 
     def log_starts_changed(self, partition: Partition) -> None:
-        """Keep a moved log start offset before it is acknowledged."""
-        here = self._in(partition.log_dir)
-        self._dirs.write_log_starts(partition.log_dir, {other.id: other.log.log_start_offset for other in here})
-        self._checkpointed[partition.log_dir].update(other.id for other in here)
+        """Keep a moved log start offset before it is acknowledged. Raises OSError."""
+        self._write(partition.log_dir, self._dirs.write_log_starts, lambda other: other.log.log_start_offset)

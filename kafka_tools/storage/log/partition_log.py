@@ -460,6 +460,8 @@ class PartitionLog(ReadableLog):
         self._snapshots.close()
         complete = clean and (not self.offline or self.waits_for_room)
         try:
+            if clean:
+                self.flush()
             if complete and self.recovery_point < self.log_end_offset:
                 self.active.seal()
                 write_snapshot(self.directory, self.log_end_offset, self.producers, self._base_offsets())

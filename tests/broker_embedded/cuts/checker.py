@@ -150,7 +150,7 @@ class Load:
         partition = self._dice.choice(written if written and self._dice.random() < 0.8 else there)
         what = self._dice.randrange(4)
         if what == 0:
-            core.partitions.upkeep.write_checkpoints()
+            whole(core.partitions.upkeep.write_checkpoints())
         elif what == 1:
             whole(core.partitions.upkeep.enforce_retention())
         elif what == 2 and partition.log.log_end_offset:
