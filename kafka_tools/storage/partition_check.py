@@ -95,10 +95,8 @@ class PartitionCheck:
             yield Finding(path, "leftover-file", "is the unfinished new version of a file")
         elif names.parse_file_name(name) is not None and is_read_with_log(path):
             return
-        elif names.parse_file_name(name) is not None and (problem := not_regular(path)) is not None:
-            # A segment's file by its name: whatever it should hold is not here.
-            gone = not os.path.lexists(path)
-            yield Finding(path, "vanished", "was removed while it was looked at") if gone else problem
+        elif names.parse_file_name(name) is not None and (problem := not_regular(path, listed=True)) is not None:
+            yield problem  # a segment's file by its name: whatever it should hold is not here
         else:
             yield Finding(path, "unknown-file", "is not a file of Kafka's")
 

@@ -222,19 +222,25 @@ def tail_severity(path: str, kind: str) -> str:
     return INFO if served else WARNING
 
 
-def not_regular(path: str) -> Finding | None:
-    """The finding about what is no regular file, or not there: reading it could wait for ever. None for a file."""
+def not_regular(path: str, *, listed: bool = False) -> Finding | None:
+    """The finding about what is no regular file, or not there: reading it could wait for ever. None for a file.
+
+    ``listed``: it was in a listing of its directory, so what is not there was removed since.
+    """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
             return None
     except OSError as error:
+        if listed:
+            return refused(path, error)
         return Finding(path, "unreadable", f"cannot be opened: {error.strerror}")
     return Finding(path, "unreadable", "is not a regular file")
 
 
 def refused(path: str, error: OSError) -> Finding:
     """The finding about a file that the operating system does not give: it is gone, or cannot be read."""
-    if isinstance(error, FileNotFoundError) and not os.path.lexists(path):  # else it is a link to nowhere
+    # It may be there again under the same name: a broker replaces segments. Else it is a link to nowhere.
+    if isinstance(error, FileNotFoundError) and not os.path.islink(path):
         return Finding(path, "vanished", "was removed while it was looked at")
     return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
 
