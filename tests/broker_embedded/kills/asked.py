@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from kafka_tools.protocol import error_codes
@@ -11,6 +12,8 @@ from tests.broker_embedded.kills.load import At
 from tests.broker_embedded.wire_client import WireClient
 
 LATEST = -1
+LOADED_WITHIN_S = 120
+"""A coordinator that loads for longer is a fault."""
 
 
 def ends(address: str, partitions: Iterable[At]) -> dict[At, int]:
@@ -26,10 +29,16 @@ def ends(address: str, partitions: Iterable[At]) -> dict[At, int]:
 
 
 def committed(address: str, groups: Iterable[str]) -> dict[str, dict[At, int] | None]:
-    """The offsets of each group; None while an open transaction can still change one."""
+    """The offsets of each group once its coordinator is loaded; None while an open transaction can change one."""
     wanted = [OffsetFetchRequest.RequestGroup(group_id=group, topics=None) for group in groups]
+    until_s = time.monotonic() + LOADED_WITHIN_S
     with WireClient(address) as client:
-        answer = client.call(OffsetFetchRequest(groups=wanted, require_stable=True), 8)
+        while True:
+            answer = client.call(OffsetFetchRequest(groups=wanted, require_stable=True), 8)
+            loading = any(group.error_code == error_codes.COORDINATOR_LOAD_IN_PROGRESS for group in answer.groups)
+            if not loading or time.monotonic() > until_s:
+                break
+            time.sleep(0.05)
     found: dict[str, dict[At, int] | None] = {}
     for group in answer.groups:
         assert not group.error_code, group
