@@ -145,6 +145,7 @@ class ForeignTransactions(Transactions):
 
     def _again(self, call: Callable[[], object]) -> None:
         """Until it is done: whether it can be said again is librdkafka's word."""
+        said = []
         for _ in range(20):
             try:
                 call()
@@ -152,7 +153,8 @@ class ForeignTransactions(Transactions):
             except KafkaException as error:
                 if not error.args[0].retriable():
                     raise
-        raise AssertionError(f"{self.id} is asked to try again for ever")
+                said.append(f"{time.monotonic():.1f} s: {error.args[0].str()}")
+        raise AssertionError("\n".join([f"{self.id} is asked to try again for ever:", *said]))
 
 
 class Refused(Exception):
