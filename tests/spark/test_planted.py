@@ -197,3 +197,15 @@ def test_a_partition_that_grew_beyond_retention_bytes_since_the_broker_looked_is
     for path in (tmp_path / "t-0").iterdir():
         os.utime(path, (NOW_MS / 1000, NOW_MS / 1000 - 60))
     assert [each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "retention-overdue"] == []
+
+
+def test_segments_that_were_removed_while_they_were_read_are_not_overdue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PLANTS["retention_by_size"](tmp_path)
+    last = sorted((tmp_path / "t-0").glob("*.log"))[-1]
+    written_ms = NOW_MS - 60_000
+    monkeypatch.setattr(
+        "kafka_tools.spark.measures.partition.modified_ms", lambda path: written_ms if path == str(last) else None
+    )
+    assert [each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "retention-overdue"] == []

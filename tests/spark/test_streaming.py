@@ -240,7 +240,7 @@ def test_a_segment_that_cannot_be_read_stops_the_stream(tmp_path: Path, monkeypa
     def fails(path: str) -> None:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("kafka_tools.spark.scan.open_file", fails)
+    monkeypatch.setattr("kafka_tools.spark.scan.open_log", fails)
     with pytest.raises(KafkaToolsError, match="cannot be opened: Permission denied"):
         [list(stream.reader().read(task)) for task in tasks]
 

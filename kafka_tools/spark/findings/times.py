@@ -82,7 +82,13 @@ def retention_findings(facts: PartitionFacts, around: Around) -> Iterator[Findin
     if limit_bytes is not None and limit_bytes >= 0 and closed:
         total = sum(each.size_bytes for each in segments)
         looked_ms = around.log_dir(facts).as_of_ms - CHECK_SLACK_MS
-        seen = sum(each.size_bytes for each in segments if each.written_ms is None or each.written_ms < looked_ms)
+        # A file without a time among files with one was removed since: retention is at work.
+        tells = any(each.written_ms is not None for each in segments)
+        seen = sum(
+            each.size_bytes
+            for each in segments
+            if (not tells if each.written_ms is None else each.written_ms < looked_ms)
+        )
         if seen - closed[0].size_bytes > limit_bytes:
             text = f"the partition has {total} bytes, retention.bytes={limit_bytes}"
             yield _overdue(facts, "retention-overdue", text, closed[0], total - limit_bytes)
