@@ -10,7 +10,8 @@ import io
 import os
 import shutil
 import socket
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
@@ -180,10 +181,17 @@ def test_a_directory_that_is_no_partition_is_no_damage(tmp_path: Path) -> None:
     assert [each.kind for each in check_log_dir(tmp_path)] == ["unknown-file"]
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may enter, unlike those of pytest."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="takes the right to become somebody else")
-def test_what_may_not_be_read_is_a_finding_and_the_rest_is_read(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+def test_what_may_not_be_read_is_a_finding_and_the_rest_is_read(open_folder: Path) -> None:
+    tmp_path = open_folder
     for name in ("t-0", "t-1", "t-2"):
         shutil.copytree(SOUND, tmp_path / name)
     audited(tmp_path)  # what is imported on first use may not be readable by somebody else either
