@@ -55,6 +55,7 @@ SYNONYMS = {
 """Other units of the same config."""
 
 REASONS = (
+    (r"remote\.log\.storage\.system\.enable", "tiered storage is not served: the broker does not start with `true`"),
     (r"remote\..*|log\.local\..*|local\.retention\..*|follower\.fetch\.last\.tiered.*",
      "tiered storage is not served: a topic with `remote.storage.enable=true` is refused"),
     (r"group\.share\..*|share\..*", "share groups are not served"),

@@ -25,7 +25,7 @@ _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours"
 
 
 def check_together(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with."""
+    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with, or this broker."""
     from kafka_tools.config_definitions.broker import TABLE
 
     def value(name: str) -> Value:
@@ -63,6 +63,8 @@ def check_together(properties: Mapping[str, str]) -> None:
             f"connection.failed.authentication.delay.ms={delay_ms} should always be less than "
             f"connections.max.idle.ms={idle_ms} to prevent failed authentication responses from timing out"
         )
+    if value("remote.log.storage.system.enable"):
+        raise ConfigError("remote.log.storage.system.enable=true: tiered storage is not served here; leave it out")
 
 
 def _pairs() -> Iterator[tuple[str, str, str]]:

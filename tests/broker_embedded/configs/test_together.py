@@ -58,6 +58,10 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
         "group.consumer.assignors: org.apache.kafka.coordinator.group.assignor.RangeAssignor is the assignor range, "
         "which is named already",
     ),
+    (
+        {"remote.log.storage.system.enable": "true"},
+        "remote.log.storage.system.enable=true: tiered storage is not served here; leave it out",
+    ),
 ]
 
 
