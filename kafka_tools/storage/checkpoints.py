@@ -192,7 +192,8 @@ def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
         os.replace(new_path, path)
     except OSError as error:
         if error.filename2 is not None or error.filename is None:  # of a rename: what it was to become
-            error.filename, error.filename2 = path, None
+            error.filename = path
+            del error.filename2  # None would be told, too
         with contextlib.suppress(OSError):  # where not even that can be done, the first failure is what counts
             os.remove(new_path)
         raise

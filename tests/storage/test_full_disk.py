@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from kafka_tools.clock import ManualClock
+from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
 from kafka_tools.storage.log.replacement import remove_retired
 from tests.storage.test_log import batch, expected, values
@@ -144,3 +146,18 @@ def test_retention_makes_room_on_a_disk_that_is_full(tmp_path: Path, monkeypatch
     again = PartitionLog.open(str(tmp_path / "t-0"), config, ManualClock(), clean=True)
     assert again.log_end_offset == 13 and again.epochs.entries[-1] == (12, 12)
     again.close()
+
+
+def test_a_checkpoint_that_cannot_be_replaced_is_told_by_its_own_name_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "offsets"
+    (path / "in the way").mkdir(parents=True)
+    with pytest.raises(OSError) as caught:
+        replace_file(str(path), b"", sync=False)
+    assert str(caught.value).endswith(f": {str(path)!r}")
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr("kafka_tools.storage.checkpoints.os.replace", Mock(side_effect=full))
+    with pytest.raises(OSError) as caught:
+        replace_file(str(path), b"", sync=False)
+    assert str(caught.value) == f"[Errno 28] No space left on device: {str(path)!r}"
