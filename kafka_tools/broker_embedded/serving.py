@@ -189,8 +189,10 @@ class ServedRequest:
 
     def _finished(self, value: Any, error: BaseException | None) -> None:
         """The end of work that took more than a slice."""
-        underway = self._underway
-        assert underway is not None
+        underway, sliced = self._underway, self._sliced
+        assert underway is not None and sliced is not None
+        # They know this object: in a circle a large request would stay until somebody collects garbage.
+        self._underway = self._sliced = None
         underway.done = True
         if isinstance(error, CloseConnection | WireError):
             log.warning("closing the connection %s: %s", self._connection.id, error)
@@ -206,7 +208,7 @@ class ServedRequest:
             underway.done = False
             underway.on_cancel(value.cancel)
             underway.release_request()
-        self._take(value, self._sliced.spent_s if self._sliced else 0.0)
+        self._take(value, sliced.spent_s)
 
 
 def run(handler: Handler, call: Call) -> Any:

@@ -100,6 +100,10 @@ def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | N
 Done = Callable[[Any, BaseException | None], None]
 
 
+def _nobody(result: Any, error: BaseException | None) -> None:
+    """Whom the end of cancelled work is told to."""
+
+
 class Sliced:
     """One piece of long work. ``done`` gets its result, or what it raised, once; never after ``cancel``."""
 
@@ -157,6 +161,7 @@ class Slices:
     def cancel(self, sliced: Sliced) -> None:
         """Nobody wants the result any more: the work ends, where it next may if it is being done."""
         sliced.cancelled = True
+        sliced.done = _nobody  # who asked may know this object, and would stay with it in a circle
         if sliced in self._line and sliced.wanted not in (UNBROKEN, _SYNCED):
             self._line.remove(sliced)
             sliced.work.close()

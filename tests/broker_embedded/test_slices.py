@@ -78,6 +78,29 @@ def test_what_waited_leaves_no_circle_behind(without_collector: None) -> None:
     assert ended(lambda parked: parked.cancel())() is None
 
 
+def test_what_is_cancelled_leaves_no_circle_behind(without_collector: None) -> None:
+    timers = Timers(ManualClock())
+    slices = Slices(timers)
+
+    class Asking:
+        def __init__(self) -> None:
+            self.sliced = slices.later(self.work(), self.finished)
+
+        def work(self) -> Work[None]:
+            yield
+
+        def finished(self, value: object, error: BaseException | None) -> None: ...
+
+    def cancelled() -> weakref.ref[Asking]:
+        asking = Asking()
+        slices.cancel(asking.sliced)
+        while timers.run_due():
+            pass
+        return weakref.ref(asking)
+
+    assert cancelled()() is None
+
+
 def test_who_stands_aside_holds_nobody_up() -> None:
     clock = ManualClock()
     timers = Timers(clock)
