@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import sys
 from typing import Any
 from unittest import mock
 
 import pytest
 
+from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions import leader_election
 from kafka_tools.errors import ConnectFailed
 from kafka_tools.protocol.schema import Struct
-from kafka_tools.values import Node
+from kafka_tools.values import Node, TopicPartition
 from tests.admin.faults import ITEMS, TOP, set_code
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands import hostile_brokers
 from tests.commands.fault_table import COMMANDS, Fault, run
+from tests.commands.hostile_tries import FILES, OWN_CONTROLS, ended
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\nkafka-topics: all is well\x00\u202e\u2066\u2028\x85\x7f"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -95,6 +101,39 @@ def test_no_command_lets_a_broker_command_the_terminal(hosts: bool, code: int | 
                 for text in (printed.err, "" if more else printed.out):
                     assert "\nkafka-topics: all is well" not in text, (line + more, text)
     assert seen > len(COMMANDS)
+
+
+TYPED = (
+    *hostile_brokers.LINES,
+    "kafka-client-metrics --alter --name n --metrics org.apache.kafka. --interval 1000",
+    "kafka-delegation-tokens --create --max-life-time-period -1 --renewer-principal User:r",
+    "kafka-delegation-tokens --describe --owner-principal User:o",
+    "kafka-acls --list --principal User:a",
+)
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_no_command_lets_what_is_typed_command_the_terminal(line: str) -> None:
+    program, *words = shlex.split(line)
+    for at in range(len(words)):
+        if at and words[at].startswith("-"):
+            continue
+        for value in (words[at] + ATTACK.replace("\0", ""), "User:" + ATTACK.replace("\0", "")):
+            typed = shlex.join([program, *words[:at], value, *words[at + 1 :]])
+            tried = ended(typed, VirtualCluster(), FILES, on_terminal=True, may_be_wrong=True)
+            for text in (OWN_CONTROLS.sub("", tried.out) if "\x1b[0m" in tried.out else tried.out, tried.err):
+                assert not OBEYED.search(text), (typed, text)
+                assert "\nkafka-topics: all is well" not in text, (typed, text)
+
+
+def test_elections_that_failed_are_a_line_each_on_a_terminal() -> None:
+    out = Terminal()
+    failed = {TopicPartition(f"t{ATTACK}", number): ConnectFailed(f"broker {ATTACK}") for number in range(2)}
+    with mock.patch("sys.stdout", out), mock.patch("kafka_tools.commands.running.finish", return_value=1):
+        leader_election._show(Outcomes({key: Outcome(None, error) for key, error in failed.items()}), "preferred", None)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("Error completing leader election (preferred) for partition: t") for line in lines)
 
 
 def test_hints_notes_and_tracebacks_are_escaped_as_messages_are(capsys) -> None:

@@ -100,7 +100,7 @@ def _alter(admin: AdminClient, name: str, changes: dict[str, str], form: str | N
     with running.about(name):
         admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
     if form is None:
-        running.emit(f"Altered client metrics config for {name}.\n")
+        running.emit(f"Altered client metrics config for {running.shown(name)}.\n")
     return _changed(name, "altered", form)
 
 
@@ -116,7 +116,7 @@ def _delete(admin: AdminClient, name: str, form: str | None) -> int:
         if changes:
             admin.alter_configs_incremental({resource: changes}).raise_any()
     if form is None:
-        running.emit(f"Deleted client metrics config for {name}.\n")
+        running.emit(f"Deleted client metrics config for {running.shown(name)}.\n")
     return _changed(name, "deleted", form)
 
 

@@ -214,7 +214,7 @@ def _update(
             continue
         rows.append({"feature": name, "level": levels[name], "result": "checked" if dry_run else f"{action}d"})
         if output_format is None:
-            running.emit(f"{name} {'can be' if dry_run else 'was'} {action}d{target}.\n")
+            running.emit(f"{running.shown(name)} {'can be' if dry_run else 'was'} {action}d{target}.\n")
     status = running.finish(Rows("changed-features", rows, errors), output_format)
     if errors:
         running.note(f"{len(errors)} out of {len(levels)} operation(s) failed.")

@@ -247,7 +247,7 @@ def _alter(
     result = Rows("configs", [])
     if output_format is None:
         for target in changed:
-            running.emit(kafka_text.config_updated(target[0].type, target[0].name or ""))
+            running.emit(kafka_text.config_updated(target[0].type, running.shown(target[0].name or "")))
     if changed and (output_format is not None or given["describe"]):
         result = _described(place, changed, given, output_format)
     result = result._replace(errors=[*result.errors, *failures(ended, changes)])

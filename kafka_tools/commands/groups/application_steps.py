@@ -112,7 +112,7 @@ class ApplicationReset:
                     "application instances before running the reset tool. You can use option '--force' to remove "
                     "active members from the group."
                 )
-            self._say(text.forced(group))
+            self._say(text.forced(running.shown(group)))
             if self._dry_run:
                 running.note("the members stay for now: nothing is changed in a dry run")
                 return
@@ -178,9 +178,9 @@ class ApplicationReset:
         if not inputs and not intermediates:
             self._say(text.NO_TOPICS)
             return {}
-        self._say(text.named_topics(inputs, intermediates))
+        self._say(text.named_topics(running.shown(inputs), running.shown(intermediates)))
         absent = [[topic for topic in each if topic not in topics] for each in (inputs, intermediates)]
-        self._say(text.not_found(*absent))
+        self._say(text.not_found(*running.shown(absent)))
         for kind, names in zip(("input", "intermediate"), absent, strict=True):
             self._errors += [ItemError(f"topic {name}", None, f"this {kind} topic does not exist") for name in names]
             self._absent = self._absent or (names and f"{kind} topic {names[0]} does not exist") or ""
@@ -193,11 +193,11 @@ class ApplicationReset:
             found = self._admin.list_group_offsets(self._group)
             self._committed = {key: each.offset for key, each in found.succeeded().items() if each is not None}
         if read:
-            self._say(text.heading(self._group))
+            self._say(text.heading(running.shown(self._group)))
             offsets = self._positions(read)
-            self._say(text.new_offsets(offsets))
+            self._say(text.new_offsets(running.shown(offsets)))
         self._log.ask(ends, LATEST)
-        self._say(text.at_their_ends(self._group, ends))
+        self._say(text.at_their_ends(running.shown(self._group), running.shown(ends)))
         return offsets | {key: self._log.at(key, LATEST) for key in ends}
 
     def _partitions(self, topics: Sequence[str]) -> list[TopicPartition]:
@@ -219,7 +219,7 @@ class ApplicationReset:
             self._log.ask(keys, self._since)
             late = [key for key in keys if self._log.at(key, self._since) < 0]
             self._log.ask(late, LATEST)
-            self._say("".join(text.empty(key) for key in late))
+            self._say("".join(text.empty(running.shown(key)) for key in late))
             return {key: self._log.at(key, LATEST if key in late else self._since) for key in keys}
         self._log.ask(keys, EARLIEST, LATEST)
         if mode == "to_offset":

@@ -138,7 +138,8 @@ def _delete(admin: AdminClient, offsets: dict[TopicPartition, int], errors: list
     outcomes = admin.delete_records(offsets)
     if form is None:
         print("Records delete operation completed:")
-        running.emit("".join(kafka_text.low_watermark_line(partition, *each) for partition, each in outcomes.items()))
+        lines = (kafka_text.low_watermark_line(running.shown(partition), *each) for partition, each in outcomes.items())
+        running.emit("".join(lines))
     rows = [
         {
             "topic": partition.topic,

@@ -137,7 +137,7 @@ def _show(outcomes: Outcomes[TopicPartition, None], election_type: str, form: st
     if form is None:
         elected = [*outcomes.succeeded()]
         running.emit(election_text.result(election_type, running.shown(elected), running.shown(needless)))
-        running.emit(running.shown(election_text.failures(election_type, failed)))
+        running.emit("".join(f"{line}\n" for line in running.shown(election_text.failures(election_type, failed))))
     results = dict.fromkeys(outcomes.succeeded(), "elected") | dict.fromkeys(needless, "not-needed")
     rows = [
         {"topic": key.topic, "partition": key.partition, "election": election_type.upper(), "result": results[key]}

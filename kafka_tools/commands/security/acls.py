@@ -114,7 +114,8 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     for resource, each in bindings.items() if output_format is None else ():
         added = [binding for binding in each if outcomes[binding].error is None]
         if added:
-            running.emit(acl_text.adding(str(resource), [str(AccessControlEntry(*binding[3:])) for binding in added]))
+            entries = [str(AccessControlEntry(*binding[3:])) for binding in added]
+            running.emit(acl_text.adding(running.shown(str(resource)), running.shown(entries)))
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
     return _finish(list(outcomes.succeeded()), "added", errors, output_format)
 
@@ -167,7 +168,7 @@ def _list(
     if not wanted:
         running.emit(acl_text.current(running.shown(kept)))
     for name in dict.fromkeys(wanted):
-        running.emit(acl_text.of_principal(name))
+        running.emit(acl_text.of_principal(running.shown(name)))
         running.emit(acl_text.current(running.shown([binding for binding in kept if binding.principal == name])))
     return 0
 

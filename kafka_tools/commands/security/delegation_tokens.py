@@ -95,7 +95,7 @@ def _create(
 
     connection.check()
     if form is None:
-        running.emit(token_text.creating([str(each) for each in renewers], lifetime_ms))
+        running.emit(token_text.creating(running.shown([str(each) for each in renewers]), lifetime_ms))
     with connection.admin() as admin:
         owner = owners[0] if owners else None
         token = admin.create_delegation_token(renewers, owner=owner, max_lifetime_ms=lifetime_ms)
@@ -111,7 +111,7 @@ def _describe(connection: ConnectionOptions, owners: list[Principal], form: str 
 
     connection.check()
     if form is None:
-        running.emit(token_text.describing([str(each) for each in owners]))
+        running.emit(token_text.describing(running.shown([str(each) for each in owners])))
     with connection.admin() as admin:
         tokens = admin.describe_delegation_tokens(owners or None)
     rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]

@@ -131,7 +131,7 @@ def _change(place: Place, users: list[Target], changes: list[ConfigChange], outp
     changed = [user for user in users if ended[user] is None]
     if output_format is None:
         for user in changed:
-            running.emit(kafka_text.config_updated("users", user[0].name or ""))
+            running.emit(kafka_text.config_updated("users", running.shown(user[0].name or "")))
     results = {"set": "stored", "delete": "deleted"}
     rows = [
         {"user": user[0].name, "mechanism": change.name, "result": results[change.operation]}

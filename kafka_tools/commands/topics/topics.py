@@ -191,7 +191,7 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
             error.hint = error.hint or _nearest(dict(given["config"]))
             raise error
     if error is None and output_format is None:
-        print(f"Created topic {name}.")
+        running.emit(f"Created topic {running.shown(name)}.\n")
     result = "created" if error is None else "exists"
     return running.finish(Rows("changed-topics", [{"topic": name, "result": result}]), output_format)
 

@@ -18,12 +18,12 @@ def result(election_type: str, elected: Sequence[TopicPartition], needless: Sequ
     return text
 
 
-def failures(election_type: str, failed: Mapping[TopicPartition, Exception]) -> str:
-    """A line for each partition that failed, with the exception that Java's client makes of the error."""
-    return "".join(
-        f"Error completing leader election ({election_type}) for partition: {key}: {_exception(failed[key])}\n"
+def failures(election_type: str, failed: Mapping[TopicPartition, Exception]) -> list[str]:
+    """What is said of each partition that failed, with the exception that Java's client makes of the error."""
+    return [
+        f"Error completing leader election ({election_type}) for partition: {key}: {_exception(failed[key])}"
         for key in hash_order(failed, partition_hash)
-    )
+    ]
 
 
 def _listed(partitions: Sequence[TopicPartition]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigEntry, ConfigResource
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.admin.outcomes import Outcome
+from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.errors import KafkaToolsError
@@ -153,7 +156,7 @@ def test_a_recorded_throttle_is_removed_where_the_broker_hides_its_value(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     broker = ConfigResource("broker", "1")
     told: dict[ConfigResource, Outcome[list[ConfigEntry]]] = {broker: Outcome([])}
-    admin: Any = SimpleNamespace(describe_configs=lambda wanted: told)
+    admin: Any = SimpleNamespace(describe_configs=lambda wanted: told, deadline=lambda: Deadline(SystemClock(), 60.0))
     Ledger(admin, "c").add({broker: {LEADER_RATE: "5000"}})
     told[broker] = Outcome([ConfigEntry(LEADER_RATE, None, "DYNAMIC_BROKER_CONFIG", True, False)])
     ledger = Ledger(admin, "c")
@@ -187,6 +190,9 @@ class _Silent:
 
     def describe_configs(self, wanted: Any) -> dict[Any, Any]:
         return {}
+
+    def deadline(self) -> Deadline:
+        return Deadline(SystemClock(), 60.0)
 
 
 def _ledger() -> Any:
@@ -232,3 +238,22 @@ def test_many_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         settings = [{ConfigResource("broker", str(id)): {LEADER_RATE: "5"}} for id in range(40)]
         list(pool.map(lambda pair: pair[0].add(pair[1]), zip(ledgers, settings, strict=True)))
     assert _ledger().broker_ids() == set(range(40))
+
+
+def test_who_stops_in_the_middle_of_writing_is_not_waited_for_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("kafka_tools.commands.partitions.reassignment.ledger._LONGEST_TURN_S", 0.05)
+    folder = tmp_path / "kafka-tools" / "throttles"
+    folder.mkdir(parents=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        _ledger().add({ConfigResource("broker", "1"): {LEADER_RATE: "5"}})
+    finally:
+        os.close(descriptor)
+    assert f"another command has not finished writing in {folder}" in capsys.readouterr().err
+    assert _ledger().broker_ids() == {1}
+    _ledger().add({ConfigResource("broker", "2"): {LEADER_RATE: "5"}})
+    assert capsys.readouterr().err == ""

@@ -86,7 +86,7 @@ def execute(
     )
     begun = sorted(outcomes.succeeded())
     if begun:
-        _say(asked, kafka_text.started([str(partition) for partition in begun]))
+        _say(asked, kafka_text.started(running.shown([str(partition) for partition in begun])))
     rows = [
         change_row(
             partition,
@@ -114,7 +114,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
     outcomes = admin.alter_partition_reassignments(dict.fromkeys(active)) if active else None
     done = sorted(outcomes.succeeded()) if outcomes is not None else []
     if done or outcomes is None:
-        _say(asked, kafka_text.cancelled([str(partition) for partition in done]))
+        _say(asked, kafka_text.cancelled(running.shown([str(partition) for partition in done])))
     rows = [change_row(partition, "cancelled") for partition in done]
     failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items())) if outcomes is not None else {}
     states, errors = log_dir_moves.move_states(admin, document.log_dirs)
@@ -138,7 +138,7 @@ def _start_moves(
 
     def started(begun: Mapping[ReplicaPlace, str]) -> None:
         for place, path in begun.items():
-            _say(asked, kafka_text.move_started(*place, path))
+            _say(asked, kafka_text.move_started(*running.shown((*place, path))))
             rows.append(change_row(place.topic_partition, "started", broker=place.broker_id, log_dir=path))
 
     return log_dir_moves.start_moves(admin, wanted, admin.deadline(asked.move_timeout_s), started)

@@ -149,7 +149,7 @@ class Ledger:
         try:
             if wanted:
                 os.makedirs(folder, exist_ok=True)
-            with _turn(folder):
+            with self._turn(folder):
                 merged = self._merged(self._load(warns=False), wanted, found)
                 self._store(merged)
         except OSError as error:
@@ -227,30 +227,36 @@ class Ledger:
             if row["type"] == "topic" or (row["type"] == "broker" and re.fullmatch("[0-9]{1,10}", row["name"]))
         }
 
+    @contextlib.contextmanager
+    def _turn(self, folder: str) -> Iterator[None]:
+        """Be the only one to write in a folder, within the time limit. One who stops for seconds in the middle is not
+        waited for any longer, which is said."""
+        import fcntl
 
-@contextlib.contextmanager
-def _turn(folder: str) -> Iterator[None]:
-    """Be the only one to write in a folder. One who stops for seconds in the middle is not waited for any longer."""
-    import fcntl
+        from kafka_tools.clock import Deadline, SystemClock
 
-    from kafka_tools.clock import Deadline, SystemClock
-
-    clock = SystemClock()
-    deadline = Deadline(clock, _LONGEST_TURN_S)
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:  # nothing was ever recorded
-        yield
-        return
-    try:
-        while not deadline.expired:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                clock.sleep(0.01)
-            except OSError:
-                break  # a file system without locks
-        yield
-    finally:
-        os.close(descriptor)
+        clock = SystemClock()
+        deadline = Deadline(clock, min(_LONGEST_TURN_S, self._admin.deadline().left_s()))
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # nothing was ever recorded
+            yield
+            return
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if deadline.expired:
+                        running.note(
+                            f"warning: another command has not finished writing in {folder}: if it goes on, the record "
+                            "of throttles may lack what this one sets or removes"
+                        )
+                        break
+                    clock.sleep(0.01)
+                except OSError:
+                    break  # a file system without locks
+            yield
+        finally:
+            os.close(descriptor)

@@ -26,10 +26,10 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
     running_now = admin.list_partition_reassignments()
     rows, failed = partition_rows(admin, document, set(running_now))
     if say:
-        running.emit(kafka_text.partition_states(rows))
+        running.emit(kafka_text.partition_states(running.shown(rows)))
     moves, move_errors = move_rows(admin, document)
     if say:
-        running.emit(kafka_text.move_states(moves))
+        running.emit(kafka_text.move_states(running.shown(moves)))
     finished = {log_dir_moves.COMPLETED, log_dir_moves.NOT_ACTIVE}
     moving = move_errors or any(each["state"] not in finished for each in moves)
     if not (running_now or moving or preserve_throttles):
@@ -54,7 +54,7 @@ def list_running(admin: AdminClient, *, say: bool) -> Rows:
         for partition, each in sorted(admin.list_partition_reassignments().items())
     ]
     if say:
-        running.emit(kafka_text.listing(rows))
+        running.emit(kafka_text.listing(running.shown(rows)))
     if not rows and not admin.config.is_controllers:
         remove_left_throttles(admin)
     return Rows("reassignments", rows)

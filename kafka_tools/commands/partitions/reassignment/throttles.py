@@ -120,7 +120,8 @@ def clear(
     _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
     named = hash_order(topics, string_hash)
     if say:
-        running.emit(f"Clearing topic-level throttles on topic{'' if len(named) == 1 else 's'} {','.join(named)}\n")
+        plural = "" if len(named) == 1 else "s"
+        running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(named))}\n")
     _restore(admin, {ConfigResource("topic", name): TOPIC_THROTTLES for name in {*named, *ledger.topics()}}, ledger)
     dead = [key.name for key in wanted if int(key.name) not in alive]
     if dead:
