@@ -7,7 +7,7 @@ their first slice and never notice. What is not over then waits in one line: one
 so that no more than one of them is in memory with all its elements. Who needs what another one in the line is at work
 on yields ``BEHIND`` and goes to its end; who wants to look again after some time yields ``Aside``, and the rest of the
 line goes on meanwhile; so it does where work waits for the disk (``durable``). Within a change that is made whole,
-whoever goes meanwhile, it yields ``UNBROKEN``.
+whoever goes meanwhile, it yields ``UNBROKEN`` (``unbroken`` makes it of other pauses).
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ Work = Generator[Any, Any, T]
 
 
 class Elsewhere(Generic[T]):
-    """Work for another thread: ``run`` must touch no state of the broker."""
+    """Work for another thread: ``run`` must touch no state of the broker.
 
-    __slots__ = ("run",)
+    ``is_unbroken``: the work that wants it does not end here, although nobody waits for its result any more.
+    """
 
-    def __init__(self, run: Callable[[], T]) -> None:
+    __slots__ = ("is_unbroken", "run")
+
+    def __init__(self, run: Callable[[], T], *, is_unbroken: bool = False) -> None:
         self.run = run
+        self.is_unbroken = is_unbroken
 
 
 class Pause:
@@ -162,7 +166,7 @@ class Slices:
         """Nobody wants the result any more: the work ends, where it next may if it is being done."""
         sliced.cancelled = True
         sliced.done = _nobody  # who asked may know this object, and would stay with it in a circle
-        if sliced in self._line and sliced.wanted not in (UNBROKEN, _SYNCED):
+        if sliced in self._line and sliced.wanted is not _SYNCED and not _goes_on(sliced.wanted):
             self._line.remove(sliced)
             sliced.work.close()
 
@@ -197,13 +201,14 @@ class Slices:
             self.group_commit.when_synced(lambda: self._back(sliced))
             self._next()
             return
-        over = (sliced.wanted in (None, UNBROKEN) or sliced.cancelled) and self._advance(sliced, result, error)
+        given_up = sliced.cancelled and not _goes_on(sliced.wanted)
+        over = (sliced.wanted in (None, UNBROKEN) or given_up) and self._advance(sliced, result, error)
         result = error = None  # as in ``_advance``
         if over:
             self._next()
         elif isinstance(sliced.wanted, Elsewhere):
-            wanted, sliced.wanted = sliced.wanted, None
-            self.offload(wanted.run, self._go_on)
+            run, sliced.wanted = sliced.wanted.run, UNBROKEN if sliced.wanted.is_unbroken else None
+            self.offload(run, self._go_on)
         elif isinstance(sliced.wanted, Pause):
             wanted_ms, sliced.wanted = sliced.wanted.ms, None
             self._timers.call_later(wanted_ms, self._go_on)
@@ -250,6 +255,11 @@ class Slices:
         return False
 
 
+def _goes_on(wanted: object) -> bool:
+    """Whether work that wants this is not given up when nobody waits for its result any more."""
+    return wanted is UNBROKEN or (isinstance(wanted, Elsewhere) and wanted.is_unbroken)
+
+
 def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
     """The work is over. What fails in telling so must not keep the rest of the line from its turn."""
     if sliced.cancelled:
@@ -277,6 +287,27 @@ def rest_of(work: Work[T], wanted: Any) -> Work[T]:
             return over.value  # type: ignore[no-any-return]
         finally:
             sent = failure = None  # as in ``_advance``
+
+
+def unbroken(work: Work[T]) -> Work[T]:
+    """The same work, which is finished although its client has gone."""
+    sent, failure = None, None
+    while True:
+        try:
+            wanted = work.send(sent) if failure is None else work.throw(failure)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
+        finally:
+            sent = failure = None  # as in ``_advance``
+        if isinstance(wanted, Elsewhere):
+            wanted = Elsewhere(wanted.run, is_unbroken=True)
+        try:
+            sent = yield UNBROKEN if wanted is None else wanted
+        except GeneratorExit:
+            work.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - of what was done elsewhere: the work's own business
+            failure = error
 
 
 def whole(work: Work[T]) -> T:

@@ -10,7 +10,8 @@ import uuid
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup, Member
+from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -71,7 +72,7 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> Coordi
             for member in group.members.values()
         ],
     )
-    return CoordinatorRecord(GroupMetadataKey(group=group.id), value, _GROUP_VERSION)
+    return CoordinatorRecord(GroupMetadataKey(group=group.id), value, _GROUP_VERSION, elements=len(group.members))
 
 
 def group_tombstone(group_id: str) -> CoordinatorRecord:

@@ -12,10 +12,9 @@ from kafka_tools.broker_embedded.coordinators.group_records import group_record,
 from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kafka_tools.clock import Clock
@@ -56,7 +55,7 @@ class GroupStore:
         """
         group = ClassicGroup(group_id, self._clock.now_ms())
         former = self.consumer(group_id)
-        records = [] if former is None else consumer_group_tombstones(former)
+        records = [] if former is None else list(consumer_group_tombstones(former))
         try:
             self.write(group_id, [*records, group_record(group, {})])
         except BrokerError as error:
@@ -120,23 +119,29 @@ class GroupStore:
         except BrokerError as error:
             raise refuse(response_code_of_group_append(error), error.broker_message) from error
 
+    def write_change(self, group_id: str, batch: bytes) -> None:
+        """Append what ``change_of`` has made: who asks makes it hold. BrokerError with what a member is told."""
+        try:
+            self.write_batch(group_id, batch)
+        except BrokerError as error:
+            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+
     def commit(self, group_id: str, records: Sequence[CoordinatorRecord], batch: bytes | None = None) -> None:
         """Write a change of a consumer group and make it hold. BrokerError with what a member is told: it does not.
 
-        ``batch``: what ``change_of`` made of the records. A classic group that ends with it ends here too.
+        ``batch``: what ``change_of`` made of the records.
         """
-        if not records:
+        batch = whole(self.change_of(records)) if batch is None else batch
+        if batch is None:
             return
-        try:
-            if batch is None:
-                self.write(group_id, records)
-            else:
-                self.write_batch(group_id, batch)
-        except BrokerError as error:
-            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+        self.write_change(group_id, batch)
         for record in records:
-            if isinstance(record.key, GroupMetadataKey):
-                assert record.value is None
-                self.groups.pop(group_id, None)
-            else:
-                replay(self.groups, record.key, record.value, record.read)
+            replay(self.groups, record.key, record.value, record.read)
+
+    def group_of(self, group_id: str, records: Iterable[CoordinatorRecord]) -> Work[ConsumerGroup | None]:
+        """The consumer group that records make from nothing, in slices: it holds once its maker has written them."""
+        made: dict[str, ConsumerGroup] = {}
+        for record in records:
+            yield
+            replay(made, record.key, record.value, record.read)
+        return made.get(group_id)

@@ -138,15 +138,21 @@ class GroupCoordinator:
         group = self._with_members(request.group_id)
         return self.membership.heartbeat(request) if group is None else self._classic_members.heartbeat(group, request)
 
-    def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
+    def leave(self, request: LeaveGroupRequest, version: int) -> Work[LeaveGroupResponse]:
         """Members leave. BrokerError with what all of them are told."""
-        group = self._with_members(request.group_id)
-        if group is None:
-            return self.membership.leave(request, version)
-        if version >= SEVERAL_LEAVE_FROM:
-            return LeaveGroupResponse(members=self._classic_members.leave(group, request.members))
-        (answer,) = self._classic_members.leave(group, [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)])
-        return LeaveGroupResponse(error_code=answer.error_code)
+        identities = request.members
+        if version < SEVERAL_LEAVE_FROM:
+            identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
+        while (group := self._with_members(request.group_id)) is not None:
+            answers = yield from self._classic_members.leave(group, identities)
+            if answers is not None:
+                is_one = version < SEVERAL_LEAVE_FROM
+                return (
+                    LeaveGroupResponse(error_code=answers[0].error_code)
+                    if is_one
+                    else LeaveGroupResponse(members=answers)
+                )
+        return self.membership.leave(request, version)
 
     def _with_members(self, group_id: str) -> ConsumerGroup | None:
         """The consumer group of this id, unless it is empty: then its classic members are those of no group."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 
 VERSIONS = (0, 5)
 AUTHORIZE = ()
+ONE_CHANGE = True
 
 
-def handle(call: Call) -> LeaveGroupResponse:
+def handle(call: Call) -> Work[LeaveGroupResponse]:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
-    return call.broker.groups.leave(call.request, call.version)
+    return (yield from call.broker.groups.leave(call.request, call.version))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.classic.group import Member
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import encode_versioned

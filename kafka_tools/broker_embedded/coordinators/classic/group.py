@@ -1,16 +1,17 @@
 """One group of the classic protocol: members, states, generation, the choice of a protocol.
 
-State and its rules only (``org.apache.kafka.coordinator.group.classic.ClassicGroup`` and ``ClassicGroupMember``
-of Kafka 4): timers, log and answers are ``membership``'s.
+State and its rules only (``org.apache.kafka.coordinator.group.classic.ClassicGroup`` of Kafka 4): timers, log and
+answers are ``membership``'s.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import WireError
@@ -42,68 +43,6 @@ _FROM = {
     STABLE: (COMPLETING_REBALANCE,),
     DEAD: (STABLE, PREPARING_REBALANCE, COMPLETING_REBALANCE, EMPTY, DEAD),
 }
-
-Protocols = list[tuple[str, bytes]]
-"""The protocols of a member: (name, metadata), in its order of preference."""
-
-
-class Member:
-    """One member. ``awaiting_join`` and ``awaiting_sync`` are its parked requests, None when it waits for nothing;
-    ``join_version`` is the version of its last JoinGroup."""
-
-    def __init__(
-        self,
-        member_id: str,
-        *,
-        instance_id: str | None,
-        client_id: str,
-        client_host: str,
-        rebalance_timeout_ms: int,
-        session_timeout_ms: int,
-        protocol_type: str,
-        protocols: Protocols,
-        assignment: bytes = b"",
-    ) -> None:
-        self.id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.session_timeout_ms = session_timeout_ms
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.assignment = assignment
-        self.is_new = False
-        self.join_version = 0
-        self.awaiting_join: Parked | None = None
-        self.awaiting_sync: Parked | None = None
-        self.heartbeat: Timer | None = None
-
-    def metadata(self, protocol: str) -> bytes:
-        """What the member said for a protocol it supports."""
-        for name, metadata in self.protocols:
-            if name == protocol:
-                return metadata
-        raise ValueError("Member does not support protocol")
-
-    def vote(self, candidates: set[str]) -> str:
-        """The member's first choice among the candidates."""
-        for name, _ in self.protocols:
-            if name in candidates:
-                return name
-        raise ValueError("Member does not support any of the candidate protocols")
-
-    def matches(self, protocols: Protocols) -> bool:
-        """The same protocols in the same order with the same metadata."""
-        return self.protocols == protocols
-
-    @property
-    def outlives_session(self) -> bool:
-        """Whether an expired session leaves the member: its join or sync is what the group waits for.
-
-        A new member is not spared: it may have gone away without ever learning its id.
-        """
-        return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
 
 class ClassicGroup:
@@ -237,20 +176,26 @@ class ClassicGroup:
             return bool(protocol_type) and bool(protocols)
         if protocol_type != self.protocol_type:
             return False
-        return not self.members or any(name in self._common_protocols() for name, _ in protocols)
+        if not self.members:
+            return True
+        return not _common_of(self._alike()).isdisjoint([name for name, _ in protocols])
 
     def select_protocol(self) -> str:
         """The common protocol that most members like best; of equals the one named first."""
-        candidates = self._common_protocols()
+        alike = self._alike()
+        candidates = _common_of(alike)
         votes: dict[str, int] = {}
-        for member in self.members.values():
-            choice = member.vote(candidates)
-            votes[choice] = votes.get(choice, 0) + 1
+        for members in alike.values():
+            choice = members[0].vote(candidates)
+            votes[choice] = votes.get(choice, 0) + len(members)
         return max(votes, key=lambda name: votes[name])
 
-    def _common_protocols(self) -> set[str]:
-        sets = [{name for name, _ in member.protocols} for member in self.members.values()]
-        return set.intersection(*sets) if sets else set()
+    def _alike(self) -> dict[tuple[str, ...], list[Member]]:
+        """Members by the names of their protocols: however many there are, they have few different ones."""
+        alike: dict[tuple[str, ...], list[Member]] = {}
+        for member in self.members.values():
+            alike.setdefault(tuple([name for name, _ in member.protocols]), []).append(member)
+        return alike
 
     def next_generation(self, now_ms: int) -> None:
         """Begin a generation: with members the group waits for the leader's assignment, without it is empty."""
@@ -326,6 +271,12 @@ class ClassicGroup:
             return False
         parked.complete(response)
         return True
+
+
+def _common_of(alike: Iterable[tuple[str, ...]]) -> set[str]:
+    """The protocols that all members have."""
+    sets = [set(names) for names in alike]
+    return set.intersection(*sets) if sets else set()
 
 
 def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:

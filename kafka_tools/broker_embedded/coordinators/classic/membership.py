@@ -17,10 +17,9 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
     PREPARING_REBALANCE,
     STABLE,
     ClassicGroup,
-    Member,
-    Protocols,
     in_join_version,
 )
+from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error, sync_response
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.purgatory import Parked

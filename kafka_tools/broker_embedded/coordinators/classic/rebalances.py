@@ -17,9 +17,10 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
     PREPARING_REBALANCE,
     STABLE,
     ClassicGroup,
-    Member,
 )
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.join_group import JoinGroupResponse
@@ -218,23 +219,25 @@ class Rebalances:
 
     def unloaded(self, group: ClassicGroup) -> None:
         """The group is removed: answer its parked requests, stop its timers."""
-        self._end(group, error_codes.NOT_COORDINATOR)
+        whole(self._end(group, error_codes.NOT_COORDINATOR))
 
-    def converted(self, group: ClassicGroup) -> None:
+    def converted(self, group: ClassicGroup) -> Work[None]:
         """The group is a consumer group from now on: members with parked requests have to join that."""
-        self._end(group, error_codes.REBALANCE_IN_PROGRESS)
+        return self._end(group, error_codes.REBALANCE_IN_PROGRESS)
 
-    def _end(self, group: ClassicGroup, code: int) -> None:
+    def _end(self, group: ClassicGroup, code: int) -> Work[None]:
+        """It has ended for everybody already, but for those who wait."""
         group.to(DEAD, self._timers.clock.now_ms())
+        for timer in (group.join_timer, group.sync_timer):
+            if timer:
+                timer.cancel()
         for member in list(group.members.values()):
+            yield UNBROKEN
             group.answer_join(member, join_error(code, member.id))
             group.answer_sync(member, SyncGroupResponse(error_code=code))
             group.remove(member.id)
         for member_id in list(group.pending_join):
             group.forget_pending(member_id)
-        for timer in (group.join_timer, group.sync_timer):
-            if timer:
-                timer.cancel()
 
 
 def join_error(code: int, member_id: str) -> JoinGroupResponse:

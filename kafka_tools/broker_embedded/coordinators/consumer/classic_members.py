@@ -7,9 +7,10 @@ epoch is their generation. As the ``...ToConsumerGroup`` half of ``GroupMetadata
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from kafka_tools.broker_embedded.coordinators.consumer.coordinator import ConsumerGroups, new_member_id
+from kafka_tools.broker_embedded.coordinators.consumer.fencing import Leaving
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.heartbeat_checks import check_room, check_same
 from kafka_tools.broker_embedded.coordinators.consumer.member import (
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 
 MEMBER_ID_REQUIRED_FROM = 4
 """Version of JoinGroup (KIP-394)."""
+_STALE = "what its members shall have is not known for what they read now"
 
 
 class ClassicMembers:
@@ -84,10 +86,11 @@ class ClassicMembers:
         step = yield from self._groups.steps.take(group_id, lambda: self._step(asked, not request.member_id))
         member = step.member
         assert member.classic is not None
-        if self._downgrades(step.group, asked):
-            self._downgrade(step)
+        if step.classic is not None:
+            stale = step.group.target_epoch < step.epoch
+            yield from self._fencing.become_classic(step.group, step.classic, step.batch, _STALE if stale else None)
         else:
-            self._groups.steps.commit(step)
+            yield from self._groups.steps.commit(step)
             self._fencing.expect_heartbeat(group_id, member.id, request.session_timeout_ms)
             self._fencing.expect_sync(group_id, member.id, member.rebalance_timeout_ms)
         self._fencing.deadlines.cancel(group_id, member.id, JOIN)
@@ -105,24 +108,16 @@ class ClassicMembers:
             member = group.members.get(asked.member_id, ConsumerMember(asked.member_id))
         else:
             member = yield from self._groups.steps.static_member(group, asked, is_new, True, records)
-        return (
-            yield from self._groups.steps.advance(
-                asked, group, member, records, resolved_only=False, downgrades=self._downgrades(group, asked)
-            )
-        )
-
-    def _downgrades(self, group: ConsumerGroup, asked: MemberRequest) -> bool:
-        """Whether the group is a classic one once this member has taken a static member's place."""
         replaced = group.static_member(asked.instance_id)
-        return replaced is not None and self._migration.downgrades_with(group, replaced)
-
-    def _downgrade(self, step: GroupStep) -> None:
-        group = step.group
-        stale = group.target_epoch < step.epoch
-        classic, records = self._migration.downgraded(group, (), step.member, self._groups.now_ms())
-        self._fencing.become_classic(group, classic, [*step.records, *records])
-        if stale:
-            self._groups.rebalances.prepare(classic, "what its members shall have is not known for what they read now")
+        downgrades = replaced is not None and self._migration.downgrades_with(group, replaced)
+        step = yield from self._groups.steps.advance(
+            asked, group, member, records, resolved_only=False, downgrades=downgrades
+        )
+        if not downgrades:
+            return step
+        now_ms = self._groups.now_ms()
+        classic, more = yield from self._migration.downgraded(group, (), step.member, now_ms)
+        return step._replace(classic=classic, records=[*step.records, *more])
 
     # SyncGroup, Heartbeat, LeaveGroup
 
@@ -163,8 +158,28 @@ class ClassicMembers:
 
     def leave(
         self, group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity]
-    ) -> list[LeaveGroupResponse.MemberResponse]:
-        """Members leave, those of the consumer protocol too. BrokerError if that cannot be written."""
+    ) -> Work[list[LeaveGroupResponse.MemberResponse] | None]:
+        """Members leave, those of the consumer protocol too. BrokerError if that cannot be written.
+
+        None if the group has become another one before they could.
+        """
+        answers: list[LeaveGroupResponse.MemberResponse] | None = None
+
+        def leaving() -> Leaving:
+            nonlocal answers
+            answers = None
+            if not self._store.holds(group):
+                return None
+            answers, members = self._answers(group, identities)
+            return group, members
+
+        yield from self._fencing.fence(leaving)
+        return answers
+
+    def _answers(
+        self, group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity]
+    ) -> tuple[list[LeaveGroupResponse.MemberResponse], Collection[ConsumerMember]]:
+        """What is answered to those who want to leave, and which members they are."""
         answers, leaving = [], {}
         for identity in identities:
             code = error_codes.NONE
@@ -179,8 +194,7 @@ class ClassicMembers:
                 )
             )
         log.info("group %s: members %s leave", group.id, list(leaving))
-        self._fencing.fence(group, leaving.values())
-        return answers
+        return answers, leaving.values()
 
     def _leaving(self, group: ConsumerGroup, identity: LeaveGroupRequest.MemberIdentity) -> ConsumerMember:
         if identity.group_instance_id is None:

@@ -29,6 +29,12 @@ G = TypeVar("G")
 _MOST_AT_ONCE = 200
 """A record of more topics is made on another thread."""
 _CLASSIC = stored.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata
+_MEMBER_KEYS = (
+    stored.ConsumerGroupCurrentMemberAssignmentKey,
+    stored.ConsumerGroupTargetAssignmentMemberKey,
+    stored.ConsumerGroupMemberMetadataKey,
+)
+"""What there is of each member, in the order in which it ends."""
 _MEMBER_STATES = (STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS)
 
 
@@ -118,29 +124,22 @@ def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
     """A member is gone."""
-    return [
-        CoordinatorRecord(key(group_id=group_id, member_id=member_id), None)
-        for key in (
-            stored.ConsumerGroupCurrentMemberAssignmentKey,
-            stored.ConsumerGroupTargetAssignmentMemberKey,
-            stored.ConsumerGroupMemberMetadataKey,
-        )
-    ]
+    return [CoordinatorRecord(key(group_id=group_id, member_id=member_id), None) for key in _MEMBER_KEYS]
 
 
 def consumer_group_tombstones(
     group: ConsumerGroup, renamed: Mapping[str, str] | None = None
-) -> list[CoordinatorRecord]:
+) -> Iterator[CoordinatorRecord]:
     """The group is gone. ``renamed``: ids of members that were replaced in the same change, old -> new."""
     ids = [(renamed or {}).get(member_id, member_id) for member_id in group.members]
-    tombstones = [member_tombstones(group.id, member_id) for member_id in ids]
-    keys: list[Stored] = [stored.ConsumerGroupTargetAssignmentMetadataKey(group_id=group.id)]
-    records = [current for current, _, _ in tombstones] + [target for _, target, _ in tombstones]
-    records += [CoordinatorRecord(key, None) for key in keys] + [member for _, _, member in tombstones]
-    records += [expression_tombstone(group.id, regex) for regex in group.expressions]
-    records.append(partition_metadata_tombstone(group.id))
-    records.append(CoordinatorRecord(stored.ConsumerGroupMetadataKey(group_id=group.id), None))
-    return records
+    current, target, member = _MEMBER_KEYS
+    yield from (CoordinatorRecord(current(group_id=group.id, member_id=each), None) for each in ids)
+    yield from (CoordinatorRecord(target(group_id=group.id, member_id=each), None) for each in ids)
+    yield CoordinatorRecord(stored.ConsumerGroupTargetAssignmentMetadataKey(group_id=group.id), None)
+    yield from (CoordinatorRecord(member(group_id=group.id, member_id=each), None) for each in ids)
+    yield from [expression_tombstone(group.id, regex) for regex in group.expressions]
+    yield partition_metadata_tombstone(group.id)
+    yield CoordinatorRecord(stored.ConsumerGroupMetadataKey(group_id=group.id), None)
 
 
 def consumer_group_records(group: ConsumerGroup) -> Iterator[CoordinatorRecord]:

@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.expressions import (
     Expressions,
     MayDescribe,
 )
-from kafka_tools.broker_embedded.coordinators.consumer.fencing import Fencing
+from kafka_tools.broker_embedded.coordinators.consumer.fencing import Fencing, Leaving
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
 from kafka_tools.broker_embedded.coordinators.consumer.heartbeat_checks import (
@@ -74,7 +74,7 @@ class ConsumerGroups:
         self.rebalances = rebalances
         self._clock = timers.clock
         self.migration = Migration(store, topics, settings)
-        self.fencing = Fencing(store, topics, self.migration, rebalances, timers)
+        self.fencing = Fencing(store, topics, self.migration, rebalances, timers, slices)
         expressions = Expressions(store, topics, settings, slices, timers.clock)
         targets = Targets(topics, settings, timers.clock)
         self.steps = Steps(store, topics, expressions, targets, self.fencing, rebalances)
@@ -119,7 +119,7 @@ class ConsumerGroups:
             request.group_id, member_id, request.member_epoch, request.instance_id, owned, wanted, may_describe
         )
         step = yield from self.steps.take(asked.group_id, lambda: self._heartbeat_step(asked, request.member_id))
-        self.steps.commit(step)
+        yield from self.steps.commit(step)
         group_id, member = request.group_id, step.member
         self.fencing.expect_heartbeat(group_id, member.id, self.settings.session_timeout_ms(group_id))
         response = ConsumerGroupHeartbeatResponse(
@@ -154,11 +154,16 @@ class ConsumerGroups:
     def _leave(self, request: ConsumerGroupHeartbeatRequest) -> Work[ConsumerGroupHeartbeatResponse]:
         group, member = self._leaving(request)
         if request.instance_id is not None and request.member_epoch == STATIC_LEAVING_EPOCH:
-            self.steps.commit((yield from self.steps.take(group.id, lambda: self._away_step(*self._leaving(request)))))
+            step = yield from self.steps.take(group.id, lambda: self._away_step(*self._leaving(request)))
+            yield from self.steps.commit(step)
         else:
             log.info("group %s: member %s leaves", group.id, member.id)
-            self.fencing.fence(group, [member])
+            yield from self.fencing.fence(lambda: self._gone(request))
         return ConsumerGroupHeartbeatResponse(member_id=member.id, member_epoch=request.member_epoch)
+
+    def _gone(self, request: ConsumerGroupHeartbeatRequest) -> Leaving:
+        group, member = self._leaving(request)
+        return group, [member]
 
     def _leaving(self, request: ConsumerGroupHeartbeatRequest) -> tuple[ConsumerGroup, ConsumerMember]:
         group = self.migration.existing(request.group_id)

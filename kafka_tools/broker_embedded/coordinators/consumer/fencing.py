@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
@@ -20,9 +20,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member_timers import (
     SYNC,
     MemberTimers,
 )
-from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_group_append
-from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.errors import BrokerError
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
@@ -30,36 +28,68 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
     from kafka_tools.broker_embedded.coordinators.consumer.migration import Migration
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
-    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
+    from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
+
+_MOST_TRIES = 3
+"""How often a group is made classic in slices for nothing, because it changed meanwhile, before it is at once."""
+Leaving = tuple[ConsumerGroup, Collection[ConsumerMember]] | None
+"""A group and members of it that have to go; None if there is nothing to do any more."""
 
 
 class Fencing:
     """``fence`` takes members out of a group; ``expect_...`` start the deadlines that end in it."""
 
     def __init__(
-        self, store: GroupStore, topics: GroupTopics, migration: Migration, rebalances: Rebalances, timers: Timers
+        self,
+        store: GroupStore,
+        topics: GroupTopics,
+        migration: Migration,
+        rebalances: Rebalances,
+        timers: Timers,
+        slices: Slices,
     ) -> None:
         self._store = store
         self._topics = topics
         self._migration = migration
         self._rebalances = rebalances
         self._clock = timers.clock
-        self.deadlines = MemberTimers(timers)
+        self.deadlines = MemberTimers(timers, slices)
 
-    def fence(self, group: ConsumerGroup, members: Collection[ConsumerMember]) -> None:
+    def fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
         """These members are out; the others get another target with their next heartbeats. BrokerError if not written.
 
-        The group becomes a classic one if only classic members are left and it may.
+        The group becomes a classic one if only classic members are left and it may. That is made in slices, though
+        whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
         """
+        return unbroken(self._fence(leaving))
+
+    def _fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
+        for number in range(_MOST_TRIES):
+            out = leaving()
+            if out is None:
+                return
+            group, members = out
+            if not self._migration.downgrades_without(group, members):
+                self._put_out(group, members)
+                return
+            seen = group.version, self._topics.serial
+            converting = self._converted(group, members)
+            classic, batch = whole(converting) if number == _MOST_TRIES - 1 else (yield from converting)
+            if self._store.holds(group) and seen == (group.version, self._topics.serial):
+                yield from self.become_classic(group, classic, batch, "the last member of the consumer protocol left")
+                return
+
+    def _converted(
+        self, group: ConsumerGroup, members: Collection[ConsumerMember]
+    ) -> Work[tuple[ClassicGroup, bytes | None]]:
+        classic, records = yield from self._migration.downgraded(group, members, None, self._clock.now_ms())
+        return classic, (yield from self._store.change_of(records))
+
+    def _put_out(self, group: ConsumerGroup, members: Collection[ConsumerMember]) -> None:
         if not members:
-            return
-        if self._migration.downgrades_without(group, members):
-            classic, records = self._migration.downgraded(group, members, None, self._clock.now_ms())
-            self.become_classic(group, classic, records)
-            self._rebalances.prepare(classic, "the last member of the consumer protocol left")
             return
         leaving: dict[str, int] = {}
         records = []
@@ -75,25 +105,35 @@ class Fencing:
         for member in members:
             self.deadlines.cancel(group.id, member.id)
 
-    def become_classic(self, group: ConsumerGroup, classic: ClassicGroup, records: list[CoordinatorRecord]) -> None:
-        """Write that a consumer group is a classic one from now on, and make it so."""
-        try:
-            self._store.write(group.id, records)
-        except BrokerError as error:
-            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+    def become_classic(
+        self, group: ConsumerGroup, classic: ClassicGroup, batch: bytes | None, rebalances: str | None
+    ) -> Work[None]:
+        """Write that a consumer group is a classic one from now on, and make it so. ``rebalances``: why, if it does.
+
+        It is one at once, but that the sessions of its members begin in slices.
+        """
+        assert batch is not None
+        self._store.write_change(group.id, batch)
         log.info("group %s: only classic members are left, it is a classic group again", group.id)
         self._store.groups[group.id] = classic
-        for member_id in group.members:
-            self.deadlines.cancel(group.id, member_id)
-        for member in classic.members.values():
-            self._rebalances.expect_heartbeat(classic, member)
+        self.deadlines.cancel_group(group.id)
+        if rebalances is not None:
+            self._rebalances.prepare(classic, rebalances)
+        for member in list(classic.members.values()):
+            yield UNBROKEN
+            if self._store.holds(classic) and classic.members.get(member.id) is member and member.heartbeat is None:
+                self._rebalances.expect_heartbeat(classic, member)
 
     # deadlines
 
     def expect_heartbeat(self, group_id: str, member_id: str, after_ms: int) -> None:
         """Start the member's session timeout."""
-        self.deadlines.start(
-            group_id, member_id, SESSION, after_ms, lambda: self._missed(group_id, member_id, "its session is over")
+        self.deadlines.start(group_id, member_id, SESSION, after_ms, lambda: self._session_over(group_id, member_id))
+
+    def expect_first_heartbeat(self, group_id: str, member_id: str, after_ms: int) -> None:
+        """As ``expect_heartbeat``, for a member that may have sent one already."""
+        self.deadlines.start_once(
+            group_id, member_id, SESSION, after_ms, lambda: self._session_over(group_id, member_id)
         )
 
     def expect_revocation(self, group_id: str, member: ConsumerMember) -> None:
@@ -122,9 +162,18 @@ class Fencing:
             group_id, member_id, SYNC, after_ms, lambda: self._missed(group_id, member_id, "it did not sync in time")
         )
 
-    def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None = None) -> None:
-        group = self._store.groups.get(group_id)
-        member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
-        if isinstance(group, ConsumerGroup) and isinstance(member, ConsumerMember) and epoch in (None, member.epoch):
+    def _session_over(self, group_id: str, member_id: str) -> Work[None]:
+        return self._missed(group_id, member_id, "its session is over")
+
+    def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None = None) -> Work[None]:
+        def leaving() -> Leaving:
+            group = self._store.groups.get(group_id)
+            member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
+            if not isinstance(group, ConsumerGroup) or not isinstance(member, ConsumerMember):
+                return None
+            if epoch not in (None, member.epoch):
+                return None
             log.info("group %s: member %s is out: %s", group_id, member_id, reason)
-            self.fence(group, [member])
+            return group, [member]
+
+        return self.fence(leaving)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import BrokerError
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.slices import Slices, Work
     from kafka_tools.broker_embedded.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
@@ -19,50 +20,68 @@ _RETRY_MS = 500
 
 
 class MemberTimers:
-    """One timer per group, member and deadline. They stay when a group changes its kind, as in Kafka."""
+    """One timer per group, member and deadline."""
 
-    def __init__(self, timers: Timers) -> None:
+    def __init__(self, timers: Timers, slices: Slices) -> None:
         self._timers = timers
-        self._running: dict[tuple[str, str], dict[str, Timer]] = {}
+        self._slices = slices
+        self._running: dict[str, dict[str, dict[str, Timer]]] = {}
 
-    def start(self, group_id: str, member_id: str, deadline: str, after_ms: int, missed: Callable[[], None]) -> None:
-        """Call ``missed`` after a time, and not at the one that was set before. It is tried again if it fails."""
-        running = self._running.setdefault((group_id, member_id), {})
+    def start(
+        self, group_id: str, member_id: str, deadline: str, after_ms: int, missed: Callable[[], Work[None]]
+    ) -> None:
+        """Do ``missed`` after a time, and not at the one that was set before. It is tried again if it fails."""
+        running = self._running.setdefault(group_id, {}).setdefault(member_id, {})
         if deadline in running:
             running[deadline].cancel()
 
         def run() -> None:
             self._forget(group_id, member_id, deadline)
-            try:
-                missed()
-            except BrokerError as error:
+            self._slices.begin(missed(), done)
+
+        def done(_: None, error: BaseException | None) -> None:
+            if isinstance(error, BrokerError):
                 log.warning("group %s: member %s stays for now: %s", group_id, member_id, error)
-                self.start(group_id, member_id, deadline, _RETRY_MS, missed)
+                self.start_once(group_id, member_id, deadline, _RETRY_MS, missed)
+            elif error is not None:
+                log.error("group %s: member %s stays", group_id, member_id, exc_info=error)
 
         running[deadline] = self._timers.call_later(after_ms, run)
 
     def start_once(
-        self, group_id: str, member_id: str, deadline: str, after_ms: int, missed: Callable[[], None]
+        self, group_id: str, member_id: str, deadline: str, after_ms: int, missed: Callable[[], Work[None]]
     ) -> None:
         """As ``start``, unless it runs already."""
-        if deadline not in self._running.get((group_id, member_id), {}):
+        if deadline not in self._of(group_id, member_id):
             self.start(group_id, member_id, deadline, after_ms, missed)
 
     def cancel(self, group_id: str, member_id: str, *deadlines: str) -> None:
         """Forget deadlines of a member; all if none is named."""
-        running = self._running.get((group_id, member_id), {})
+        running = self._of(group_id, member_id)
         for deadline in deadlines or tuple(running):
             if deadline in running:
                 running[deadline].cancel()
                 self._forget(group_id, member_id, deadline)
 
+    def cancel_group(self, group_id: str) -> None:
+        """Forget all deadlines of a group."""
+        for running in self._running.pop(group_id, {}).values():
+            for timer in running.values():
+                timer.cancel()
+
     def cancel_all(self) -> None:
         """The groups are gone."""
-        for group_id, member_id in list(self._running):
-            self.cancel(group_id, member_id)
+        for group_id in list(self._running):
+            self.cancel_group(group_id)
+
+    def _of(self, group_id: str, member_id: str) -> dict[str, Timer]:
+        return self._running.get(group_id, {}).get(member_id, {})
 
     def _forget(self, group_id: str, member_id: str, deadline: str) -> None:
-        running = self._running.get((group_id, member_id), {})
+        members = self._running.get(group_id, {})
+        running = members.get(member_id, {})
         running.pop(deadline, None)
         if not running:
-            self._running.pop((group_id, member_id), None)
+            members.pop(member_id, None)
+        if not members:
+            self._running.pop(group_id, None)

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from struct import unpack_from
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup, Member
+from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     consumer_group_records,
     consumer_group_tombstones,
+    long_record,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
@@ -182,28 +185,36 @@ class Migration:
 
     def downgraded(
         self, group: ConsumerGroup, leaving: Collection[ConsumerMember], joining: ConsumerMember | None, now_ms: int
-    ) -> tuple[ClassicGroup, list[CoordinatorRecord]]:
+    ) -> Work[tuple[ClassicGroup, list[CoordinatorRecord]]]:
         """The classic group of the remaining members, and the records that make it one.
 
         ``joining`` takes the place of a static member, whose removal the records say already.
         """
         replaced = None if joining is None else group.static_member(joining.instance_id)
         renamed = {} if joining is None or replaced is None else {replaced.id: joining.id}
-        records = consumer_group_tombstones(group, renamed)
+        records = []
+        for record in consumer_group_tombstones(group, renamed):
+            yield
+            records.append(record)
         classic = ClassicGroup(group.id, now_ms)
         classic.generation = group.epoch
         classic.state = STABLE
         gone = {member.id for member in leaving} | renamed.keys()
         staying = [member for member in group.members.values() if member.id not in gone]
         for member in (*staying, *(() if joining is None else (joining,))):
+            yield
             classic.add(_classic_member(member))
+        yield
         classic.protocol = classic.select_protocol()
+        yield
         classic.refresh_subscriptions()
         for each in classic.members.values():
             of = replaced.id if replaced is not None and joining is not None and each.id == joining.id else each.id
             has = group.targets.get(of, {})
-            each.assignment = whole(self.assignment_bytes(has, each.metadata(classic.protocol)))
-        records.append(group_record(classic, {each.id: each.assignment for each in classic.members.values()}))
+            yield
+            each.assignment = yield from self.assignment_bytes(has, each.metadata(classic.protocol))
+        made = partial(group_record, classic, {each.id: each.assignment for each in classic.members.values()})
+        records.append((yield from long_record(made, len(classic.members))))
         return classic, records
 
     def assignment_bytes(self, partitions: Mapping[UUID, Collection[int]], subscription: bytes) -> Work[bytes]:

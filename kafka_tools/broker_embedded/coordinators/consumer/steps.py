@@ -37,9 +37,10 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
 )
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE
 from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
-from kafka_tools.broker_embedded.slices import Work, whole
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
     from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
@@ -67,7 +68,8 @@ class MemberRequest(NamedTuple):
 class GroupStep(NamedTuple):
     """What a request makes of a group, which gets ``epoch``, and its member. ``then`` is done once it is written.
 
-    ``batch`` is what is written of the records.
+    ``batch`` is what is written of the records. ``made`` is the group as they make it, where it is new; ``classic`` is
+    what a group becomes by them that is a consumer group no longer.
     """
 
     group: ConsumerGroup
@@ -77,6 +79,8 @@ class GroupStep(NamedTuple):
     records: list[CoordinatorRecord]
     then: list[Callable[[], None]]
     batch: bytes | None = None
+    made: ConsumerGroup | None = None
+    classic: ClassicGroup | None = None
 
 
 class Steps:
@@ -110,7 +114,10 @@ class Steps:
     def _written(self, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
         """A step with the batch of its records: to write it is all that is left to do."""
         step = yield from begin()
-        return step._replace(batch=(yield from self._store.change_of(step.records)))
+        step = step._replace(batch=(yield from self._store.change_of(step.records)))
+        if not self._store.holds(step.group):
+            step = step._replace(made=(yield from self._store.group_of(step.group.id, step.records)))
+        return step
 
     def _seen(self, group_id: str) -> tuple[object, ...]:
         """A value that changes whenever the group, or a topic, does."""
@@ -121,18 +128,29 @@ class Steps:
             return found, found.generation, found.state, list(found.members.values()), self._topics.serial
         return None, self._topics.serial
 
-    def commit(self, step: GroupStep) -> None:
-        """Write a step and make it hold. BrokerError, and nothing has changed."""
-        group = step.group
-        former = self._store.groups.get(group.id)
-        self._store.commit(group.id, step.records, step.batch)
-        if former is not None and not isinstance(former, ConsumerGroup):
-            self._rebalances.converted(former)
-            for member in group.members.values():
-                assert member.classic is not None
-                self._fencing.expect_heartbeat(group.id, member.id, member.classic.session_timeout_ms)
+    def commit(self, step: GroupStep) -> Work[None]:
+        """Write a step and make it hold. BrokerError, and nothing has changed.
+
+        It holds at once, but that members of a group that was a classic one are told so, and their sessions begin, in
+        slices.
+        """
+        group_id, made = step.group.id, step.made
+        former = self._store.groups.get(group_id)
+        if made is None:
+            self._store.commit(group_id, step.records, step.batch)
+        else:
+            assert step.batch is not None
+            self._store.write_change(group_id, step.batch)
+            self._store.groups[group_id] = made
         for do in step.then:
             do()
+        if made is not None and former is not None and not isinstance(former, ConsumerGroup):
+            yield from self._rebalances.converted(former)
+            for member in step.group.members.values():
+                yield UNBROKEN
+                assert member.classic is not None
+                if self._store.holds(made) and member.id in made.members:
+                    self._fencing.expect_first_heartbeat(group_id, member.id, member.classic.session_timeout_ms)
 
     def static_member(
         self,

@@ -47,8 +47,8 @@ class Targets:
         """
         if group.target_epoch >= epoch or not self._is_due(group):
             return group.target_of(new)
-        members = {member_id: group.members[member_id] for member_id in hash_order.members_of_group(group.members)}
-        yield
+        in_order = yield from hash_order.members_of_group(group.members)
+        members = {member_id: group.members[member_id] for member_id in in_order if member_id in group.members}
         before = group.static_member(new.instance_id)
         if before is not None and before.id != new.id:
             del members[before.id]

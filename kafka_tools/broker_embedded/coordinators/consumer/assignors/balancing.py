@@ -8,7 +8,7 @@ Kafka's ``UniformHeterogeneousAssignmentBuilder``, whose order of members is tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target, hash_order
@@ -22,7 +22,7 @@ PARTITIONS_AT_ONCE = 256
 
 def assign_work(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[dict[str, Target]]:
     """The next target of every member. Raises KeyError for a topic without a number of partitions."""
-    balance = _Balance(members)
+    balance = _Balance((yield from hash_order.members_in_order(members)))
     yield from balance.keep_what_is_subscribed(members, partitions)
     yield from balance.assign_what_nobody_has()
     yield from balance.move_from_most_to_least()
@@ -30,10 +30,10 @@ def assign_work(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int
 
 
 class _Balance:
-    """The current owner of every partition, as the member's place in Kafka's order."""
+    """The current owner of every partition, as the member's place among ``members``, which are in Kafka's order."""
 
-    def __init__(self, members: Collection[str]) -> None:
-        self.members = hash_order.members_in_order(members)
+    def __init__(self, members: Sequence[str]) -> None:
+        self.members = members
         self.counts = [0] * len(members)
         self.subscribers: dict[UUID, list[int]] = {}
         self.owners: dict[UUID, list[int]] = {}

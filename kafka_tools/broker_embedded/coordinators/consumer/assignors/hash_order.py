@@ -48,27 +48,27 @@ def copied_buckets(size: int) -> int:
     return 1 << (max(4 * size // 3 + 1, _FEWEST_BUCKETS) - 1).bit_length()
 
 
-def members_of_group(members: Collection[str]) -> list[str]:
+def members_of_group(members: Collection[str]) -> Work[list[str]]:
     """Member ids as a group of Kafka's has them, in its ``TimelineHashMap``, to which they came in the given order.
 
-    It has at most four keys for three buckets. That it keeps its buckets when members leave is not known here.
+    It has at most four keys for three buckets. That it keeps its buckets when members leave is not known here. Yields
+    between members.
     """
     bits = 1
     while 3 * len(members) > 4 << bits:
         bits += 1
-
-    def bucket(member: str) -> int:
+    buckets = {}
+    for member in list(members)[::-1]:  # within a bucket
+        yield
         found = string_hash(member)
         signed = found - ((found >> 31) << 32)
-        return (signed * _GOLDEN_RATIO & _LOW_64) >> (64 - bits)
-
-    last_first = list(members)[::-1]  # within a bucket
-    return sorted(last_first, key=bucket)
+        buckets[member] = (signed * _GOLDEN_RATIO & _LOW_64) >> (64 - bits)
+    return sorted(buckets, key=buckets.__getitem__)
 
 
-def members_in_order(members: Collection[str]) -> list[str]:
-    """Member ids as keys of a ``HashMap`` to which they were added in the given order."""
-    return in_buckets(members, string_hash, grown_buckets(len(members)))
+def members_in_order(members: Collection[str]) -> Work[list[str]]:
+    """Member ids as keys of a ``HashMap`` to which they were added in the given order. Yields between members."""
+    return _in_buckets(members, string_hash, grown_buckets(len(members)))
 
 
 def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> Work[list[UUID]]:

@@ -62,7 +62,7 @@ def _assign_alike(
     if not topics:
         return {member: {} for member in members}
     place = {topic: at for at, topic in enumerate(topics)}
-    order = hash_order.members_in_order(members)
+    order = yield from hash_order.members_in_order(members)
     unassigned = yield from _unassigned(members, topics, partitions)
     share, one_more = divmod(sum(partitions[topic] for topic in topics), len(order))
     targets: dict[str, Target] = {}
