@@ -176,6 +176,16 @@ def test_a_session_that_ends_makes_the_group_classic() -> None:
     assert sessions(broker) == 3
 
 
+def test_a_leave_of_nobody_changes_nothing() -> None:
+    """The member has changed its protocol; as in Kafka the group does so when another one leaves."""
+    broker = made()
+    member = OldMember(broker, "m")
+    ModernMember(broker, "m").join("t")
+    assert member.join("t").error_code == codes.NONE
+    assert OldMember(broker, "nobody").leave() == codes.UNKNOWN_MEMBER_ID
+    assert [each.member_type for each in describe(broker).members] == [0]
+
+
 def test_a_group_that_cannot_be_written_stays_what_it_is() -> None:
     broker = made()
     joined(broker, 3)

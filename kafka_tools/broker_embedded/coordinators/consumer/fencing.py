@@ -72,6 +72,8 @@ class Fencing:
             if out is None:
                 return
             group, members = out
+            if not members:
+                return
             if not self._migration.downgrades_without(group, members):
                 self._put_out(group, members)
                 return
@@ -89,8 +91,6 @@ class Fencing:
         return classic, (yield from self._store.change_of(records))
 
     def _put_out(self, group: ConsumerGroup, members: Collection[ConsumerMember]) -> None:
-        if not members:
-            return
         leaving: dict[str, int] = {}
         records = []
         for member in members:
