@@ -192,6 +192,9 @@ class Migration:
         """
         replaced = None if joining is None else group.static_member(joining.instance_id)
         renamed = {} if joining is None or replaced is None else {replaced.id: joining.id}
+        gone = {member.id for member in leaving} | renamed.keys()
+        staying = [member for member in group.members.values() if member.id not in gone]  # of a group that may change
+        targets = dict(group.targets)
         records = []
         for record in consumer_group_tombstones(group, renamed):
             yield
@@ -199,8 +202,6 @@ class Migration:
         classic = ClassicGroup(group.id, now_ms)
         classic.generation = group.epoch
         classic.state = STABLE
-        gone = {member.id for member in leaving} | renamed.keys()
-        staying = [member for member in group.members.values() if member.id not in gone]
         for member in (*staying, *(() if joining is None else (joining,))):
             yield
             classic.add(_classic_member(member))
@@ -210,7 +211,7 @@ class Migration:
         classic.refresh_subscriptions()
         for each in classic.members.values():
             of = replaced.id if replaced is not None and joining is not None and each.id == joining.id else each.id
-            has = group.targets.get(of, {})
+            has = targets.get(of, {})
             yield
             each.assignment = yield from self.assignment_bytes(has, each.metadata(classic.protocol))
         made = partial(group_record, classic, {each.id: each.assignment for each in classic.members.values()})
