@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kafka_tools.protocol import error_codes
@@ -47,10 +48,14 @@ class WirePeer:
 def begun(peer: WirePeer, name: str, *partitions: int, topic: str, timeout_ms: int = 60_000) -> Client:
     """A producer whose transaction is open on these partitions, and known to its coordinator."""
     client = _ready(peer, name, timeout_ms)
-    assert client.add(*partitions, topic=topic) == [0] * len(partitions)
+    _until(lambda: max(client.add(*partitions, topic=topic), default=0))
     for number in partitions:
-        assert client.produce(b"open", partition=number, topic=topic).error_code == 0
+        _until(partial(_produced, client, number, topic))
     return client
+
+
+def _produced(client: Client, partition: int, topic: str) -> int:
+    return int(client.produce(b"open", partition=partition, topic=topic).error_code)
 
 
 def left_hanging(peer: WirePeer, name: str, partition: int, *, topic: str) -> Client:
