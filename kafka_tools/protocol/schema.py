@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import uuid as _uuid
 from collections.abc import Callable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast, overload
 
 OPEN = 32767
@@ -235,7 +237,8 @@ class Struct(metaclass=StructType):
             return NotImplemented
         if (self.unknown_tags or None) != (other.unknown_tags or None):
             return False
-        return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS)
+        values = _values(type(self))
+        return bool(values(self) == values(other))
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -244,6 +247,12 @@ class Struct(metaclass=StructType):
             if getattr(self, f.name) != f.make_default()
         )
         return f"{type(self).__name__}({shown})"
+
+
+@cache
+def _values(cls: type[Struct]) -> Callable[[Struct], Any]:
+    """What gets all values of a struct at once: encoders compare structs with their defaults all the time."""
+    return attrgetter(*(field.name for field in cls.FIELDS)) if cls.FIELDS else lambda _: None
 
 
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:

@@ -207,6 +207,11 @@ class BatchView:
             crc = crc32c_extend(crc, bytes(self.buffer[at : min(end, at + _CRC_BYTES)]))
         return self.crc == crc
 
+    def sound(self) -> bytes | None:
+        """What the CRC covers, copied, from the attributes on; None if the CRC is another one. Of magic 2 only."""
+        covered = bytes(self.buffer[self.position + CRC_FROM : self.position + self.size_bytes])
+        return covered if crc32c(covered) == self.crc else None
+
     def body(self, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
         """The records of a magic 2 batch as bytes, decompressed. Raises CorruptBatch, UnsupportedCodec."""
         stored = bytes(self.buffer[self.position + HEADER_BYTES : self.position + self.size_bytes])

@@ -289,7 +289,12 @@ def build_batch(
 
 
 def patch_batch(
-    buffer: bytearray, position: int, *, base_offset: int, leader_epoch: int, append_time_ms: int | None = None
+    buffer: bytearray | memoryview,
+    position: int,
+    *,
+    base_offset: int,
+    leader_epoch: int,
+    append_time_ms: int | None = None,
 ) -> None:
     """Give the magic 2 batch at ``position`` its offset and epoch, in place, as a leader does on append.
 
@@ -302,7 +307,7 @@ def patch_batch(
         set_times(buffer, position, max_timestamp=append_time_ms, appended=True)
 
 
-def set_times(buffer: bytearray, position: int, *, max_timestamp: int, appended: bool = False) -> None:
+def set_times(buffer: bytearray | memoryview, position: int, *, max_timestamp: int, appended: bool = False) -> None:
     """Set the largest timestamp of the magic 2 batch at ``position``, and whether it is the broker's; and the CRC.
 
     Attributes that mean nothing are cleared, as in ``DefaultRecordBatch.setMaxTimestamp``.

@@ -65,6 +65,8 @@ CRC_FROM = ATTRIBUTES_POSITION = POSITIONS["attributes"]
 """The CRC covers everything from here (the attributes) to the end of the batch."""
 FLAGS_POSITION = ATTRIBUTES_POSITION + 1
 """The byte of the attributes in which every bit is that means something yet."""
+BODY_IN_COVERED = HEADER_BYTES - CRC_FROM
+"""Where the records begin in what the CRC covers."""
 MAX_TIMESTAMP_POSITION = POSITIONS["max_timestamp"]
 
 ATTRIBUTE_BITS = CODEC_BITS | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT

@@ -8,10 +8,8 @@ the reference says what it is.
 
 from __future__ import annotations
 
-from functools import cache
-
 from kafka_tools.protocol.primitives import read_varint, read_varlong
-from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, steps
+from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, offset_bytes, steps
 
 COLUMNS_FROM = 128
 """From this many records on columns are faster than the loop.
@@ -27,44 +25,44 @@ MOST_IN_COLUMNS = 100_000
 """More records are tiny, and their columns would be larger than the batch."""
 
 
-def ordinary(body: bytes, count: int) -> Ordinary | None:
-    """Whether ``body`` (decompressed) is exactly ``count`` ordinary records of magic 2; None if it is not."""
-    if not 0 < count <= len(body):
+def ordinary(body: bytes, count: int, start: int = 0) -> Ordinary | None:
+    """Whether ``body`` from ``start`` on (decompressed) is exactly ``count`` ordinary records of magic 2, or None."""
+    if not 0 < count <= len(body) - start:
         return None
-    if count >= RUNS_FROM and _begins_alike(body):
-        found = in_runs(body, count)
+    if count >= RUNS_FROM and _begins_alike(body, start):
+        found = in_runs(body, count, start)
         if found is not None:
             return found
     if COLUMNS_FROM <= count <= MOST_IN_COLUMNS:
         from kafka_tools.records.check_columns import in_columns  # numpy: 0.1 s when it is loaded
 
-        found = in_columns(body, count)
+        found = in_columns(body, count, start)
         if found is not None:
             return found
-    return walk(body, count)
+    return walk(body, count, start)
 
 
-def _begins_alike(body: bytes) -> bool:
+def _begins_alike(body: bytes, start: int) -> bool:
     """Whether the second record is as long as the first: a quick look, for bodies that are not worth a longer one."""
     short, long = steps()
     try:
-        size = body[0]
-        second = short[size] if size < 0x80 else long[size][body[1]]
-        return body[second : second + 2] == body[:2]
+        size = body[start]
+        second = start + (short[size] if size < 0x80 else long[size][body[start + 1]])
+        return body[second : second + 2] == body[start : start + 2]
     except IndexError:
         return False
 
 
-def in_runs(body: bytes, count: int) -> Ordinary | None:
+def in_runs(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, where records follow one another whose lengths are the same: as programs write them.
 
     The first record of a run is looked at alone; of the others only the bytes that give it its shape, each in all
     records at once. Also None where runs are short, or records have headers.
     """
-    position, number, end = 0, 0, len(body)
+    position, number, end = start, 0, len(body)
     deltas: set[int] = set()
     null_key = False
-    lows, highs = _offset_bytes()
+    lows, highs = offset_bytes()
     least_run = RUNS_FROM if count < COLUMNS_FROM else LONG_RUNS_FROM
     while number < count:
         shape = _shape(body, position, number)
@@ -126,25 +124,15 @@ def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, i
         return None
 
 
-@cache
-def _offset_bytes() -> tuple[bytes, bytes]:
-    """The first byte of each record's offset delta, and the second where there is one."""
-    numbers = [number << 1 for number in range(TWO_BYTES)]
-    return (
-        bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),
-        bytes(twice >> 7 for twice in numbers),
-    )
-
-
-def walk(body: bytes, count: int) -> Ordinary | None:
+def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place or by tables."""
-    position = 0
+    position = start
     null_key = False
     times = bytearray()
     long_times: list[int] = []
     note = times.append
     short, long = steps()
-    lows, highs = _offset_bytes()
+    lows, highs = offset_bytes()
     try:
         for number in range(count):
             size = body[position]

@@ -29,3 +29,13 @@ def steps() -> tuple[list[int], list[list[int]]]:
             for size in range(0x100)
         ],
     )
+
+
+@cache
+def offset_bytes() -> tuple[bytes, bytes]:
+    """The first byte of each record's offset delta, and the second where there is one."""
+    numbers = [number << 1 for number in range(TWO_BYTES)]
+    return (
+        bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),
+        bytes(twice >> 7 for twice in numbers),
+    )

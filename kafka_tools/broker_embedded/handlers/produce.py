@@ -17,14 +17,8 @@ from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, No
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.handlers._in_transaction import InTransaction, producer_of
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.partitions.produced_batches import (
-    Limits,
-    Refused,
-    TooLong,
-    is_long,
-    stored_codec,
-    take,
-)
+from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused, TooLong, stored_codec
+from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
 from kafka_tools.errors import BrokerError, LogError
@@ -229,7 +223,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
     )
 
 
-def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> bytearray | None:
+def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Taken | None:
     """``take``, or None if it takes long: then it is done where nobody waits for it."""
     limits = partition.limits
     if is_long(records):

@@ -16,10 +16,13 @@ SMALL_BYTES = 72 * 1024
 A batch of 64 KiB, as large as many producers make them, is small with all that is around it."""
 
 _LENGTH_BYTES = 4
+_IN_PLACE_BYTES = 8 * 1024
+"""From here on what follows a request is moved, and not the request."""
 _STEP_BYTES = 256 * 1024
 _MAPPED_BYTES = 128 * 1024
 
 Request = bytes | memoryview
+"""A large one is a view of memory that is nobody else's."""
 
 
 class Receiver:
@@ -97,9 +100,12 @@ class Receiver:
             raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")
         end = _LENGTH_BYTES + length
         if len(small) >= end:
-            frame = bytes(memoryview(small)[_LENGTH_BYTES:end])
-            del small[:end]
-            return frame
+            if end < _IN_PLACE_BYTES:
+                frame = bytes(memoryview(small)[_LENGTH_BYTES:end])
+                del small[:end]
+                return frame
+            self._small = small[end:]
+            return memoryview(small)[_LENGTH_BYTES:end]
         if end > SMALL_BYTES:
             self._begin_large(length)
         else:

@@ -20,6 +20,9 @@ from kafka_tools.broker_embedded.timers import Timers
 ROUND_S = 0.005
 """How long connections are served before the loop looks for what has come meanwhile."""
 
+_LITTLE_S = 0.001
+"""So little is not worth telling rounds apart for: each round that is asked for costs the loop a system call more."""
+
 _CREDIT_S = 0.1
 """How far behind the others' share a connection may be that asked for less: so far it goes before them."""
 
@@ -44,6 +47,7 @@ class Turns:
         self._waiting: set[ServedConnection] = set()
         self._numbers = count()
         self._spent_s = 0.0
+        """In this round of the loop, and in those before it that were too short to be told from it."""
         self._had_s = 0.0
         """The share of the connection served last: where newcomers begin."""
         self._round_ends = False
@@ -65,7 +69,8 @@ class Turns:
             self.later(connection)
         else:
             self._serve(connection)
-            self._end_round()
+            if self._spent_s >= _LITTLE_S:
+                self._end_round()
 
     def later(self, connection: ServedConnection) -> None:
         """There is something to do for ``connection``, but others come first."""
@@ -90,7 +95,7 @@ class Turns:
                 self._waiting.remove(connection)
                 self._had_s = max(self._had_s, had_s)
                 self._serve(connection)
-        if self._line or self._spent_s:  # what was spent counts for this round of the loop alone
+        if self._line or self._spent_s >= _LITTLE_S:  # what was spent counts for this round of the loop alone
             self._end_round()
 
     def _serve(self, connection: ServedConnection) -> None:

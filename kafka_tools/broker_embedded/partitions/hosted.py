@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore, View
-    from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+    from kafka_tools.broker_embedded.partitions.produce_rules import Limits
     from kafka_tools.broker_embedded.purgatory import Purgatory
     from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.broker_embedded.timers import Timers

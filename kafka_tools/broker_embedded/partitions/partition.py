@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.partitions.produced_batches import Limits
+from kafka_tools.broker_embedded.partitions.produce_rules import Limits
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.values import TopicPartition

@@ -9,84 +9,48 @@ timestamp are the broker's to set. Knows no log: offsets, leader epoch and appen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
+from kafka_tools.broker_embedded.partitions.produce_rules import (
+    BODY_BYTES,
+    MOST_TOLD,
+    Limits,
+    Refused,
+    TooLong,
+    check_records,
+    in_time,
+    stored_codec,
+)
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, Codec, TimestampType
+from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch, set_times
+from kafka_tools.records.chain import BODY_IN_COVERED
 from kafka_tools.records.check import ordinary
+from kafka_tools.records.compression import decompress
 from kafka_tools.records.convert import up_convert
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
 
-_NEVER_MS = 2**63 - 1
 _INT64 = 1 << 63
-_BODY_BYTES = 2 * 1024 * 1024
-_LARGEST_BODY_BYTES = 32 * 1024 * 1024
-"""What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
-``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
-_MOST_TOLD = 1000
-"""So many records at fault are named in an answer: it must not be of gigabytes."""
-
-
-class Limits(NamedTuple):
-    """What a topic's configs ask of batches; names and units are Kafka's.
-
-    ``codec`` is compression.type: "producer" keeps what the producer chose, "uncompressed" is none. ``level`` is
-    that of batches that are written anew, None for the default.
-    """
-
-    max_batch_bytes: int = 1048588
-    segment_bytes: int = 1073741824
-    codec: str = "producer"
-    level: int | None = None
-    log_append_time: bool = False
-    before_max_ms: int = _NEVER_MS
-    after_max_ms: int = 3600000
-    needs_keys: bool = False
-    body_bytes: int = _BODY_BYTES
-    """What is decompressed of a batch at most."""
-
-    def patient(self) -> Limits:
-        """The same for batches that take long, and are judged where nobody waits for it."""
-        return self._replace(body_bytes=_LARGEST_BODY_BYTES)
-
-
-class Refused(Exception):
-    """Batches that are not appended: the error code, a sentence, and the records at fault (index, sentence)."""
-
-    def __init__(self, code: int, message: str, records: list[tuple[int, str]] | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.records = records or []
-
-
-class TooLong(Refused):
-    """A batch that decompresses to more than ``Limits.body_bytes``: ``patient`` limits may take it."""
-
-    def __init__(self, limits: Limits) -> None:
-        super().__init__(
-            error_codes.MESSAGE_TOO_LARGE,
-            f"The record batch holds more than {limits.body_bytes} bytes once it is decompressed.",
-        )
+Taken = bytearray | memoryview
+"""Batches as they are to be stored, to be written to."""
 
 
 def is_long(data: Buffer | None) -> bool:
     """Whether the batches are so large that judging them takes a while, compressed or not."""
-    return data is not None and len(data) > _BODY_BYTES
+    return data is not None and len(data) > BODY_BYTES
 
 
-def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
     """The batches for one partition of a produce request of ``version``, as they are to be stored.
 
-    Empty for a request of an old producer without records. Raises Refused, and TooLong for a batch that patient
-    limits may take. Touches nothing but its arguments, so it may run on another thread.
+    Where nothing has to change that is a part of ``data`` itself, if it can be written to: the offsets are. Empty for a
+    request of an old producer without records. Raises Refused, and TooLong for a batch that patient limits may take.
+    Touches nothing but its arguments, so it may run on another thread.
     """
     if not data:
         if version >= 3:
@@ -94,13 +58,14 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
         return bytearray()
     try:
         views = _batches(data, version)
+        covered = b""
         for view in views:
-            _check_whole(view, limits, partition)
+            covered = _check_whole(view, limits, partition)
         if not views:
             return bytearray()
         _check_together(views)
         if views[0].magic == 2:
-            taken = _taken_batch(views[0], limits, now_ms, partition)
+            taken = _taken_batch(views[0], covered, limits, now_ms, partition)
         else:
             taken = _taken_messages(views, limits, now_ms, partition)
     except UnsupportedCodec as error:
@@ -137,7 +102,8 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
     return [first]
 
 
-def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> None:
+def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> bytes:
+    """What the CRC of a batch of magic 2 covers."""
     if view.magic == 2 and view.base_offset != 0:
         raise Refused(
             error_codes.INVALID_RECORD,
@@ -145,10 +111,12 @@ def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> 
             f"but it is {view.base_offset}.",
         )
     _check_size(view.size_bytes, limits, partition)
-    if not view.crc_ok():
+    covered = view.sound() if view.magic == 2 else b"" if view.crc_ok() else None
+    if covered is None:
         raise Refused(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
     if view.codec >= len(CODECS):
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka.")
+    return covered
 
 
 def _check_size(size_bytes: int, limits: Limits, partition: TopicPartition) -> None:
@@ -176,16 +144,18 @@ def _check_together(views: Sequence[BatchView]) -> None:
 # Magic 2
 
 
-def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
     _check_header(view)
-    body = view.body(limit_bytes=limits.body_bytes)
-    found = ordinary(body, view.record_count)
+    body, start = covered, BODY_IN_COVERED
+    if view.is_compressed:
+        body, start = decompress(view.codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
+    found = ordinary(body, view.record_count, start)
     codec = stored_codec(view.codec, limits)
     other_codec = codec != CODECS[view.codec]
     base = view.base_timestamp
     wrong: list[tuple[int, str]] = []
     if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
-        newest, oldest, null_key, wrong = _unusual(view, body)
+        newest, oldest, null_key, wrong = _unusual(view, body[start:])
     else:
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
     # A time that only a broker may give: to Kafka it is every record's.
@@ -195,10 +165,10 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
         (limits.needs_keys and null_key)
         or by_broker
         or not (
-            limits.log_append_time or (_in_time(seen_oldest, limits, now_ms) and _in_time(seen_newest, limits, now_ms))
+            limits.log_append_time or (in_time(seen_oldest, limits, now_ms) and in_time(seen_newest, limits, now_ms))
         )
     ):
-        _check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
+        check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
     if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
         raise Refused(
             error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
@@ -207,7 +177,8 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
         raise Refused(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
     if other_codec or found is None:
         return _written_anew(view, codec, limits, partition)
-    taken = bytearray(memoryview(view.buffer)[view.position : view.position + view.size_bytes])
+    part = memoryview(view.buffer)[view.position : view.position + view.size_bytes]
+    taken = bytearray(part) if part.readonly else part
     newest = max(newest, NO_TIMESTAMP)
     if not limits.log_append_time and (by_broker or newest != view.max_timestamp):
         set_times(taken, 0, max_timestamp=newest)
@@ -243,7 +214,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
         for record in read_records(body, view.record_count, 0, view.base_timestamp, None, view.base_sequence):
             newest, oldest = max(newest, record.timestamp), min(oldest, record.timestamp)
             null_key = null_key or record.key is None
-            if record.offset != number and len(wrong) < _MOST_TOLD:
+            if record.offset != number and len(wrong) < MOST_TOLD:
                 wrong.append((number, f"The record has offset delta {record.offset}, expected is {number}."))
             number += 1
     except CorruptBatch as error:
@@ -284,67 +255,7 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
         raise Refused(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
     if any(record.crc_ok is False for record in records):
         raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
-    _check_records(records, by_broker, limits, now_ms, partition)
+    check_records(records, by_broker, limits, now_ms, partition)
     taken = up_convert(views, codec=stored_codec(max(view.codec for view in views), limits), level=limits.level)
     _check_size(len(taken), limits, partition)
     return bytearray(taken)
-
-
-# What is asked of each record
-
-
-def _check_records(
-    records: Iterable[Record], by_broker: bool, limits: Limits, now_ms: int, partition: TopicPartition
-) -> None:
-    """Refused, with the records that lack a key or have a time that the topic does not take."""
-    faults: list[tuple[int, str]] = []
-    total, timely = 0, True
-    for number, record in enumerate(records):
-        if limits.needs_keys and record.key is None:
-            text = f"Compacted topic cannot accept message without key in topic partition {partition}"
-        elif not limits.log_append_time and record.timestamp != NO_TIMESTAMP:
-            if _in_time(record.timestamp, limits, now_ms):
-                continue
-            timely = False
-            text = (
-                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The timestamp "
-                f"should be within [{now_ms - limits.before_max_ms}, {_int64(now_ms + limits.after_max_ms)}]"
-            )
-        elif by_broker:
-            timely = False
-            text = (
-                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
-                f"type to {TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME]}."
-            )
-        else:
-            continue
-        total += 1
-        if total <= _MOST_TOLD:
-            faults.append((number, text))
-    if not faults:
-        return
-    if not timely:
-        message = "One or more records have been rejected due to invalid timestamp"
-        raise Refused(error_codes.INVALID_TIMESTAMP, message, faults)
-    shown = ", ".join(f"RecordError(batchIndex={number}, message='{text}')" for number, text in faults[:3])
-    raise Refused(
-        error_codes.INVALID_RECORD,
-        f"One or more records have been rejected due to {total} record errors in total, and only showing the first "
-        f"three errors at most: [{shown}]",
-        faults,
-    )
-
-
-def _in_time(timestamp: int, limits: Limits, now_ms: int) -> bool:
-    return -limits.after_max_ms <= now_ms - timestamp <= limits.before_max_ms
-
-
-def _int64(value: int) -> int:
-    """As Java's long runs over."""
-    return (value + _INT64) % (2 * _INT64) - _INT64
-
-
-def stored_codec(codec: int, limits: Limits) -> str:
-    """The codec in which a topic stores what came in another one."""
-    wanted = {"producer": CODECS[codec], "uncompressed": "none"}
-    return wanted.get(limits.codec, limits.codec)

@@ -155,7 +155,7 @@ class PartitionLog(ReadableLog):
 
     def append(
         self,
-        buffer: bytearray,
+        buffer: bytearray | memoryview,
         *,
         leader_epoch: int,
         append_time_ms: int | None = None,

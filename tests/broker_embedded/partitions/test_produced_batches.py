@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.partitions.produce_rules import Limits
+from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.values import TopicPartition
 from tests.against_kafka.produced_batches import Batch, Header, Parts, varint
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
@@ -151,3 +154,17 @@ def test_records_out_of_time_are_named(broker: DiskBroker) -> None:
     (error,) = answer.record_errors
     assert error.batch_index == 1
     assert f"Timestamp {broker.clock.now_ms() + 3_700_000} of message with offset 1" in error.batch_index_error_message
+
+
+def test_what_needs_no_change_is_not_copied() -> None:
+    """Only a request's own memory is written to: offsets are put where the batch lies."""
+    sound = Batch([Parts(0), Parts(1)], 0, base_timestamp=0).encode()
+    limits, partition = Limits(before_max_ms=2**62), TopicPartition("t", 0)
+    request = bytearray(b"before" + sound + b"after")
+    taken = take(memoryview(request)[6:-5], 9, limits, 0, partition)
+    assert bytes(taken) == sound
+    taken[7] = 9
+    assert request == b"before" + bytes(taken) + b"after"
+    copied = take(sound, 9, limits, 0, partition)
+    copied[7] = 9
+    assert bytes(copied) == bytes(taken) != sound

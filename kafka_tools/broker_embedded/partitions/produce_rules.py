@@ -1,0 +1,124 @@
+"""What a topic asks of produced batches and of each of their records, and how it is refused.
+
+Rules of Kafka's ``LogValidator``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, TimestampType
+from kafka_tools.records.record import NO_TIMESTAMP, Record
+from kafka_tools.values import TopicPartition
+
+_NEVER_MS = 2**63 - 1
+_INT64 = 1 << 63
+BODY_BYTES = 2 * 1024 * 1024
+_LARGEST_BODY_BYTES = 32 * 1024 * 1024
+"""What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
+``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
+MOST_TOLD = 1000
+"""So many records at fault are named in an answer: it must not be of gigabytes."""
+
+
+class Limits(NamedTuple):
+    """What a topic's configs ask of batches; names and units are Kafka's.
+
+    ``codec`` is compression.type: "producer" keeps what the producer chose, "uncompressed" is none. ``level`` is
+    that of batches that are written anew, None for the default.
+    """
+
+    max_batch_bytes: int = 1048588
+    segment_bytes: int = 1073741824
+    codec: str = "producer"
+    level: int | None = None
+    log_append_time: bool = False
+    before_max_ms: int = _NEVER_MS
+    after_max_ms: int = 3600000
+    needs_keys: bool = False
+    body_bytes: int = BODY_BYTES
+    """What is decompressed of a batch at most."""
+
+    def patient(self) -> Limits:
+        """The same for batches that take long, and are judged where nobody waits for it."""
+        return self._replace(body_bytes=_LARGEST_BODY_BYTES)
+
+
+class Refused(Exception):
+    """Batches that are not appended: the error code, a sentence, and the records at fault (index, sentence)."""
+
+    def __init__(self, code: int, message: str, records: list[tuple[int, str]] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.records = records or []
+
+
+class TooLong(Refused):
+    """A batch that decompresses to more than ``Limits.body_bytes``: ``patient`` limits may take it."""
+
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(
+            error_codes.MESSAGE_TOO_LARGE,
+            f"The record batch holds more than {limits.body_bytes} bytes once it is decompressed.",
+        )
+
+
+def stored_codec(codec: int, limits: Limits) -> str:
+    """The codec in which a topic stores what came in another one."""
+    wanted = {"producer": CODECS[codec], "uncompressed": "none"}
+    return wanted.get(limits.codec, limits.codec)
+
+
+def check_records(
+    records: Iterable[Record], by_broker: bool, limits: Limits, now_ms: int, partition: TopicPartition
+) -> None:
+    """Refused, with the records that lack a key or have a time that the topic does not take."""
+    faults: list[tuple[int, str]] = []
+    total, timely = 0, True
+    for number, record in enumerate(records):
+        if limits.needs_keys and record.key is None:
+            text = f"Compacted topic cannot accept message without key in topic partition {partition}"
+        elif not limits.log_append_time and record.timestamp != NO_TIMESTAMP:
+            if in_time(record.timestamp, limits, now_ms):
+                continue
+            timely = False
+            text = (
+                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The timestamp "
+                f"should be within [{now_ms - limits.before_max_ms}, {_int64(now_ms + limits.after_max_ms)}]"
+            )
+        elif by_broker:
+            timely = False
+            text = (
+                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
+                f"type to {TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME]}."
+            )
+        else:
+            continue
+        total += 1
+        if total <= MOST_TOLD:
+            faults.append((number, text))
+    if not faults:
+        return
+    if not timely:
+        message = "One or more records have been rejected due to invalid timestamp"
+        raise Refused(error_codes.INVALID_TIMESTAMP, message, faults)
+    shown = ", ".join(f"RecordError(batchIndex={number}, message='{text}')" for number, text in faults[:3])
+    raise Refused(
+        error_codes.INVALID_RECORD,
+        f"One or more records have been rejected due to {total} record errors in total, and only showing the first "
+        f"three errors at most: [{shown}]",
+        faults,
+    )
+
+
+def in_time(timestamp: int, limits: Limits, now_ms: int) -> bool:
+    """Whether a topic takes records of this time (ms)."""
+    return -limits.after_max_ms <= now_ms - timestamp <= limits.before_max_ms
+
+
+def _int64(value: int) -> int:
+    """As Java's long runs over."""
+    return (value + _INT64) % (2 * _INT64) - _INT64
