@@ -23,7 +23,6 @@ from kafka_tools.protocol.frames import framed
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.build import patch_batch
 from kafka_tools.storage.segment import Segment
 from tests.against_kafka.harness import RealKafka, Setup
 
@@ -69,9 +68,9 @@ def grown(log: Path, size_bytes: int) -> Path:
             for _, window, starts in segment.windows(window_bytes=GROWN_WINDOW_BYTES):
                 copy = bytearray(window)
                 end = 0
-                for view in (BatchView(window, start) for start in starts):
-                    patch_batch(copy, view.position, base_offset=base, leader_epoch=0)
-                    base += view.last_offset - view.base_offset + 1
+                for view in (BatchView(copy, start) for start in starts):
+                    view.place(base, 0)
+                    base = view.last_offset + 1
                     end = view.position + view.size_bytes
                 written += file.write(memoryview(copy)[:end])
     unfinished.rename(path)

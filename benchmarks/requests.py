@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.requests [--beside PATH] [--only TEXT] [--rounds N]``: Produce requests of many shapes, plain,
 compressed and idempotent, Fetch requests, and small ones. ``--beside`` names another checkout (with its environment in
-``.venv``), whose broker gets the same requests in turn, block by block, so that a busy machine weighs on both alike.
+``.venv``), whose broker gets the same requests in turn, block by block, so that a busy machine weighs on both alike;
+all share one core, where that can be said.
 Shown are microseconds a request, of the best block and of the median one, and the ratios of both. An answer that tells
 of an error stops the run.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import random
 import struct
 import sys
@@ -244,6 +246,10 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="requests whose title holds this")
     parser.add_argument("--rounds", type=int, default=15, help="blocks of each contestant that count")
     options = parser.parse_args()
+    if hasattr(
+        os, "sched_setaffinity"
+    ):  # on one core, with all brokers: where the system puts each is half of a figure
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     brokers = {"now": script("kafka-tools")}
     if options.beside:
         brokers["beside"] = str(options.beside / ".venv" / "bin" / "kafka-tools")

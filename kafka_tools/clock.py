@@ -35,8 +35,7 @@ class SystemClock:
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def monotonic_s(self) -> float:
-        return time.monotonic()
+    monotonic_s = staticmethod(time.monotonic)
 
     def sleep(self, seconds: float) -> None:
         time.sleep(max(0.0, seconds))

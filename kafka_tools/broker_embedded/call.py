@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.connection import Connection
     from kafka_tools.broker_embedded.core import Core
 
-RequestBytes = bytes | memoryview
+RequestBytes = bytes | bytearray | memoryview
 Answer = Callable[["Payload | None"], None]
 """Takes the payload of a response frame, or None where no answer is wanted."""
 

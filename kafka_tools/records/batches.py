@@ -23,6 +23,7 @@ from kafka_tools.protocol.enums import (
 from kafka_tools.records import v2
 from kafka_tools.records.chain import (
     CRC_FROM,
+    EPOCH_POSITION,
     HEADER,
     HEADER_BYTES,
     LEAST_LENGTH,
@@ -43,7 +44,8 @@ from kafka_tools.records.record import Record
 
 _CRC_BYTES = 1024 * 1024
 """A CRC is computed in parts of this size: each is copied, and a damaged length may claim hundreds of megabytes."""
-_TIMESTAMP = Struct(">q")
+_TIMESTAMP = _OFFSET = Struct(">q")
+_EPOCH = Struct(">i")
 _unpack_header = HEADER.unpack_from
 
 
@@ -191,6 +193,16 @@ class BatchView:
         if self.base_sequence == v2.NO_SEQUENCE:
             return v2.NO_SEQUENCE
         return v2.sequence_after(self.base_sequence, self._last_offset_delta)
+
+    def place(self, base_offset: int, leader_epoch: int) -> None:
+        """Give a magic 2 batch its first offset and its leader's epoch, in the buffer too, as a leader does on append.
+
+        The CRC covers neither. The buffer must be one that can be written to.
+        """
+        _OFFSET.pack_into(self.buffer, self.position, base_offset)
+        _EPOCH.pack_into(self.buffer, self.position + EPOCH_POSITION, leader_epoch)
+        self._base_offset = base_offset
+        self.partition_leader_epoch = leader_epoch
 
     def raw(self) -> bytes:
         """The whole batch as it is stored."""

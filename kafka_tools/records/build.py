@@ -22,7 +22,6 @@ from kafka_tools.records.chain import (
     ATTRIBUTES_POSITION,
     CRC_FROM,
     CRC_POSITION,
-    EPOCH_POSITION,
     FLAGS_POSITION,
     FROM_ATTRIBUTES,
     HEADER_BYTES,
@@ -42,7 +41,6 @@ Row = tuple[int, bytes | None, bytes | None, HeaderPairs]
 
 _CRC_BYTES = CRC_FROM - CRC_POSITION
 _BEFORE_ATTRIBUTES = CRC_FROM - PREFIX_BYTES
-_INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _LEGACY_0 = Struct(">bb")
 _LEGACY_1 = Struct(">bbq")
@@ -286,25 +284,6 @@ def build_batch(
         for offset, (timestamp, key, value, headers) in zip(offsets, records, strict=True):
             builder.append(timestamp, key, value, headers, offset_delta=offset - base_offset)
     return builder.build(last_offset_delta=None if last_offset is None else last_offset - base_offset, **header)
-
-
-def patch_batch(
-    buffer: bytearray | memoryview,
-    position: int,
-    *,
-    base_offset: int,
-    leader_epoch: int,
-    append_time_ms: int | None = None,
-) -> None:
-    """Give the magic 2 batch at ``position`` its offset and epoch, in place, as a leader does on append.
-
-    ``append_time_ms`` makes it a LogAppendTime batch of that time; only then the CRC changes, since it covers
-    neither offset nor epoch.
-    """
-    _INT64.pack_into(buffer, position, base_offset)
-    _INT32.pack_into(buffer, position + EPOCH_POSITION, leader_epoch)
-    if append_time_ms is not None:
-        set_times(buffer, position, max_timestamp=append_time_ms, appended=True)
 
 
 def set_times(buffer: bytearray | memoryview, position: int, *, max_timestamp: int, appended: bool = False) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka_tools.errors import CorruptBatch, UnknownMagic
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.records.build import BatchBuilder, build_batch, encode_message, patch_batch
+from kafka_tools.records.build import BatchBuilder, build_batch, encode_message, set_times
 from kafka_tools.records.v2 import sequence_after
 from kafka_tools.storage.segment import Segment
 from tests.corpus.golden import files
@@ -180,15 +180,17 @@ def test_sequences_start_again_at_zero() -> None:
 def test_a_leader_stamps_offset_and_epoch_without_touching_the_crc() -> None:
     buffer = bytearray(build_batch([(5, b"k", b"v", ())] * 3))
     before = next(batches(bytes(buffer)))
-    patch_batch(buffer, 0, base_offset=1000, leader_epoch=9)
+    (placed,) = batches(buffer)
+    placed.place(1000, 9)
     (view,) = batches(buffer)
+    assert (placed.base_offset, placed.last_offset, placed.partition_leader_epoch) == (1000, 1002, 9)
     assert (view.base_offset, view.last_offset, view.partition_leader_epoch) == (1000, 1002, 9)
     assert view.crc == before.crc and view.crc_ok()
 
 
 def test_append_time_replaces_every_timestamp() -> None:
     buffer = bytearray(build_batch([(5, b"k", b"v", ()), (9, None, None, ())], codec="lz4"))
-    patch_batch(buffer, 0, base_offset=0, leader_epoch=0, append_time_ms=777)
+    set_times(buffer, 0, max_timestamp=777, appended=True)
     (view,) = batches(buffer)
     assert view.crc_ok() and view.timestamp_type == 1
     assert [record.timestamp for record in view.records()] == [777, 777]

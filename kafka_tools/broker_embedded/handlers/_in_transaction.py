@@ -51,8 +51,7 @@ class InTransaction:
         CONCURRENT_TRANSACTIONS when it has lasted too long.
         """
         producer = self.producer
-        if producer is None:
-            return
+        assert producer is not None
         wanted = []
         for each in appended:
             yield
@@ -131,21 +130,24 @@ class InTransaction:
             raise refuse(error_codes.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
 
+NOT_IN_ONE = InTransaction(None, adds=False)
+"""Of requests without a transactional id."""
+
+
 def producer_of(call: Call) -> Work[InTransaction]:
     """Whose transaction the first batches of all partitions belong to. BrokerError if there are several."""
     found: TxnProducer | None = None
-    if call.request.transactional_id is not None:
-        for topic in call.request.topic_data:
-            for data in topic.partition_data:
-                yield
-                view = _first_batch(data.records) if is_transactional(data.records) else None
-                if view is None:
-                    continue
-                producer = TxnProducer(view.producer_id, view.producer_epoch)
-                if found is not None and producer != found:
-                    text = "Transactional records contained more than one producer ID"
-                    raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
-                found = producer
+    for topic in call.request.topic_data:
+        for data in topic.partition_data:
+            yield
+            view = _first_batch(data.records) if is_transactional(data.records) else None
+            if view is None:
+                continue
+            producer = TxnProducer(view.producer_id, view.producer_epoch)
+            if found is not None and producer != found:
+                text = "Transactional records contained more than one producer ID"
+                raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
+            found = producer
     if found is not None and found.id < 0:
         found = None  # which taking the batches apart will tell
     return InTransaction(found, call.version >= _ADDS_FROM)

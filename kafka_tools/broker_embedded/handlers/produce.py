@@ -15,7 +15,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.handlers._in_transaction import InTransaction, producer_of
+from kafka_tools.broker_embedded.handlers._in_transaction import NOT_IN_ONE, InTransaction, producer_of
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused, TooLong, stored_codec
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
@@ -51,13 +51,14 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     topics = yield from _each_once(request.topic_data)
     try:
         yield from _look_at_first_batches(call)
-        transaction = yield from producer_of(call)
+        transaction = NOT_IN_ONE if request.transactional_id is None else (yield from producer_of(call))
     except BrokerError as error:
         return _all_refused(call, topics, error.code.code, error.broker_message)
     response = ProduceResponse()
     failed = False
     found = [_topic(call, topic_data) for topic_data in topics]
-    yield from transaction.verify(call, _may_be_appended(call, topics, found))
+    if transaction.producer is not None:
+        yield from transaction.verify(call, _may_be_appended(call, topics, found))
     for topic_data, topic in zip(topics, found, strict=True):
         answers = []
         for data in topic_data.partition_data:
@@ -180,18 +181,19 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         log_start_offset = partition.log.log_start_offset
         transaction.check(partition, data.records)
         now_ms = core.clock.now_ms()
-        buffer = _taken_at_once(data.records, call.version, partition, now_ms)
-        if buffer is None:
+        taken = _taken_at_once(data.records, call.version, partition, now_ms)
+        if taken is None:
             limits, id = partition.limits.patient(), partition.id
-            buffer = yield Elsewhere(lambda: take(data.records, call.version, limits, now_ms, id))
+            taken = yield Elsewhere(lambda: take(data.records, call.version, limits, now_ms, id))
             partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
-        if not buffer:
+        if not taken.views:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         transaction.check_open(partition, data.records)
         appended = partition.log.append(
-            buffer,
+            taken.buffer,
             leader_epoch=partition.leader_epoch,
             append_time_ms=now_ms if partition.limits.log_append_time else None,
+            views=taken.views,
         )
     except Refused as error:
         start = log_start_offset if error.records or error.code == error_codes.INVALID_TXN_STATE else -1
@@ -213,7 +215,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         log.error("append to %s-%d failed: %s", topic.name, data.index, error)
         return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
     if not appended.duplicate:
-        partition.appended_bytes += len(buffer)
+        partition.appended_bytes += len(taken.buffer)
         core.purgatory.wake(partition.id)
     return PartitionResponse(
         index=data.index,

@@ -21,8 +21,8 @@ _IN_PLACE_BYTES = 8 * 1024
 _STEP_BYTES = 256 * 1024
 _MAPPED_BYTES = 128 * 1024
 
-Request = bytes | memoryview
-"""A large one is a view of memory that is nobody else's."""
+Request = bytearray | memoryview
+"""Memory that is nobody else's: what is produced is changed and stored where it lies."""
 
 
 class Receiver:
@@ -101,7 +101,7 @@ class Receiver:
         end = _LENGTH_BYTES + length
         if len(small) >= end:
             if end < _IN_PLACE_BYTES:
-                frame = bytes(memoryview(small)[_LENGTH_BYTES:end])
+                frame = small[_LENGTH_BYTES:end]
                 del small[:end]
                 return frame
             self._small = small[end:]

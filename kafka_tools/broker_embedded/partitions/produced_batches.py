@@ -10,6 +10,7 @@ timestamp are the broker's to set. Knows no log: offsets, leader epoch and appen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kafka_tools.broker_embedded.partitions.produce_rules import (
     BODY_BYTES,
@@ -36,8 +37,16 @@ from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
 
 _INT64 = 1 << 63
-Taken = bytearray | memoryview
-"""Batches as they are to be stored, to be written to."""
+
+
+class Taken(NamedTuple):
+    """Batches as they are to be stored, and the memory in which they lie, which may be written to."""
+
+    buffer: bytearray | memoryview
+    views: Sequence[BatchView]
+
+
+_NOTHING = Taken(bytearray(), ())
 
 
 def is_long(data: Buffer | None) -> bool:
@@ -55,14 +64,14 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     if not data:
         if version >= 3:
             raise Refused(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
-        return bytearray()
+        return _NOTHING
     try:
         views = _batches(data, version)
         covered = b""
         for view in views:
             covered = _check_whole(view, limits, partition)
         if not views:
-            return bytearray()
+            return _NOTHING
         _check_together(views)
         if views[0].magic == 2:
             taken = _taken_batch(views[0], covered, limits, now_ms, partition)
@@ -74,10 +83,11 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
         raise TooLong(limits) from error
     except CorruptBatch as error:
         raise Refused(error_codes.CORRUPT_MESSAGE, str(error)) from error
-    if len(taken) > limits.segment_bytes:
+    size_bytes = len(taken.buffer)
+    if size_bytes > limits.segment_bytes:
         raise Refused(
             error_codes.RECORD_LIST_TOO_LARGE,
-            f"The batches of {len(taken)} bytes are larger than a segment of {limits.segment_bytes} bytes.",
+            f"The batches of {size_bytes} bytes are larger than a segment of {limits.segment_bytes} bytes.",
         )
     return taken
 
@@ -178,11 +188,14 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
     if other_codec or found is None:
         return _written_anew(view, codec, limits, partition)
     part = memoryview(view.buffer)[view.position : view.position + view.size_bytes]
-    taken = bytearray(part) if part.readonly else part
+    if part.readonly:
+        part = memoryview(bytearray(part))
+        view = BatchView(part, 0)
     newest = max(newest, NO_TIMESTAMP)
     if not limits.log_append_time and (by_broker or newest != view.max_timestamp):
-        set_times(taken, 0, max_timestamp=newest)
-    return taken
+        set_times(part, 0, max_timestamp=newest)
+        view = BatchView(part, 0)
+    return Taken(part, (view,))
 
 
 def _check_header(view: BatchView) -> None:
@@ -223,7 +236,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
     return newest, oldest, null_key, wrong
 
 
-def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicPartition) -> bytearray:
+def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicPartition) -> Taken:
     taken = build_batch(
         (
             (record.timestamp, record.key, record.value, record.headers)
@@ -237,13 +250,18 @@ def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicP
         transactional=view.is_transactional,
     )
     _check_size(len(taken), limits, partition)
-    return bytearray(taken)
+    return _made(taken)
+
+
+def _made(data: bytes) -> Taken:
+    buffer = bytearray(data)
+    return Taken(buffer, list(batches(buffer)))
 
 
 # Magic 0 and 1
 
 
-def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> bytearray:
+def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
     by_broker = views[0].timestamp_type == TimestampType.LOG_APPEND_TIME
     records: list[Record] = []
     try:
@@ -258,4 +276,4 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     check_records(records, by_broker, limits, now_ms, partition)
     taken = up_convert(views, codec=stored_codec(max(view.codec for view in views), limits), level=limits.level)
     _check_size(len(taken), limits, partition)
-    return bytearray(taken)
+    return _made(taken)

@@ -13,13 +13,14 @@ import errno
 import logging
 import os
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.records.build import patch_batch
+from kafka_tools.records.build import set_times
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.producer_snapshots import ProducerSnapshots
@@ -160,17 +161,19 @@ class PartitionLog(ReadableLog):
         leader_epoch: int,
         append_time_ms: int | None = None,
         from_client: bool = True,
+        views: Sequence[BatchView] | None = None,
     ) -> Appended:
         """Give the batches in ``buffer`` (magic 2, already validated) the next offsets and write them.
 
-        ``buffer`` is changed in place. With ``from_client`` a batch of an idempotent producer is checked:
-        a repeated one is answered with its first offset and nothing is written. Raises
-        OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk: then nothing was appended, and
-        where only room was wanting (a full disk, a quota, descriptors) the next append may do.
+        ``buffer`` is changed in place, and with it its ``views``, from a caller who has them. With ``from_client`` a
+        batch of an idempotent producer is checked: a repeated one is answered with its first offset and nothing is
+        written. Raises OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk: then nothing was
+        appended, and where only room was wanting (a full disk, a quota, descriptors) the next append may do.
         """
         if self.offline and not self._may_retry():
             raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
-        views = list(batches(buffer))
+        if views is None:
+            views = list(batches(buffer))
         for view in views:
             if from_client and view.producer_id >= 0:
                 known = self.producers.duplicate_of(view)
@@ -179,11 +182,12 @@ class PartitionLog(ReadableLog):
                 self.producers.check(view, self.name)
         base_offset = next_offset = self.log_end_offset
         for view in views:
-            patch_batch(
-                buffer, view.position, base_offset=next_offset, leader_epoch=leader_epoch, append_time_ms=append_time_ms
-            )
-            next_offset += view.last_offset - view.base_offset + 1
-        views = [BatchView(buffer, view.position) for view in views]
+            view.place(next_offset, leader_epoch)
+            next_offset = view.last_offset + 1
+        if append_time_ms is not None:
+            for view in views:
+                set_times(buffer, view.position, max_timestamp=append_time_ms, appended=True)
+            views = [BatchView(buffer, view.position) for view in views]
         try:
             if self._must_roll(len(buffer), views[0].max_timestamp, next_offset):
                 self.roll()

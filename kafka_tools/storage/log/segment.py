@@ -14,7 +14,7 @@ import os
 import random
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import iter_unpack
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
@@ -127,7 +127,7 @@ class LogSegment:
 
     # Appending
 
-    def append(self, buffer: bytes | bytearray | memoryview, views: list[BatchView], interval_bytes: int) -> None:
+    def append(self, buffer: bytes | bytearray | memoryview, views: Sequence[BatchView], interval_bytes: int) -> None:
         """Write batches whose offsets are final. Raises OSError, with the file as it was before unless ``torn``."""
         start = self.size
         self._write(buffer)

@@ -68,14 +68,13 @@ def test_an_impossible_length_is_news() -> None:
 
 @pytest.mark.parametrize("size", [10, 9_000, SMALL_BYTES - 500])
 def test_what_came_behind_a_request_is_not_in_its_memory(size: int) -> None:
-    """Whoever serves a large request may write to it."""
+    """Whoever serves a request may write to it."""
     first, second = b"a" * size, b"second"
     receiver = Receiver()
     feed(receiver, framed(first) + framed(second)[:7])
     taken = receiver.next(1 << 20)
     assert taken is not None
-    if isinstance(taken, memoryview):
-        taken[:] = b"x" * size
-    assert isinstance(taken, bytes) == (size == 10)
+    assert taken == first
+    taken[:] = b"x" * size
     feed(receiver, framed(second)[7:])
     assert bytes(receiver.next(1 << 20) or b"") == second and receiver.is_empty
