@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, NoReply, RequestBytes
@@ -12,7 +12,7 @@ from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import Handler
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import refused
-from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work, rest_of
+from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work
 from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _PRODUCE = registry.key_of("produce")
 MOST_ELEMENTS = 400_000
@@ -222,6 +224,25 @@ def run(handler: Handler, call: Call) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
         return failure(call, error)
+
+
+def rest_of(work: Work[T], wanted: Any) -> Work[T]:
+    """What is left of work that has begun and wants ``wanted``, as work of its own."""
+    while True:
+        sent, failure = None, None
+        try:
+            sent = yield wanted
+        except GeneratorExit:
+            work.close()
+            raise
+        except Exception as error:  # noqa: BLE001 - of what was done elsewhere: the work's own business
+            failure = error
+        try:
+            wanted = work.send(sent) if failure is None else work.throw(failure)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
+        finally:
+            sent = failure = None  # as in ``_advance``
 
 
 def failure(call: Call, error: BaseException) -> Response:

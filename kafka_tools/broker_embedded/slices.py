@@ -68,13 +68,16 @@ class Aside:
         self.ms = ms
 
 
-class Synced:
-    """Yielded by work that waits until everything written is on the disk; then it goes to the end of the line.
+class Until:
+    """Work that goes to the end of the line when ``begin`` calls back: the rest of it goes on meanwhile.
 
     It is not given up when its client disconnects.
     """
 
-    __slots__ = ()
+    __slots__ = ("begin",)
+
+    def __init__(self, begin: Callable[[Callable[[], None]], None]) -> None:
+        self.begin = begin
 
 
 class Unbroken:
@@ -85,13 +88,12 @@ class Unbroken:
 
 BEHIND = Behind()
 UNBROKEN = Unbroken()
-_SYNCED = Synced()
 
 Offload = Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None]
 """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
 
 
-def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+def at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
     """Where there is no other thread."""
     try:
         result = function()
@@ -116,7 +118,7 @@ class Sliced:
     def __init__(self, work: Work[Any], done: Done) -> None:
         self.work = work
         self.done = done
-        self.wanted: Elsewhere[Any] | Pause | Behind | Aside | Synced | Unbroken | None = None
+        self.wanted: Elsewhere[Any] | Pause | Behind | Aside | Until | Unbroken | None = None
         self.cancelled = False
         self.spent_s = 0.0
         """How long it was worked on, but for what was done elsewhere."""
@@ -132,7 +134,9 @@ class Slices:
         self._line: deque[Sliced] = deque()
         self._current: Sliced | None = None
         self._aside = 0
-        self.offload: Offload = _at_once
+        self.offload: Offload = at_once
+        self.disk: Offload = at_once
+        """As ``offload``, for what waits for the disk: nobody else has to wait for it."""
         self.group_commit: GroupCommit | None = None
         """Where answers wait for the disk: what ``durable`` asks."""
 
@@ -166,7 +170,7 @@ class Slices:
         """Nobody wants the result any more: the work ends, where it next may if it is being done."""
         sliced.cancelled = True
         sliced.done = _nobody  # who asked may know this object, and would stay with it in a circle
-        if sliced in self._line and sliced.wanted is not _SYNCED and not _goes_on(sliced.wanted):
+        if sliced in self._line and not _goes_on(sliced.wanted):
             self._line.remove(sliced)
             sliced.work.close()
 
@@ -178,7 +182,33 @@ class Slices:
         disconnected.
         """
         if self.group_commit is not None and not self.group_commit.is_synced:
-            yield _SYNCED
+            yield Until(self.group_commit.when_synced)
+
+    def on_disk(self, run: Callable[[], T]) -> Work[T]:
+        """What ``run`` returns, or raises, which waits for the disk on a thread of its own and touches no state.
+
+        Others are served meanwhile, and the work goes on even if its client has disconnected.
+        """
+        if self.disk is at_once:
+            return run()
+        result: Any = None
+        failure: BaseException | None = None
+
+        def begin(then: Callable[[], None]) -> None:
+            def done(value: Any, error: BaseException | None) -> None:
+                nonlocal result, failure
+                result, failure = value, error
+                then()
+
+            self.disk(run, done)
+
+        yield Until(begin)
+        try:
+            if failure is not None:
+                raise failure
+        finally:
+            failure = None  # as in ``_advance``
+        return result  # type: ignore[no-any-return]
 
     def _add(self, sliced: Sliced) -> None:
         self._line.append(sliced)
@@ -194,11 +224,10 @@ class Slices:
         """One slice of the current work, which gets what it had done elsewhere."""
         sliced = self._current
         assert sliced is not None
-        if sliced.wanted is _SYNCED:
-            assert self.group_commit is not None
-            sliced.wanted = UNBROKEN
+        if isinstance(sliced.wanted, Until):
+            wanted_until, sliced.wanted = sliced.wanted, UNBROKEN
             self._aside += 1
-            self.group_commit.when_synced(lambda: self._back(sliced))
+            wanted_until.begin(lambda: self._back(sliced))
             self._next()
             return
         given_up = sliced.cancelled and not _goes_on(sliced.wanted)
@@ -257,7 +286,7 @@ class Slices:
 
 def _goes_on(wanted: object) -> bool:
     """Whether work that wants this is not given up when nobody waits for its result any more."""
-    return wanted is UNBROKEN or (isinstance(wanted, Elsewhere) and wanted.is_unbroken)
+    return wanted is UNBROKEN or isinstance(wanted, Until) or (isinstance(wanted, Elsewhere) and wanted.is_unbroken)
 
 
 def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
@@ -268,25 +297,6 @@ def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
         sliced.done(result, error)
     except Exception:
         log.exception("what follows the end of long work failed")
-
-
-def rest_of(work: Work[T], wanted: Any) -> Work[T]:
-    """What is left of work that has begun and wants ``wanted``, as work of its own."""
-    while True:
-        sent, failure = None, None
-        try:
-            sent = yield wanted
-        except GeneratorExit:
-            work.close()
-            raise
-        except Exception as error:  # noqa: BLE001 - of what was done elsewhere: the work's own business
-            failure = error
-        try:
-            wanted = work.send(sent) if failure is None else work.throw(failure)
-        except StopIteration as over:
-            return over.value  # type: ignore[no-any-return]
-        finally:
-            sent = failure = None  # as in ``_advance``
 
 
 def unbroken(work: Work[T]) -> Work[T]:
@@ -310,6 +320,12 @@ def unbroken(work: Work[T]) -> Work[T]:
             failure = error
 
 
+def _is_at_once(wanted: Until) -> bool:
+    called: list[None] = []
+    wanted.begin(lambda: called.append(None))
+    return bool(called)
+
+
 def whole(work: Work[T]) -> T:
     """All of it at once: for callers that are in slices themselves no longer than that, and behind nobody."""
     sent: Any = None
@@ -318,5 +334,7 @@ def whole(work: Work[T]) -> T:
             wanted = work.send(sent)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
-        assert wanted is not BEHIND and not isinstance(wanted, Aside | Synced), "nobody else goes on meanwhile"
+        assert wanted is not BEHIND and not isinstance(wanted, Aside), "nobody else goes on meanwhile"
+        if isinstance(wanted, Until):
+            assert _is_at_once(wanted), "nobody else goes on meanwhile"
         sent = wanted.run() if isinstance(wanted, Elsewhere) else None

@@ -78,8 +78,12 @@ def _lines(readline: Any, path: str, what: str) -> Iterator[str]:
 
 def write_rows(path: str, lines: Iterable[str], *, sync: bool = True) -> None:
     """Replace a checkpoint file by these entries. Raises OSError."""
+    replace_file(path, _checkpoint(lines), sync=sync)
+
+
+def _checkpoint(lines: Iterable[str]) -> bytes:
     entries = list(lines)
-    replace_file(path, "".join(f"{line}\n" for line in (str(VERSION), str(len(entries)), *entries)).encode(), sync=sync)
+    return "".join(f"{line}\n" for line in (str(VERSION), str(len(entries)), *entries)).encode()
 
 
 def read_offset_checkpoint(path: str) -> dict[TopicPartition, int]:
@@ -94,8 +98,13 @@ def read_offset_checkpoint(path: str) -> dict[TopicPartition, int]:
 
 
 def write_offset_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Replace an offset checkpoint, by topic and partition in order. Raises OSError."""
-    write_rows(path, (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())))
+    """Replace an offset checkpoint. Raises OSError."""
+    replace_file(path, offset_checkpoint(offsets))
+
+
+def offset_checkpoint(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """An offset checkpoint as its file has it, by topic and partition in order."""
+    return _checkpoint(f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
 
 
 class MetaProperties(NamedTuple):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
-from kafka_tools.broker_embedded.slices import Aside, Elsewhere, Slices, Work, rest_of
+from kafka_tools.broker_embedded.serving import rest_of
+from kafka_tools.broker_embedded.slices import Aside, Elsewhere, Slices, Work
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 

@@ -13,6 +13,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
     LOCK_FILE,
@@ -33,7 +34,6 @@ from kafka_tools.storage.checkpoints import (
     read_offset_checkpoint,
     replace_file,
     write_meta_properties,
-    write_offset_checkpoint,
 )
 from kafka_tools.storage.log.syncing import Unsynced, sync_directory, sync_tree
 from kafka_tools.storage.names import PartitionDirectory, directory_name, parse_partition_dir, partition_of_dir
@@ -79,8 +79,8 @@ class DataDirs:
         self.recovery_points: dict[str, dict[TopicPartition, int]] = {}
         self.log_starts: dict[str, dict[TopicPartition, int]] = {}
         self.high_watermarks: dict[str, dict[TopicPartition, int]] = {}
-        self._written: dict[str, dict[TopicPartition, int]] = {}
-        """What the checkpoint files hold that this object has written."""
+        self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
+        """The checkpoint files by directory and name."""
         self._locks: list[DirectoryLock] = []
         self._check_formatted = check_formatted
         self._survey(node_id, cluster_id)
@@ -114,6 +114,16 @@ class DataDirs:
             self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
             self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
+            for name, found_offsets in self._offsets(path):
+                self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), found_offsets)
+
+    def _offsets(self, path: str) -> list[tuple[str, dict[TopicPartition, int]]]:
+        """What the checkpoint files of a directory held at the start."""
+        return [
+            (RECOVERY_POINTS, self.recovery_points[path]),
+            (LOG_STARTS, self.log_starts[path]),
+            (HIGH_WATERMARKS, self.high_watermarks[path]),
+        ]
 
     def _survey(
         self, node_id: int, cluster_id: str | None
@@ -154,37 +164,11 @@ class DataDirs:
         """The directory with the fewest partitions, the first of equals; ``load`` counts them."""
         return min(self.paths, key=lambda path: load.get(path, 0))
 
-    def write_recovery_points(self, path: str, recovery_points: Mapping[TopicPartition, int]) -> None:
-        """Replace the file that keeps up to where each log of one directory is on the disk. Raises OSError."""
-        self._write(os.path.join(path, RECOVERY_POINTS), recovery_points)
-
-    def write_high_watermarks(self, path: str, high_watermarks: Mapping[TopicPartition, int]) -> None:
-        """Replace the file that keeps where each log of one directory ends. Raises OSError."""
-        self._write(os.path.join(path, HIGH_WATERMARKS), high_watermarks)
-
-    def write_log_starts(self, path: str, log_starts: Mapping[TopicPartition, int]) -> None:
-        """Replace the file that keeps where each log of one directory starts."""
-        self._write(os.path.join(path, LOG_STARTS), log_starts)
-
-    def _write(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Replace a checkpoint file, unless it holds that already: nothing is forced to the disk in vain."""
-        if self._written.get(path) != offsets or not os.path.exists(path):
-            self._written.pop(path, None)
-            write_offset_checkpoint(path, offsets)
-            self._written[path] = dict(offsets)
-            if self.unsynced is not None:
-                self.unsynced.named(os.path.dirname(path))
-
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
-        kept = [
-            {other: offset for other, offset in found.items() if other != id}
-            for found in (self.recovery_points[path], self.log_starts[path], self.high_watermarks[path])
-        ]
-        self.recovery_points[path], self.log_starts[path], self.high_watermarks[path] = kept
-        self.write_recovery_points(path, kept[0])
-        self.write_log_starts(path, kept[1])
-        self.write_high_watermarks(path, kept[2])
+        for name, offsets in self._offsets(path):
+            offsets.pop(id, None)
+            self.checkpoints[path, name].write_now(offsets)
 
     def mark_clean(self, paths: Collection[str]) -> None:
         """Say of these directories that every log in them was closed: the next start trusts the files."""

@@ -53,16 +53,15 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
             results.append(result)
         response.topics.append(DeleteRecordsResponse.TopicResult(name=name, partitions=results))
     for in_directory in done.values():  # whose file has all of its partitions
-        yield
-        _keep(call, in_directory)
+        yield from _keep(call, in_directory)
     return response
 
 
-def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> None:
+def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> Work[None]:
     """Keep the log starts of a directory. Also of what a request before this one has deleted, and could not keep."""
     _, partition = done[0]
     try:
-        call.broker.partitions.upkeep.log_starts_changed(partition)
+        yield from call.broker.partitions.upkeep.log_starts_changed(partition)
     except OSError as error:
         log.error("where the logs of %s start cannot be kept: %s", partition.log_dir, error)
         for result, _ in done:

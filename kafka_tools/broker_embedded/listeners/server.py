@@ -10,15 +10,13 @@ import logging
 import os
 import select
 import socket
-import sys
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.configs.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.accepting import Acceptor
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.shared import Shared
+from kafka_tools.broker_embedded.listeners.threads import Threads
 from kafka_tools.clock import MovableClock
 from kafka_tools.errors import InputError
 
@@ -33,7 +31,6 @@ log = logging.getLogger(__name__)
 _IDLE_CHECK_MS = 10_000
 _STORE_CHECK_S = 10.0
 _END_CHECK_S = 1.0
-_SWITCH_S = 0.0005
 _HANDSHAKE_S = 60.0
 """How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
 
@@ -130,8 +127,7 @@ class Server:
         self._end_check: asyncio.TimerHandle | None = None
         self._store_check: asyncio.TimerHandle | None = None
         """Timers of sockets and of watched files: they follow the loop's time, not the core's."""
-        self._worker: ThreadPoolExecutor | None = None
-        self._syncer: ThreadPoolExecutor | None = None
+        self._threads = Threads(self.loop)
 
     async def start(self) -> None:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
@@ -165,9 +161,7 @@ class Server:
             )
         for acceptor in self._acceptors:
             acceptor.start()
-        self.core.slices.offload = self._offload
-        if self.core.group_commit is not None:
-            self.core.group_commit.offload = self._sync
+        self._threads.serve(self.core)
         self.core.timers.on_earlier = self._arm
         self._watches = True
         self.core.configs.on_broker_changed.append(self._config_changed)
@@ -221,16 +215,7 @@ class Server:
         for connection in list(self.shared.connections):
             connection.close(abort=True)
         await asyncio.sleep(0)
-        if self._worker is not None:
-            self._worker.shutdown(wait=False, cancel_futures=True)
-        await self._end_rounds()
-
-    async def _end_rounds(self) -> None:
-        """Let the disk end the round it is at: if that fails, the logs may not be called complete."""
-        if self._syncer is not None and self.core.group_commit is not None:
-            self.core.group_commit.offload = lambda function, done: None  # nobody is left who waits for another
-            self._syncer.shutdown()
-            await asyncio.sleep(0)  # what the disk said is told
+        await self._threads.stop(self.core)
 
     def refuse(self) -> None:
         """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""
@@ -252,29 +237,6 @@ class Server:
             await asyncio.sleep(0)  # what was answered goes out before the next thing happens
             await asyncio.sleep(0)
         self._arm()
-
-    def _offload(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
-        """Long work on bytes goes to one thread, made when it is first needed."""
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "long work")
-        self._submit(self._worker, lambda: _yielding(function), done)
-
-    def _sync(self, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
-        """The disk has a thread of its own: it waits, and long work does not wait for it."""
-        if self._syncer is None:
-            self._syncer = ThreadPoolExecutor(1, "fsync")
-        self._submit(self._syncer, function, done)
-
-    def _submit(
-        self, worker: ThreadPoolExecutor, function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]
-    ) -> None:
-        def finished(future: Future[Any]) -> None:
-            if not future.cancelled() and not self.loop.is_closed():
-                error = future.exception()
-                result = None if error is not None else future.result()
-                self.loop.call_soon_threadsafe(done, result, error)
-
-        worker.submit(function).add_done_callback(finished)
 
     def bootstrap_servers(self) -> str:
         """The addresses of the first listener as clients want them."""
@@ -325,17 +287,3 @@ class Server:
                     connection.close()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
         self.core.timers.call_later(often_ms, self._close_idle)
-
-
-def _yielding(function: Callable[[], Any]) -> Any:
-    """Run ``function``, and let go of the interpreter often meanwhile.
-
-    The broker's thread gives it up with every read and write; to get it back takes a switch interval each time, and 50
-    connections with Python's 5 ms would wait for a quarter of a second.
-    """
-    interval_s = sys.getswitchinterval()
-    sys.setswitchinterval(_SWITCH_S)
-    try:
-        return function()
-    finally:
-        sys.setswitchinterval(interval_s)

@@ -13,10 +13,10 @@ import os
 from collections.abc import Callable, Collection, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
 from kafka_tools.broker_embedded.slices import Elsewhere, Pause, Slices, Work
 from kafka_tools.errors import LogError
-from kafka_tools.storage.checkpoints import write_offset_checkpoint
 from kafka_tools.storage.cleaner.cleanable import Cleanable, cleanable
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize, clean
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM
@@ -51,7 +51,7 @@ class LogCleaner:
         configs: ConfigStore,
         timers: Timers,
         slices: Slices,
-        after_round: Callable[[Partition], None],
+        after_round: Callable[[Partition], Work[None]],
     ) -> None:
         """``partitions``: those that are served, which change. ``after_round`` sees to retention and replaced files."""
         self._partitions = partitions
@@ -60,7 +60,12 @@ class LogCleaner:
         self._after_round = after_round
         self._background = Slices(timers, pause_ms=_PAUSE_MS)
         self._background.offload = lambda function, done: slices.offload(function, done)
+        self._slices = slices
         self._cleaned_to = {path: read_checkpoint(os.path.join(path, CHECKPOINT)) for path in paths}
+        self._files = {
+            path: CheckpointFile(os.path.join(path, CHECKPOINT), set(offsets))
+            for path, offsets in self._cleaned_to.items()
+        }
         self._uncleanable: set[Partition] = set()
         self._waiting_for_room = False
 
@@ -68,10 +73,11 @@ class LogCleaner:
         """How far the log of a partition is clean; None if it never was cleaned."""
         return self._cleaned_to[log_dir].get(id)
 
-    def forget(self, id: TopicPartition, log_dir: str) -> None:
+    def forget(self, id: TopicPartition, log_dir: str) -> Work[None]:
         """See that a new partition does not take over what was cleaned of an old one of its name. Raises OSError."""
-        if self._cleaned_to[log_dir].pop(id, None) is not None:
-            write_offset_checkpoint(os.path.join(log_dir, CHECKPOINT), self._cleaned_to[log_dir])
+        self._cleaned_to[log_dir].pop(id, None)
+        if self._files[log_dir].may_name(id):
+            yield from self._checkpoint(log_dir)
 
     @property
     def busy(self) -> bool:
@@ -100,7 +106,7 @@ class LogCleaner:
             if found is not None:
                 yield from self._clean(*found)
             for partition in self._compacted():
-                self._after_round(partition)
+                yield from self._after_round(partition)
                 yield
             if found is None:
                 return
@@ -155,7 +161,10 @@ class LogCleaner:
         if opened.closed:
             return
         self._cleaned_to[partition.log_dir][partition.id] = done.end_offset
-        yield Elsewhere(self._checkpoint(partition.log_dir))
+        try:
+            yield from self._checkpoint(partition.log_dir)
+        except OSError as error:  # what is clean is cleaned once more after a restart
+            log.warning("how far logs are clean cannot be written: %s", error)
         if done.without_key:
             log.warning(
                 "%s: compaction removed %d records without a key, written before the topic was compacted",
@@ -207,15 +216,9 @@ class LogCleaner:
             log.error("%s could not be compacted, it is tried again: %s", partition.id, error)
         self._waiting_for_room = True
 
-    def _checkpoint(self, log_dir: str) -> Callable[[], None]:
-        """What writes the checkpoint of a directory as things are now."""
+    def _checkpoint(self, log_dir: str) -> Work[None]:
+        """Write the checkpoint of a directory as things are now. Raises OSError."""
         served = {partition.id for partition in self._partitions if partition.log_dir == log_dir}
         kept = {id: offset for id, offset in self._cleaned_to[log_dir].items() if id in served}
-
-        def write() -> None:
-            try:
-                write_offset_checkpoint(os.path.join(log_dir, CHECKPOINT), kept)
-            except OSError as error:  # what is clean is cleaned once more after a restart
-                log.warning("how far logs are clean cannot be written: %s", error)
-
-        return write
+        file = self._files[log_dir]
+        return file.end(file.begin(kept), kept, self._slices)

@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
+from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
 from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.records.chain import HEADER_BYTES
@@ -186,16 +186,23 @@ class Partitions:
         try:
             for number in numbers:
                 yield UNBROKEN
-                made.append(self._make(TopicPartition(topic, number), topic_id, configs))
+                id = TopicPartition(topic, number)
+                log_dir = self.dirs.emptiest(self._load)
+                self._load[log_dir] = self._load.get(log_dir, 0) + 1
+                try:
+                    # of a deleted partition of the same name
+                    yield from unbroken(self.upkeep.forget_checkpoints(id, log_dir))
+                    yield from unbroken(self.cleaner.forget(id, log_dir))
+                    made.append(self._make(id, topic_id, configs, log_dir))
+                except BaseException:
+                    self._load[log_dir] -= 1
+                    raise
         except Exception:
             yield from self.unmake(made)
             raise
         return made
 
-    def _make(self, id: TopicPartition, topic_id: uuid.UUID, configs: View) -> Partition:
-        log_dir = self.dirs.emptiest(self._load)
-        self.upkeep.forget_checkpoints(id, log_dir)  # of a deleted partition of the same name
-        self.cleaner.forget(id, log_dir)
+    def _make(self, id: TopicPartition, topic_id: uuid.UUID, configs: View, log_dir: str) -> Partition:
         path = os.path.join(log_dir, str(id))
         os.mkdir(path)
         try:
@@ -211,7 +218,6 @@ class Partitions:
         info = self._cluster.partition(*id)
         leader_epoch = info.leader_epoch if info is not None else 0
         opened.epochs.begin(leader_epoch, 0)
-        self._load[log_dir] = self._load.get(log_dir, 0) + 1
         return Partition(id, topic_id, opened, log_dir, leader_epoch, limits(configs))
 
     def add(self, made: Iterable[Partition]) -> None:

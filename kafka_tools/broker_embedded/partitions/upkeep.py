@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.slices import whole
+from kafka_tools.broker_embedded.directories.data_dirs import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
+from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.errors import LogError
 from kafka_tools.storage.log.replacement import remove_retired
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
-    from kafka_tools.broker_embedded.partitions.partition import Partition
     from kafka_tools.broker_embedded.slices import Slices, Work
     from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.values import TopicPartition
@@ -24,18 +24,16 @@ _CHECKPOINT_MS = 60_000
 _NEVER_MS = 2**63 - 1
 
 
-def _enforced(_: None, error: BaseException | None) -> None:
-    if error is not None:
-        log.error("retention stumbled, it goes on later: %s", error, exc_info=error)
-
-
-def _checkpointed(_: object, error: BaseException | None) -> None:
-    if error is not None:
-        log.error("checkpoints could not be written, it is tried again", exc_info=error)
+_OFFSET_OF: dict[str, Callable[[Partition], int]] = {
+    RECOVERY_POINTS: lambda partition: partition.log.recovery_point,
+    LOG_STARTS: lambda partition: partition.log.log_start_offset,
+    HIGH_WATERMARKS: lambda partition: partition.high_watermark,
+}
+"""What each checkpoint file of a directory tells of a partition."""
 
 
 class Upkeep:
-    """The regular work; each kind is on the timers again before it begins, so that what fails is tried again."""
+    """The regular work, and the checkpoints, which are written beside the broker's thread."""
 
     def __init__(
         self,
@@ -51,32 +49,37 @@ class Upkeep:
         self._partitions = partitions
         self._configs = configs
         self._timers = timers
-        self._checkpointed = {
-            path: {*dirs.recovery_points[path], *dirs.log_starts[path], *dirs.high_watermarks[path]}
-            for path in dirs.paths
-        }
-        """The partitions that the checkpoint files of each directory may name, but for those in ``_before``."""
-        self._before: dict[str, set[TopicPartition]] = {path: set() for path in dirs.paths}
-        """The same of files that are being replaced."""
         self._behind: set[str] = set()
         """The directories whose checkpoints could not be written the last time."""
 
-    def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> None:
-        """See that no checkpoint of a directory tells offsets of a partition that is not there (any more)."""
-        if id in self._checkpointed[log_dir] or id in self._before[log_dir]:
-            whole(self._checkpoint(log_dir))
+    def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> Work[None]:
+        """See that no checkpoint of a directory tells offsets of a partition that is not there (any more).
+
+        Raises OSError.
+        """
+        for name in _OFFSET_OF:
+            if self._dirs.checkpoints[log_dir, name].may_name(id):
+                yield from self._write(log_dir, name)
 
     def start_timers(self) -> None:
         timers, broker = self._timers, self._configs.broker
 
-        # Each is on the timers again before it begins: what fails once is tried again.
+        # Each is on the timers again when it is over, however slow the disk is: what fails once is tried again.
         def retention() -> None:
+            self._slices.later(self.enforce_retention(), enforced)
+
+        def enforced(_: None, error: BaseException | None) -> None:
             timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
-            self._slices.later(self.enforce_retention(), _enforced)
+            if error is not None:
+                log.error("retention stumbled, it goes on later: %s", error, exc_info=error)
 
         def checkpoints() -> None:
+            self._slices.later(self.write_checkpoints(), checkpointed)
+
+        def checkpointed(_: object, error: BaseException | None) -> None:
             timers.call_later(_CHECKPOINT_MS, checkpoints)
-            self._slices.later(self.write_checkpoints(), _checkpointed)
+            if error is not None:
+                log.error("checkpoints could not be written, it is tried again", exc_info=error)
 
         def syncs() -> None:
             timers.call_later(sync_every_ms, syncs)
@@ -114,12 +117,12 @@ class Upkeep:
                 shortened[partition.log_dir] = partition
             self.delete_retired(partition)
         for partition in shortened.values():
-            self._keep_log_starts(partition)
+            yield from self._keep_log_starts(partition)
 
-    def enforce_retention_of(self, partition: Partition) -> None:
+    def enforce_retention_of(self, partition: Partition) -> Work[None]:
         """The same for one partition, between two rounds of its compaction."""
         if self._shorten(partition):
-            self._keep_log_starts(partition)
+            yield from self._keep_log_starts(partition)
         self.delete_retired(partition)
 
     def _shorten(self, partition: Partition) -> bool:
@@ -132,9 +135,9 @@ class Upkeep:
         log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
         return True
 
-    def _keep_log_starts(self, partition: Partition) -> None:
+    def _keep_log_starts(self, partition: Partition) -> Work[None]:
         try:
-            self.log_starts_changed(partition)
+            yield from self.log_starts_changed(partition)
         except OSError as error:  # the next checkpoint has it
             log.warning("where the logs of %s start cannot be written: %s", partition.log_dir, error)
 
@@ -155,7 +158,8 @@ class Upkeep:
                     yield
                     if not partition.log.closed:
                         partition.log.flush()
-                yield from self._checkpoint(path)
+                for name in _OFFSET_OF:
+                    yield from self._write(path, name)
             except OSError as error:
                 failed.add(path)
                 if path not in self._behind:
@@ -169,24 +173,19 @@ class Upkeep:
     def _in(self, path: str) -> list[Partition]:
         return [partition for partition in self._partitions if partition.log_dir == path]
 
-    def _checkpoint(self, path: str) -> Work[None]:
-        """Replace the files of a directory, each by what is so when it is written."""
-        self._before[path] |= self._checkpointed[path]
-        self._checkpointed[path] = set()
-        self._write(path, self._dirs.write_recovery_points, lambda partition: partition.log.recovery_point)
-        yield
-        self._write(path, self._dirs.write_log_starts, lambda partition: partition.log.log_start_offset)
-        yield
-        self._write(path, self._dirs.write_high_watermarks, lambda partition: partition.high_watermark)
-        self._before[path].clear()
+    def _write(self, path: str, name: str) -> Work[None]:
+        """Replace one file of a directory by what is so from now on. Raises OSError."""
+        file, offset_of = self._dirs.checkpoints[path, name], _OFFSET_OF[name]
+        partitions = self._in(path)
+        number = file.begin({partition.id for partition in partitions})
+        offsets = {}
+        for partition in partitions:
+            yield
+            offsets[partition.id] = offset_of(partition)
+        yield from file.end(number, offsets, self._slices)
+        if self._dirs.unsynced is not None:
+            self._dirs.unsynced.named(path)
 
-    def _write(
-        self, path: str, write: Callable[[str, dict[TopicPartition, int]], None], offset_of: Callable[[Partition], int]
-    ) -> None:
-        offsets = {partition.id: offset_of(partition) for partition in self._in(path)}
-        self._checkpointed[path].update(offsets)
-        write(path, offsets)
-
-    def log_starts_changed(self, partition: Partition) -> None:
+    def log_starts_changed(self, partition: Partition) -> Work[None]:
         """Keep a moved log start offset before it is acknowledged. Raises OSError."""
-        self._write(partition.log_dir, self._dirs.write_log_starts, lambda other: other.log.log_start_offset)
+        return self._write(partition.log_dir, LOG_STARTS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.slices import whole
+from kafka_tools.broker_embedded.slices import at_once
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -47,6 +47,8 @@ class Load:
         """The point of the trace at which an fsync failed."""
         self._dice = random.Random(seed)
         self._rounds: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
+        self._writes: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
+        """Files that are to be replaced beside the broker's thread."""
         folder.mkdir(parents=True)
         self.path = folder / "data"
         self.path.mkdir()
@@ -81,6 +83,7 @@ class Load:
                 broker.core.close(clean=False)
 
     def _hold_rounds(self, core: Core) -> None:
+        core.slices.disk = lambda function, done: self._writes.append((function, done))
         if core.group_commit is not None:
             core.group_commit.offload = lambda function, done: self._rounds.append((function, done))
 
@@ -93,9 +96,11 @@ class Load:
         """What clients wait for stays in doubt. A regular stop lets the disk end its round, a kill does not."""
         for client in clients:
             client.stop()
-        for function, _ in () if kill else self._rounds:
+        for function, _ in () if kill else (*self._rounds, *self._writes[:1]):
             function()
         self._rounds.clear()
+        self._writes.clear()
+        broker.core.slices.disk = at_once
         broker.restart(kill=kill)
         self._hold_rounds(broker.core)
 
@@ -129,7 +134,9 @@ class Load:
             if ready:
                 self._dice.choice(ready).send()
         elif what < 0.90:
-            if self._rounds:
+            if self._writes and (not self._rounds or self._dice.random() < 0.5):
+                at_once(*self._writes.pop(0))
+            elif self._rounds:
                 function, done = self._rounds.pop(0)
                 try:
                     function()
@@ -150,14 +157,18 @@ class Load:
         partition = self._dice.choice(written if written and self._dice.random() < 0.8 else there)
         what = self._dice.randrange(4)
         if what == 0:
-            whole(core.partitions.upkeep.write_checkpoints())
+            core.slices.later(core.partitions.upkeep.write_checkpoints(), _over)
         elif what == 1:
-            whole(core.partitions.upkeep.enforce_retention())
+            core.slices.later(core.partitions.upkeep.enforce_retention(), _over)
         elif what == 2 and partition.log.log_end_offset:
             partition.log.roll()
         elif partition.log.config.compact and len(partition.log.segments) > 1:
             with contextlib.suppress(CleaningAborted):
                 clean_once(partition.log, None, core.clock.now_ms(), MapSize(1 << 20))
+
+
+def _over(_: object, error: BaseException | None) -> None:
+    assert error is None
 
 
 class Cuts:

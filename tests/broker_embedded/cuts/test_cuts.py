@@ -13,7 +13,7 @@ from tests.broker_embedded.cuts.refusals import KINDS
 FACTS = {"record", "key", "committed", "ended", "made", "set", "producer id", "transactional id", "sending"}
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [2])
 def test_after_a_loss_of_power_everything_that_was_acknowledged_or_shown_is_there(tmp_path: Path, seed: int) -> None:
     made = recorded(tmp_path / "load", seed, 400)
     assert {fact.kind for fact in made.history.facts} >= FACTS
@@ -32,7 +32,8 @@ def test_a_disk_that_refuses_loses_nothing_that_was_acknowledged(
         caplog.clear()
         assert refused(tmp_path / str(number), 1, kind, number, 200) == []
         if kind.startswith("unforced"):
-            assert [record for record in caplog.records if "Nothing is acknowledged any more" in record.getMessage()]
+            told = [record.getMessage() for record in caplog.records]
+            assert [each for each in told if "Nothing is acknowledged any more" in each or "it is tried again" in each]
 
 
 def test_without_fsyncs_the_checker_finds_what_is_lost(tmp_path: Path) -> None:

@@ -14,18 +14,10 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.directories.data_dirs import (
-    HIGH_WATERMARKS,
-    LOG_STARTS,
-    RECOVERY_POINTS,
-    read_checkpoint,
-)
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import ConfigError, LogError
-from kafka_tools.records.build import build_batch
-from kafka_tools.values import TopicPartition
 
 _WAIT_S = 60
 
@@ -313,40 +305,6 @@ def test_checkpoints_are_written_when_they_change_or_are_gone(tmp_path: Path) ->
     whole(core.partitions.upkeep.write_checkpoints())
     assert "u 0 0" in path.read_text()
     core.close()
-
-
-@pytest.mark.parametrize("finished", [False, True])
-@pytest.mark.parametrize("deleted_before", [False, True])
-def test_a_topic_that_is_made_anew_while_checkpoints_are_written_has_none_of_the_old_ones(
-    tmp_path: Path, deleted_before: bool, finished: bool
-) -> None:
-    """They are written in slices, and between two of them anybody may delete and make topics."""
-    paths, cut, more = [str(tmp_path)], 0, True
-    while more:
-        core = reopened(paths)
-        for name in ("t", "u"):
-            if core.cluster.topic(name) is None:
-                whole(core.topics.create(name, [[1]], {}))
-        old = core.partitions.led("t", 0)
-        while old.log.log_end_offset < 3:
-            old.log.append(bytearray(build_batch([(1, b"k", b"v", ())])), leader_epoch=0)
-        old.log.delete_before(2)
-        core.partitions.upkeep.log_starts_changed(old)
-        work = core.partitions.upkeep.write_checkpoints()
-        if deleted_before:
-            whole(core.topics.delete(core.cluster.topics["t"]))
-        for _ in range(cut):
-            more = next(work, work) is not work
-        if not deleted_before:
-            whole(core.topics.delete(core.cluster.topics["t"]))
-        whole(core.topics.create("t", [[1]], {}))
-        for _ in work if finished else ():
-            pass
-        core.close(clean=False)
-        for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS):
-            assert read_checkpoint(str(tmp_path / name)).get(TopicPartition("t", 0), 0) == 0, (name, cut)
-        cut += 1
-    assert cut > 3
 
 
 def test_the_state_is_for_the_brokers_user_alone(tmp_path: Path) -> None:

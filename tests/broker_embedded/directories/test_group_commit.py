@@ -17,7 +17,7 @@ import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
-from kafka_tools.broker_embedded.listeners import server
+from kafka_tools.broker_embedded.listeners import threads
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -280,7 +280,7 @@ def test_an_fsync_that_fails_while_the_broker_stops_leaves_its_logs_to_be_checke
         assert stopping.wait(60)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(server, "ThreadPoolExecutor", Telling)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", Telling)
     Topic = CreateTopicsRequest.CreatableTopic
     wanted = CreateTopicsRequest(topics=[Topic(name="t", num_partitions=1, replication_factor=1)])
     broker = EmbeddedBroker(tmp_path / "data", fsync="always").start()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.directories import checkpoint_files
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -251,7 +252,7 @@ def test_deleted_records_are_kept_once_for_all_partitions_and_acknowledged_only_
     Wanted = DeleteRecordsRequest.Topic
     parts = [Wanted.Partition(partition_index=number, offset=1) for number in (0, 1, 2, 9)]
     asked = DeleteRecordsRequest(topics=[Wanted(name="t", partitions=parts)], timeout_ms=1)
-    write, written = broker.core.dirs.write_log_starts, []
+    replace, written = checkpoint_files.replace_file, []
 
     def refused(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -261,10 +262,10 @@ def test_deleted_records_are_kept_once_for_all_partitions_and_acknowledged_only_
         return [(each.error_code, each.low_watermark) for each in topic.partitions]
 
     unknown = (codes.UNKNOWN_TOPIC_OR_PARTITION, -1)
-    monkeypatch.setattr(broker.core.dirs, "write_log_starts", refused)
+    monkeypatch.setattr(checkpoint_files, "replace_file", refused)
     for _ in range(2):
         assert told() == [*[(codes.KAFKA_STORAGE_ERROR, -1)] * 3, unknown], "also if it is asked again"
-    monkeypatch.setattr(broker.core.dirs, "write_log_starts", lambda *given: written.append(write(*given)))
+    monkeypatch.setattr(checkpoint_files, "replace_file", lambda *given: written.append(replace(*given)))
     assert told() == [*[(codes.NONE, 1)] * 3, unknown]
     assert len(written) == 1
     broker.restart(kill=True)
