@@ -25,6 +25,7 @@ from kafka_tools.storage.cleaner.offset_map import OffsetMap
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize, clean
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.storage.log.replacement import remove_retired
+from kafka_tools.storage.producer_state import ProducerEntry
 from tests.storage.dirty_logs import COMPACT, START_MS, Writers, clean_once, driven, old_messages, opened
 
 SIZE = MapSize(1 << 20)
@@ -198,6 +199,44 @@ def test_the_last_sequence_of_a_producer_is_known_though_its_records_are_gone(tm
     )  # fmt: skip
     assert again.duplicate and again.base_offset == 2
     put(log, (b"a", b"3"), producer_id=7, producer_epoch=2, base_sequence=3)
+
+
+class Asked(dict[int, ProducerEntry]):
+    """Producers that are asked for one by one: a log may have millions."""
+
+    def _walked(self) -> Any:
+        raise AssertionError("all of them were walked in one piece")
+
+    items = values = keys = __iter__ = copy = _walked  # type: ignore[assignment]
+
+
+def test_a_round_asks_for_the_producers_whose_batches_it_sees(tmp_path: Path) -> None:
+    log = opened(tmp_path / "t-0")
+    for producer in range(3):
+        put(log, (b"a", b"v"), producer_id=producer, producer_epoch=0, base_sequence=0)
+    put(log, (b"a", b"last"))
+    log.roll()
+    log.producers.entries = Asked(log.producers.entries)
+    _, done = clean_once(log, None, START_MS, SIZE)
+    assert done is not None
+    assert [(view.producer_id, view.record_count) for view in log.walk()] == [(0, 0), (1, 0), (2, 0), (-1, 1)]
+    log.close(clean=False)
+
+
+def test_a_producer_that_writes_on_while_its_batches_are_cleaned_needs_none_of_them(tmp_path: Path) -> None:
+    log = opened(tmp_path / "t-0")
+    put(log, (b"a", b"1"), producer_id=7, producer_epoch=2, base_sequence=0)
+    put(log, (b"a", b"last"))
+    log.roll()
+    work = clean(log, cleanable(log, None, START_MS), SIZE, START_MS)
+    step = work.send(None)
+    put(log, (b"b", b"2"), producer_id=7, producer_epoch=2, base_sequence=1)
+    with contextlib.suppress(StopIteration):
+        while True:
+            step = work.send(step() if callable(step) else None)
+    assert [(view.producer_id, view.base_offset) for view in log.walk()] == [(-1, 1), (7, 2)]
+    put(log, (b"a", b"3"), producer_id=7, producer_epoch=2, base_sequence=2)
+    log.close()
 
 
 @pytest.mark.req("DESIGN-26")

@@ -18,6 +18,7 @@ from kafka_tools.records.build import BatchBuilder, set_times
 from kafka_tools.records.record import Record
 from kafka_tools.storage.cleaner.offset_map import OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
+from kafka_tools.storage.producer_state import ProducerEntry
 
 Step = int | Callable[[], Any] | None
 """The values that work in pieces yields: a count of bytes that were read or written; or a function that takes a while
@@ -28,13 +29,6 @@ _PIECE = 128
 """So many records between two pieces: a few milliseconds at most."""
 LONG_BYTES = 128 * 1024
 """Batches of so many bytes are decompressed and compressed aside."""
-
-
-class LastRecord(NamedTuple):
-    """The last data of a producer in the log: ``offset`` is None if there is none in its epoch."""
-
-    offset: int | None
-    epoch: int
 
 
 class Dropped:
@@ -52,8 +46,8 @@ class Retention(NamedTuple):
     delete_retention_ms: int
     end_offset: int
     """Where the round ends: the batch before it stays, with or without records."""
-    last_records: Mapping[int, LastRecord]
-    """By producer id."""
+    producers: Mapping[int, ProducerEntry]
+    """By id, as they are when a batch is looked at: what they have written since need not be asked for."""
     dropped: Dropped
     keep_legacy_deletes: bool = True
     """Whether tombstones of magic 0 and 1, which have no horizon of their own, stay in this segment."""
@@ -89,12 +83,12 @@ def _has_last_sequence(view: BatchView, retention: Retention) -> bool:
     """Whether the producer's next sequence, or its epoch, is known from this batch alone."""
     if view.producer_id < 0:
         return False
-    last = retention.last_records.get(view.producer_id)
-    if last is None:
+    producer = retention.producers.get(view.producer_id)
+    if producer is None:
         return False
-    if last.offset is not None:
-        return view.last_offset == last.offset
-    return view.is_control and view.producer_epoch == last.epoch
+    if producer.batches:
+        return view.last_offset == producer.batches[-1].last_offset
+    return view.is_control and view.producer_epoch == producer.epoch
 
 
 def _stays(view: BatchView, record: Record, retention: Retention) -> bool:

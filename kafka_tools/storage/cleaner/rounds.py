@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.storage.cleaner.batch_rewrite import Dropped, LastRecord, Retention, Step, records_of, rewritten
+from kafka_tools.storage.cleaner.batch_rewrite import Dropped, Retention, Step, records_of, rewritten
 from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
 from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
@@ -73,7 +73,7 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
             now_ms,
             opened.config.delete_retention_ms,
             found.end_offset,
-            _last_records(opened),
+            opened.producers.entries,
             dropped,
         )
         read += sum(segment.size for segment in group)
@@ -93,13 +93,6 @@ def _aborted(opened: PartitionLog, end_offset: int) -> Generator[Step, Any, list
             yield None
             _check(opened)
     return found
-
-
-def _last_records(opened: PartitionLog) -> dict[int, LastRecord]:
-    return {
-        producer_id: LastRecord(entry.batches[-1].last_offset if entry.batches else None, entry.epoch)
-        for producer_id, entry in opened.producers.entries.items()
-    }
 
 
 # The map
