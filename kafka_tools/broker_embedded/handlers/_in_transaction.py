@@ -108,7 +108,7 @@ class InTransaction:
 
     def check(self, partition: Partition, records: Buffer | None) -> None:
         """BrokerError, or OutOfOrderSequence, unless the batch may be part of the transaction."""
-        if self.producer is None or not is_transactional(records):
+        if not is_transactional(records):
             return
         refused = self._refused.get(partition)
         if refused is not None:
@@ -124,7 +124,8 @@ class InTransaction:
 
     def check_open(self, partition: Partition, records: Buffer | None) -> None:
         """BrokerError if the transaction has ended since it was verified. The append follows at once."""
-        if self.producer is None or not is_transactional(records):
+        assert self.producer is not None
+        if not is_transactional(records):
             return
         if self._last_markers.get(partition) != partition.log.producers.last_marker(self.producer.id):
             raise refuse(error_codes.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")

@@ -68,8 +68,9 @@ class TooLong(Refused):
 
 def stored_codec(codec: int, limits: Limits) -> str:
     """The codec in which a topic stores what came in another one."""
-    wanted = {"producer": CODECS[codec], "uncompressed": "none"}
-    return wanted.get(limits.codec, limits.codec)
+    if limits.codec == "producer":
+        return CODECS[codec]
+    return "none" if limits.codec == "uncompressed" else limits.codec
 
 
 def check_records(
