@@ -21,10 +21,13 @@ from kafka_tools.admin.client import AdminClient
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment import throttles
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.commands.partitions.reassignment.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
+from kafka_tools.errors import ConnectFailed, KafkaToolsError
+from kafka_tools.values import Node
 
-LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+BROKER, TOPIC = "DYNAMIC_BROKER_CONFIG", "DYNAMIC_TOPIC_CONFIG"
 EXECUTE = "--execute --reassignment-json-file plan.json --throttle"
 
 
@@ -257,3 +260,32 @@ def test_who_stops_in_the_middle_of_writing_is_not_waited_for_and_named(
     assert _ledger().broker_ids() == {1}
     _ledger().add({ConfigResource("broker", "2"): {LEADER_RATE: "5"}})
     assert capsys.readouterr().err == ""
+
+
+def test_a_broker_that_cannot_be_reached_keeps_its_throttles_and_no_other_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For seconds after its death the cluster takes a broker for alive."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    first, second, topic = (ConfigResource(*each) for each in (("broker", "1"), ("broker", "2"), ("topic", "t")))
+    _ledger().add({first: {LEADER_RATE: "5"}, second: {LEADER_RATE: "5"}, topic: {LEADER_REPLICAS: "0:1"}})
+    refused = Outcome(None, ConnectFailed("cannot connect"))
+    told = {first: [(LEADER_RATE, "5", BROKER)], topic: [(LEADER_REPLICAS, "0:1", TOPIC)]}
+    changed: dict[ConfigResource, Any] = {}
+
+    def describe(wanted: Any) -> dict[ConfigResource, Any]:
+        entries = {key: Outcome([ConfigEntry(*each, True, False) for each in told.get(key, ())]) for key in wanted}
+        return entries | ({second: refused} if second in wanted else {})
+
+    admin: Any = SimpleNamespace(
+        nodes=lambda: [Node(1, "a", 1), Node(2, "b", 1)],
+        describe_configs=describe,
+        alter_configs_incremental=lambda changes: changed.update(changes) or dict.fromkeys(changes, Outcome(None)),
+        deadline=_Silent().deadline,
+    )
+    throttles.clear(admin, {1, 2}, {"t"}, Ledger(admin, "c"), say=False)
+    assert changed == {first: [ConfigChange(LEADER_RATE, "delete")], topic: [ConfigChange(LEADER_REPLICAS, "delete")]}
+    assert "broker 2 is away: its throttles are left, run --verify again" in capsys.readouterr().err
+    assert (_ledger().broker_ids(), _ledger().topics()) == ({2}, set())
+    throttles.restore_recorded(admin, Ledger(admin, "c"))
+    assert "broker 2 is away: its throttles are left, run --list again" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
+from kafka_tools.errors import ConnectFailed
 from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
@@ -101,9 +102,11 @@ class Ledger:
         wanted = {(resource, config): value for resource, each in settings.items() for config, value in each.items()}
         self._rewrite(wanted, values)
 
-    def read_values(self, wanted: Mapping[ConfigResource, Iterable[str]]) -> SetValues:
+    def read_values(
+        self, wanted: Mapping[ConfigResource, Iterable[str]], away: set[ConfigResource] | None = None
+    ) -> SetValues:
         """The present values that are set on these topics and brokers themselves. Raises the error of the first that
-        cannot be described."""
+        cannot be described; brokers that cannot be reached are put into ``away`` if it is given."""
         from kafka_tools.commands.partitions.reassignment.current import is_unknown_topic
 
         found: SetValues = {}
@@ -111,6 +114,9 @@ class Ledger:
             {key: list(each) for key, each in wanted.items()}
         ).items():
             if outcome.error is not None and resource.type == "topic" and is_unknown_topic(outcome.error):
+                continue
+            if away is not None and resource.type == "broker" and isinstance(outcome.error, ConnectFailed):
+                away.add(resource)
                 continue
             for entry in outcome.get():
                 if entry.source in _OWN_SOURCES:

@@ -14,6 +14,7 @@ from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment.current import Assignment, is_unknown_topic
 from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger
+from kafka_tools.errors import ConnectFailed
 from kafka_tools.output.kafka.java_words import hash_order
 from kafka_tools.texts.java_hashing import string_hash
 from kafka_tools.values import TopicPartition
@@ -117,18 +118,14 @@ def clear(
         plural = "" if len(brokers) == 1 else "s"
         running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, brokers))}\n")
     wanted = {_broker(id): BROKER_THROTTLES for id in {*brokers, *ledger.broker_ids()}}
-    _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
+    dead = [int(key.name) for key in wanted if int(key.name) not in alive]
+    dead += _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
     named = hash_order(topics, string_hash)
     if say:
         plural = "" if len(named) == 1 else "s"
         running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(named))}\n")
     _restore(admin, {ConfigResource("topic", name): TOPIC_THROTTLES for name in {*named, *ledger.topics()}}, ledger)
-    dead = [key.name for key in wanted if int(key.name) not in alive]
-    if dead:
-        running.note(
-            f"warning: broker {', '.join(sorted(dead, key=int))} is away: its throttles are left, "
-            "run --verify again when it is back"
-        )
+    _note_left(dead, "--verify")
     ledger.save()
 
 
@@ -137,19 +134,32 @@ def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
     wanted = {key: each for key, each in recorded.items() if key.type == "topic" or key.name in alive}
-    _restore(admin, wanted, ledger)
+    _note_left(_restore(admin, wanted, ledger), "--list")
     ledger.save()
 
 
-def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger) -> None:
-    values = ledger.read_values(wanted)  # a broker takes far longer to take a change, even of nothing, than to tell
+def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger) -> list[int]:
+    """Undo what is set of these configs. Returns the brokers that cannot be reached, which the cluster may take for
+    alive for some seconds more: their throttles, and the records of them, are left."""
+    away: set[ConfigResource] = set()
+    # A broker takes far longer to take a change, even of nothing, than to tell.
+    values = ledger.read_values(wanted, away)
     undone = {key: [ledger.undoing(key, name, values) for name in names] for key, names in wanted.items()}
     changes = {key: [each for each in found if each is not None] for key, found in undone.items() if any(found)}
     for key, outcome in admin.alter_configs_incremental(changes).items():
-        if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
+        if key.type == "broker" and isinstance(outcome.error, ConnectFailed):
+            away.add(key)
+        elif outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
             raise outcome.error
-    for key in wanted:  # also where nothing is to be undone: it was set by others since, or never
+    for key in wanted.keys() - away:  # also where nothing is to be undone: it was set by others since, or never
         ledger.forget(key)
+    return [int(key.name) for key in away]
+
+
+def _note_left(broker_ids: Iterable[int], again: str) -> None:
+    named = ", ".join(map(str, sorted(set(broker_ids))))
+    if named:
+        running.note(f"warning: broker {named} is away: its throttles are left, run {again} again when it is back")
 
 
 def _broker(broker_id: int) -> ConfigResource:
