@@ -118,7 +118,7 @@ def _plan_and_delete(
     for topic, reason in deletion_plans.refusals(admin, (key.topic for key in offsets)).items():
         running.note(f"warning: topic '{topic}' {reason}")
     if tell or dry_run:
-        plans, unknown = deletion_plans.planned(admin, offsets)
+        plans, unknown = deletion_plans.planned(admin, offsets, 1.0 if dry_run else deletion_plans.SHARE_OF_TIME)
         for line in deletion_plans.summary(plans):
             running.note(line)
         if dry_run:

@@ -23,7 +23,7 @@ HIGH_WATERMARK = -1
 END = "end"
 CLEANUP_POLICY, DELETE = "cleanup.policy", "delete"
 SHARE_OF_TIME = 0.3
-"""The part of the remaining time that each question about sizes may take: deletion goes on without the answer."""
+"""The part of the remaining time that questions may take without whose answers the deletion goes on."""
 _MAX_OFFSET = 2**63 - 1
 
 
@@ -94,7 +94,8 @@ def offsets_of(
     if not partitions:
         return {}, []
     # The ends come first: a record that arrives meanwhile is younger than the moment, and stays.
-    ends = admin.list_offsets(dict.fromkeys(partitions, LATEST))
+    in_time = admin.deadline(admin.deadline().left_s() / 2)  # who is silent now leaves time to ask the others again
+    ends = admin.list_offsets(dict.fromkeys(partitions, LATEST), deadline=in_time)
     found = admin.list_offsets(dict.fromkeys(partitions, at_or_after(before.moment_ms)))
     offsets, errors = {}, []
     for key in partitions:
@@ -108,13 +109,14 @@ def offsets_of(
 
 
 def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
-    """Topic -> why its brokers will refuse. Topics whose configs cannot be described are left out."""
+    """Topic -> why its brokers will refuse. Topics whose configs cannot be described, or not soon, are left out."""
     from kafka_tools.admin.client import ConfigResource
 
     found = {}
     names = list(dict.fromkeys(topics))
     asked = [ConfigResource("topic", name) for name in names if name not in INTERNAL_TOPICS]
-    configs = admin.describe_configs(asked) if asked else {}
+    seconds = admin.deadline().left_s() * SHARE_OF_TIME
+    configs = admin.describe_configs(asked, timeout_s=seconds) if asked else {}
     for name in names:
         if name in INTERNAL_TOPICS:
             found[name] = "is one of Kafka's own: its brokers will refuse to delete records of it"
@@ -129,13 +131,15 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
 
 
 def planned(
-    admin: AdminClient, offsets: Mapping[TopicPartition, int]
+    admin: AdminClient, offsets: Mapping[TopicPartition, int], share_of_time: float = 1.0
 ) -> tuple[list[PlannedDeletion], dict[TopicPartition, ItemError]]:
-    """The deletion in each partition, and the partitions whose offsets could not be asked for."""
+    """The deletion in each partition, and the partitions whose offsets could not be asked for, in this part of the
+    remaining time."""
     if not offsets:
         return [], {}
-    starts = admin.list_offsets(dict.fromkeys(offsets, EARLIEST))
-    ends = admin.list_offsets(dict.fromkeys(offsets, LATEST))
+    left_s = admin.deadline().left_s() * share_of_time
+    starts = admin.list_offsets(dict.fromkeys(offsets, EARLIEST), timeout_s=left_s / 2)
+    ends = admin.list_offsets(dict.fromkeys(offsets, LATEST), timeout_s=left_s / 2)
     failed = {key: ItemError.of(key, error) for asked in (starts, ends) for key, error in asked.failures().items()}
     known = [key for key in offsets if key not in failed]
     sizes = _sizes(admin, known)

@@ -13,11 +13,17 @@ from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.producer import Producer
+from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.commands.partitions.deletion_plans import Before, offsets_of, parse_before
 from kafka_tools.errors import UsageError
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
+from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.values import TopicPartition
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands.hostile_tries import ended
 from tests.commands.partitions.conftest import Run
+from tests.net.virtual import SILENCE
 
 NUMBERS = count()
 NOW = 1_800_000_000_000
@@ -88,7 +94,12 @@ def test_a_record_that_arrives_after_a_moment_was_looked_up_stays() -> None:
     class Growing:
         """One partition, whose log grows by a record with every question."""
 
-        def list_offsets(self, specs: dict[TopicPartition, int]) -> Outcomes[TopicPartition, ListedOffset]:
+        def deadline(self, timeout_s: float = 30.0) -> Deadline:
+            return Deadline(ManualClock(), timeout_s)
+
+        def list_offsets(
+            self, specs: dict[TopicPartition, int], deadline: Deadline | None = None
+        ) -> Outcomes[TopicPartition, ListedOffset]:
             asked.append(set(specs.values()))
             found = {-1: 9 + len(asked), NOW: -1}
             return Outcomes((key, Outcome(ListedOffset(found[spec], -1, None))) for key, spec in specs.items())
@@ -96,6 +107,16 @@ def test_a_record_that_arrives_after_a_moment_was_looked_up_stays() -> None:
     key = TopicPartition("t", 0)
     assert offsets_of(Growing(), [key], Before(None, NOW)) == ({key: 10}, [])  # type: ignore[arg-type]
     assert asked == [{-1}, {NOW}]
+
+
+@pytest.mark.parametrize("before", ["5", "end"])
+def test_what_is_told_first_takes_no_time_from_the_deletion(before: str) -> None:
+    cluster = VirtualCluster()
+    cluster.fault = lambda request, version, node: (
+        SILENCE if isinstance(request, ListOffsetsRequest | DescribeConfigsRequest) else None
+    )
+    tried = ended(f"kafka-delete-records --topic t --before {before}", cluster, {})
+    assert (tried.status, tried.complaint, "partition: t-0\tlow_watermark: " in tried.out) == (0, "", True)
 
 
 def test_a_dry_run_shows_what_would_go_and_deletes_nothing(run: Run, topic: str) -> None:
