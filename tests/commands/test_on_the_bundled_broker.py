@@ -380,3 +380,47 @@ def test_trace_shows_requests_and_responses_on_stderr(run: Run) -> None:
     assert "MetadataRequest" in ended.err
     assert "MetadataResponse" in ended.err
     assert "Metadata" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "consumer-groups --reset-offsets --group no-one --all-topics --to-earliest --execute",
+            "group 'no-one' has no",
+        ),
+        (
+            "consumer-groups --reset-offsets --all-topics --group a --group b --to-latest --dry-run",
+            "groups 'a', 'b' have",
+        ),
+        ("log-dirs --describe --topic-list no-such", "no broker that answered has a replica of no-such"),
+        ("transactions find-hanging --broker-id 77", "nothing was searched: broker 77 has no replica of any topic"),
+    ],
+)
+def test_where_there_is_nothing_to_do_that_is_said(run: Run, topic: str, line: str, told: str) -> None:
+    ended = run(*line.split())
+    assert (ended.status, told in ended.err) == (0, True), ended
+
+
+def test_a_group_that_does_not_exist_is_named_where_its_offsets_were_to_go(run: Run, topic: str) -> None:
+    for line in ("--delete-offsets --topic {}", "--remove-members --all-members"):
+        ended = run("consumer-groups", "--group", "no-one", *line.format(topic).split())
+        assert (ended.status, "no-one" in ended.err) == (1, True), ended
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "streams-groups --reset-offsets --group g --all-input-topics --execute --to-earliest --to-offset 0",
+        "streams-groups --reset-offsets --group g --all-input-topics --execute --shift-by 0 --to-offset 0",
+        "consumer-groups --reset-offsets --group g --all-topics --execute --to-earliest --to-offset 0",
+        "streams-application-reset --application-id g --to-earliest --shift-by 0",
+        "reassign-partitions --list --throttle 0",
+        "reassign-partitions --list --seed 0",
+        "reassign-partitions --verify --reassignment-json-file x --replica-alter-log-dirs-throttle 0",
+    ],
+)
+def test_an_option_with_zero_for_a_value_is_given_like_any_other(run: Run, line: str) -> None:
+    ended = run(*line.split())
+    assert (ended.status, ended.out) == (2, ""), ended
+    assert "can't be used" in ended.err or "only one" in ended.err.lower() or "exactly one" in ended.err, ended

@@ -68,6 +68,10 @@ def _partitions(
         for each in description.partitions
         if broker_id is None or broker_id in each.replicas
     ]
+    if broker_id is not None and outcomes.succeeded() and not found:
+        running.note(
+            f"nothing was searched: broker {broker_id} has no replica of {'any topic' if topic is None else topic}"
+        )
     return found, errors
 
 

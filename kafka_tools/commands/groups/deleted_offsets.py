@@ -28,7 +28,7 @@ def delete(
 
     ``members`` returns those of the group, to be named for partitions that they still consume.
     """
-    with running.about(group), naming_holders(members):
+    with running.about(group), running.doing(f"group '{group}'"), naming_holders(members):
         outcomes = admin.delete_group_offsets(group, partitions)
     shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]

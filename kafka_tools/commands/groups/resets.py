@@ -96,6 +96,7 @@ def prepare(
         if group not in unread and not isinstance(why, OutsideGroup):
             del plan[group]
     _tell_new([group for group in ready if standings[group].is_new and plan.get(group)], bool(given["execute"]))
+    _tell_empty([group for group in ready if group in plan and group not in failed and not plan[group]])
     return plan, errors
 
 
@@ -114,13 +115,22 @@ def _refused(group: str, error: KafkaToolsError) -> ItemError:
 
 def _tell_new(groups: Sequence[str], execute: bool) -> None:
     if groups:
-        names = ", ".join(f"'{group}'" for group in groups[:_MOST_NAMED])
-        more = f" and {len(groups) - _MOST_NAMED} more" if len(groups) > _MOST_NAMED else ""
         what = "is made by its first offsets" if len(groups) == 1 else "are made by their first offsets"
         does = "does" if len(groups) == 1 else "do"
         subject = "group" if len(groups) == 1 else "groups"
         when = "now" if execute else "with --execute"
-        running.note(f"{subject} {names}{more} {does} not exist yet, and {what} {when}")
+        running.note(f"{subject} {_listed(groups)} {does} not exist yet, and {what} {when}")
+
+
+def _tell_empty(groups: Sequence[str]) -> None:
+    if groups:
+        subject, has = ("group", "has") if len(groups) == 1 else ("groups", "have")
+        running.note(f"{subject} {_listed(groups)} {has} no offsets of these topics: there is nothing to reset")
+
+
+def _listed(groups: Sequence[str]) -> str:
+    names = ", ".join(f"'{group}'" for group in groups[:_MOST_NAMED])
+    return f"{names} and {len(groups) - _MOST_NAMED} more" if len(groups) > _MOST_NAMED else names
 
 
 def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:

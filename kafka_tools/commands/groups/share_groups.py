@@ -187,7 +187,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
         found = admin.describe_share_groups([group])[group].value
         return () if found is None else found.members
 
-    with running.about(group), naming_holders(members):
+    with running.about(group), running.doing(f"group '{group}'"), naming_holders(members):
         outcomes = admin.delete_share_group_offsets(group, sorted(set(given["topic"])))
     if output_format is None:
         shown = {topic: None if each.error is None else str(each.error) for topic, each in outcomes.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.options import ANY, modes_given
+from kafka_tools.commands.options.command import is_given
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient, GroupListing
@@ -44,7 +45,7 @@ def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str
 
 def check_apart(refuse: Refuse, given: Mapping[str, Any], first: str, second: str) -> None:
     """Refuse two options that exclude each other."""
-    if given[first] and given[second]:
+    if is_given(given[first]) and is_given(given[second]):
         first, second = (name.replace("_", "-") for name in (first, second))
         refuse(f'Option "[{first}]" can\'t be used with option "[{second}]"')
 

@@ -86,6 +86,9 @@ def _describe(admin: AdminClient, wanted: list[int], topics: set[str], form: str
         print(log_dirs_text.QUERYING, end="", flush=True)
     outcomes = admin.describe_log_dirs(brokers)
     rows, errors = _rows(outcomes, topics)
+    absent = sorted(topics - {each["topic"] for row in rows for each in row["partitions"]})
+    if absent and outcomes.succeeded():
+        running.note(f"no broker that answered has a replica of {', '.join(absent)}")
     if form is None:
         told = running.shown(rows)
         if outcomes.succeeded():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import ARGUMENTS, Command, option
+from kafka_tools.commands.options.command import ARGUMENTS, Command, is_given, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.partitions.reassignment.plan_options import OPTIONS, PlanningOptions, planning_options
@@ -248,7 +248,7 @@ def _checked_action(context: click.Context, planning: PlanningOptions, connectio
     values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
     allowed = (*_REQUIRED[action], *_PERMITTED[action])
     words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
-    wrong = [name for name in _OWN if values[name] not in (None, False, ()) and name not in (*allowed, action)]
+    wrong = [name for name in _OWN if is_given(values[name]) and name not in (*allowed, action)]
     if wrong:
         first = min(wrong, key=lambda name: words.index(f"--{_spelled(name)}") if f"--{_spelled(name)}" in words else 0)
         raise UsageError(f'Option "[{_spelled(first)}]" can\'t be used with action "[{action}]"')
