@@ -25,7 +25,11 @@ from kafka_tools.commands.partitions.reassignment import throttles
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.commands.partitions.reassignment.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
 from kafka_tools.errors import ConnectFailed, KafkaToolsError
+from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 from kafka_tools.values import Node
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands.hostile_tries import FILES, ended
+from tests.net.virtual import SILENCE
 
 BROKER, TOPIC = "DYNAMIC_BROKER_CONFIG", "DYNAMIC_TOPIC_CONFIG"
 EXECUTE = "--execute --reassignment-json-file plan.json --throttle"
@@ -289,3 +293,13 @@ def test_a_broker_that_cannot_be_reached_keeps_its_throttles_and_no_other_does(
     assert (_ledger().broker_ids(), _ledger().topics()) == ({2}, set())
     throttles.restore_recorded(admin, Ledger(admin, "c"))
     assert "broker 2 is away: its throttles are left, run --list again" in capsys.readouterr().err
+
+
+def test_throttles_of_what_may_have_begun_stay_and_that_is_said() -> None:
+    cluster = VirtualCluster()
+    cluster.fault = lambda request, version, node: (
+        SILENCE if isinstance(request, AlterPartitionReassignmentsRequest) else None
+    )
+    tried = ended(f"kafka-reassign-partitions {EXECUTE} 5000", cluster, FILES)
+    assert (tried.status, tried.complaint) == (1, "")
+    assert "throttles stay: what is not answered may have begun" in tried.err
