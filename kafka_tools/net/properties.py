@@ -49,8 +49,9 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     continues = False
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANKS)
-        if not continues:
+        if not joined:  # so far a continued line is nothing but its backslash
             if not line or line[0] in "#!":
+                continues = False
                 continue
             start = number
         continues = _odd_backslashes(line)

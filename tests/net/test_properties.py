@@ -26,6 +26,7 @@ from kafka_tools.net.properties import parse_properties, read_properties
         ("a=1\\\n   2\\\n\t3", {"a": "123"}),
         ("a=1\\\\\nb=2", {"a": "1\\", "b": "2"}),
         ("a=1\\\n# no comment", {"a": "1# no comment"}),
+        ("\\\n# a comment\na=1", {"a": "1"}),
         ("a\\ b\\=c\\:d=e", {"a b=c:d": "e"}),
         ('a=\\t\\n\\q\\"', {"a": '\t\nq"'}),
         ("a=\\u00e9\\u20AC", {"a": "é€"}),

@@ -117,15 +117,16 @@ def _plan_and_delete(
 
     for topic, reason in deletion_plans.refusals(admin, (key.topic for key in offsets)).items():
         running.note(f"warning: topic '{topic}' {reason}")
-    if tell or dry_run:
-        plans, unknown = deletion_plans.planned(admin, offsets, 1.0 if dry_run else deletion_plans.SHARE_OF_TIME)
+    if dry_run:
+        plans, unknown = deletion_plans.planned(admin, offsets)
         for line in deletion_plans.summary(plans):
             running.note(line)
-        if dry_run:
-            rows = [plan.row() for plan in plans]
-            return running.finish(
-                Rows(PLANNED, rows, [*errors, *unknown.values()]), form or "table", "could not plan the deletion from"
-            )
+        rows = [plan.row() for plan in plans]
+        return running.finish(
+            Rows(PLANNED, rows, [*errors, *unknown.values()]), form or "table", "could not plan the deletion from"
+        )
+    for line in deletion_plans.soon_summarized(admin, offsets) if tell else ():
+        running.note(line)
     return _delete(admin, offsets, errors, form)
 
 

@@ -6,17 +6,19 @@ estimate: the size of the leader's log, shared out evenly over its offsets.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
-from kafka_tools.errors import InputError, KafkaToolsError, UsageError
+from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError, UsageError
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.client import AdminClient, ConfigEntry
+    from kafka_tools.admin.outcomes import Outcome
     from kafka_tools.output.cells import Row
 
 HIGH_WATERMARK = -1
@@ -115,8 +117,10 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
     found = {}
     names = list(dict.fromkeys(topics))
     asked = [ConfigResource("topic", name) for name in names if name not in INTERNAL_TOPICS]
-    seconds = admin.deadline().left_s() * SHARE_OF_TIME
-    configs = admin.describe_configs(asked, timeout_s=seconds) if asked else {}
+    configs: Mapping[ConfigResource, Outcome[list[ConfigEntry]]] = {}
+    with contextlib.suppress(DeadlineExceeded):
+        seconds = admin.deadline().left_s() * SHARE_OF_TIME
+        configs = admin.describe_configs(asked, timeout_s=seconds) if asked else {}
     for name in names:
         if name in INTERNAL_TOPICS:
             found[name] = "is one of Kafka's own: its brokers will refuse to delete records of it"
@@ -128,6 +132,13 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
                 "(POLICY_VIOLATION)"
             )
     return found
+
+
+def soon_summarized(admin: AdminClient, offsets: Mapping[TopicPartition, int]) -> list[str]:
+    """The summary of a deletion that follows, of the partitions of which it can be known soon."""
+    with contextlib.suppress(DeadlineExceeded):
+        return summary(planned(admin, offsets, SHARE_OF_TIME)[0])
+    return []
 
 
 def planned(
