@@ -19,6 +19,17 @@ Payload = bytes | Sequence[Part]
 """An answer as the dispatcher gives it, without the length before it; all that is sent if it is ``CutShort``."""
 
 
+_COPIED_BYTES = 64 * 1024
+"""Up to here an answer is copied to end as plain bytes; a larger one would be in memory twice."""
+
+
+def encode_whole(response: Response, version: int, correlation_id: int) -> Payload:
+    """Header and body of a response. Raises EncodeError."""
+    out = bytearray()
+    encode_response_into(response, version, correlation_id, out)
+    return bytes(out) if len(out) <= _COPIED_BYTES else (memoryview(out),)
+
+
 class _Parts(bytearray):
     """The buffer that a response is encoded into; ranges of files are kept as ranges, not read."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.broker_embedded.answers import encode_whole
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclResourceType
-from kafka_tools.protocol.headers import encode_response
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Call:
         """The time for which the handler wants this client throttled (quota of controller mutations), in ms."""
         self.on_throttled: Callable[[], None] | None = None
         """Called if the client is over a quota and gets an empty answer instead (Fetch)."""
-        self.encode: Callable[[Any, int, int], Payload] = encode_response
+        self.encode: Callable[[Any, int, int], Payload] = encode_whole
         """(response, version, correlation id) -> its bytes; another one where it holds ranges of files (Fetch)."""
 
     @property

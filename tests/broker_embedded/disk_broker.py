@@ -82,9 +82,10 @@ class DiskBroker:
         pending = Pending()
         response_class = registry.api(request.API_KEY).response
 
-        def answer(payload: bytes | None) -> None:
+        def answer(payload: Any) -> None:
             if payload is not None:
-                correlation_id, pending.response = decode_response(response_class, version, payload)
+                whole = payload if isinstance(payload, bytes) else b"".join(payload)
+                correlation_id, pending.response = decode_response(response_class, version, whole)
                 assert correlation_id == 7
 
         frame = encode_request(request, version, 7, "test")

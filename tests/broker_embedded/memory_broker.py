@@ -174,9 +174,10 @@ class MemoryBroker:
         assert handler.min_version <= version <= handler.max_version, f"{api.name} v{version} is not served"
         answer = Answer()
 
-        def take(payload: bytes | None) -> None:
+        def take(payload: Any) -> None:
             assert payload is not None
-            answer.response = decode_response(api.response, version, payload)[1]
+            whole = payload if isinstance(payload, bytes) else b"".join(payload)
+            answer.response = decode_response(api.response, version, whole)[1]
 
         frame = encode_request(request, version, 1, client_id)
         self.dispatcher.handle_frame(Connection("test", "PLAINTEXT", host), frame, take)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.configs.describe import DEFAULT, describe
+from kafka_tools.broker_embedded.configs.describe import DEFAULT, DescribedConfig, describe
 from kafka_tools.broker_embedded.configs.loggers import logger_levels
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
@@ -31,19 +31,22 @@ DYNAMIC_BROKER_LOGGER = 6
 KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 Result = DescribeConfigsResponse.Result
+Told = dict[tuple[Any, ...], DescribeConfigsResponse.Result.ResourceResult]
+"""What an answer says already: most topics have most values in common, and an answer may be about thousands."""
 
 
 def handle(call: Call) -> Work[DescribeConfigsResponse]:
     if any(resource.resource_type not in KINDS for resource in call.request.resources):
         raise refused(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
     results = []
+    told: Told = {}
     for resource in call.request.resources:
         yield
-        results.append(_result(call, resource))
+        results.append(_result(call, resource, told))
     return DescribeConfigsResponse(results=results)
 
 
-def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
+def _result(call: Call, resource: Any, told: Told) -> DescribeConfigsResponse.Result:
     kind, name = resource.resource_type, resource.resource_name
     result = Result(resource_type=kind, resource_name=name)
     try:
@@ -52,26 +55,42 @@ def _result(call: Call, resource: Any) -> DescribeConfigsResponse.Result:
             result.configs = _loggers(resource.configuration_keys)
             return result
         for entry in describe(call.broker.configs, kind, name, resource.configuration_keys):
-            shown = Result.ResourceResult(
-                name=entry.name,
-                value=entry.value,
-                read_only=entry.read_only,
-                is_sensitive=entry.sensitive,
-                config_source=entry.source,
-                config_type=entry.config_type,
-                documentation=None,
+            synonyms = tuple(entry.synonyms) if call.request.include_synonyms else ()
+            same = (
+                entry.name,
+                entry.value,
+                entry.read_only,
+                entry.sensitive,
+                entry.source,
+                entry.config_type,
+                synonyms,
             )
-            if call.version == 0:
-                shown.is_default = entry.source == DEFAULT
-            if call.request.include_synonyms:
-                shown.synonyms = [
-                    Result.ResourceResult.Synonym(name=synonym.name, value=synonym.value, source=synonym.source)
-                    for synonym in entry.synonyms
-                ]
-            result.configs.append(shown)
+            if same not in told:
+                told[same] = _shown(call, entry)
+            result.configs.append(told[same])
     except BrokerError as error:
         result.error_code, result.error_message = error.code.code, error.broker_message
     return result
+
+
+def _shown(call: Call, entry: DescribedConfig) -> DescribeConfigsResponse.Result.ResourceResult:
+    shown = Result.ResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        is_sensitive=entry.sensitive,
+        config_source=entry.source,
+        config_type=entry.config_type,
+        documentation=None,
+    )
+    if call.version == 0:
+        shown.is_default = entry.source == DEFAULT
+    if call.request.include_synonyms:
+        shown.synonyms = [
+            Result.ResourceResult.Synonym(name=synonym.name, value=synonym.value, source=synonym.source)
+            for synonym in entry.synonyms
+        ]
+    return shown
 
 
 def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.ResourceResult]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, check_properties
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.config_definitions.values import java_double
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -438,3 +441,27 @@ def test_server_properties_are_checked_by_the_same_rules() -> None:
 )  # fmt: skip
 def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
     assert java_double(value) == text
+
+
+def test_an_answer_about_many_topics_takes_little_more_memory_than_its_bytes(broker: MemoryBroker) -> None:
+    """Most topics have most values in common: they are told of once, until they are bytes."""
+    resource = DescribeConfigsRequest.Resource(resource_type=TOPIC, resource_name="t1", configuration_keys=None)
+    frame = encode_request(DescribeConfigsRequest(resources=[resource] * 500, include_synonyms=True), 4, 1, "client")
+    sizes: list[int] = []
+
+    def take(payload: Any) -> None:
+        sizes.append(sum(len(part) for part in ((payload,) if isinstance(payload, bytes) else payload)))
+
+    def describe_all() -> None:
+        broker.dispatcher.handle_frame(Connection("test", "PLAINTEXT", "127.0.0.1"), frame, take)
+        broker.core.step()
+
+    describe_all()
+    tracemalloc.start()
+    try:
+        describe_all()
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(sizes) == 2 and sizes[0] > 1_000_000
+    assert peak_bytes < 3 * sizes[0]
