@@ -32,6 +32,8 @@ from kafka_tools.protocol.messages.produce import ProduceResponse
 
 CREATE_VERSION, PRODUCE_VERSION = 2, 9
 PARTITIONS_OF_A_TOPIC = 100
+TOPICS_AT_ONCE = 50
+"""Kafka's controller refuses a change of more than 10,000 records."""
 REQUESTS = 20_000
 """So many records are sent in a round, whatever the number of connections."""
 STOP_TIMEOUT_S = 60
@@ -126,12 +128,14 @@ def create(address: str, topics: int, partitions: int) -> None:
     wanted = [Topic(name=f"t-{number:05}", num_partitions=partitions, replication_factor=1) for number in range(topics)]
     peer = Peer(place(address))
     peer.socket.settimeout(600)
-    peer.send(CreateTopicsRequest(topics=wanted, timeout_ms=600_000), CREATE_VERSION)
-    _, answer = decode_response(CreateTopicsResponse, CREATE_VERSION, peer.receive())
+    for start in range(0, topics, TOPICS_AT_ONCE):
+        some = wanted[start : start + TOPICS_AT_ONCE]
+        peer.send(CreateTopicsRequest(topics=some, timeout_ms=600_000), CREATE_VERSION)
+        _, answer = decode_response(CreateTopicsResponse, CREATE_VERSION, peer.receive())
+        wrong = [topic for topic in answer.topics if topic.error_code]
+        if wrong:
+            raise SystemExit(f"{address} did not create {wrong[0].name}: error {wrong[0].error_code}")
     peer.socket.close()
-    wrong = [topic for topic in answer.topics if topic.error_code]
-    if wrong:
-        raise SystemExit(f"{address} did not create {wrong[0].name}: error {wrong[0].error_code}")
 
 
 def memory_bytes(pid: int) -> int:
