@@ -1,7 +1,8 @@
 """Taking connections from a listening socket, also when the process has no descriptor left for one.
 
 asyncio's own accepting logs a traceback per waiting connection then; here it is one line, and another one when
-connections are taken again.
+connections are taken again. While somebody waits at the door nobody else is taken: the others wait in the system's
+line, as those of Kafka's acceptor do.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import select
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 log = logging.getLogger(__name__)
 
 _BACKLOG = 4096
 """Clients that come at once while the loop is busy; of more, or of more than the system allows, the system makes each
 wait for seconds (it answers neither the connection nor what is sent over it, until the client tries again)."""
+_PAUSED_BACKLOG = 50
+"""The same while nobody is taken: ``socket.listen.backlog.size`` of Kafka. Who is behind more of them would have given
+up by the time of his turn, as would all who come after him."""
 _AT_ONCE = 64
 _AGAIN_S = 0.5
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -31,13 +36,17 @@ class Acceptor:
         listening: socket.socket,
         make: Callable[[], asyncio.BaseProtocol],
         where: str,
+        may_accept: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``where``: the listener, for messages. Takes over the socket."""
+        """``where``: the listener, for messages. Takes over the socket. Once ``may_accept`` has said no, ``go_on``."""
         self._loop = loop
         self._socket = listening
         self._make = make
         self._where = where
+        self._may_accept = may_accept
         self._listens = False
+        self._pauses = False
+        """Whether nobody is taken before ``go_on``."""
         self._short = False
         self._again: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
@@ -45,7 +54,7 @@ class Acceptor:
     def start(self) -> None:
         """Listen from now on; nothing happens if that was so."""
         if not self._listens:
-            self._listens = True
+            self._listens, self._pauses = True, False
             self._socket.setblocking(False)
             self._socket.listen(_BACKLOG)
             self._loop.add_reader(self._socket, self._ready)
@@ -73,7 +82,19 @@ class Acceptor:
         for task in self._arriving:
             task.cancel()
 
+    def go_on(self) -> None:
+        """Those who come may be taken again."""
+        if self._pauses and self._listens:
+            self._pauses = False
+            self._socket.listen(_BACKLOG)
+            self._loop.add_reader(self._socket, self._ready)
+
     def _ready(self) -> None:
+        if not self._may_accept():
+            self._pauses = True
+            self._socket.listen(_PAUSED_BACKLOG)
+            self._loop.remove_reader(self._socket)
+            return
         for _ in range(_AT_ONCE):
             try:
                 accepted, _ = self._socket.accept()
@@ -115,3 +136,13 @@ class Acceptor:
     def _listen_again(self) -> None:
         self._again = None
         self._loop.add_reader(self._socket, self._ready)
+
+
+def ended(descriptors: Collection[int]) -> set[int]:
+    """Those of these sockets whose other side has ended the connection, read or not, where the system tells that."""
+    if not hasattr(select, "POLLRDHUP"):
+        return set()
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLRDHUP)
+    return {descriptor for descriptor, _ in poll.poll(0)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict, deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,7 +58,8 @@ class Admission:
     """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all.
 
     One after the other, as Kafka's acceptor of a listener does: who waits, for time or for room, holds up everybody
-    behind, who count for the rates when it is their turn.
+    behind, who count for the rates when it is their turn. Those who have gone by then are passed over; Kafka, in whose
+    system 50 wait at most, counts them.
     """
 
     def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[AdmittedConnection]) -> None:
@@ -67,6 +68,12 @@ class Admission:
         self._timers = timers
         self._connections = connections
         self._lines: defaultdict[str, _Line] = defaultdict(_Line)
+        self.on_free: Callable[[], None] = lambda: None
+        """Called when nobody waits at a listener (any more)."""
+
+    def is_free(self, listener: str) -> bool:
+        """Whether nobody waits at a listener."""
+        return not self._lines[listener].guests
 
     def arrived(self, connection: Guest) -> None:
         line = self._lines[connection.listener]
@@ -80,6 +87,9 @@ class Admission:
         """Let in those who are first in line, up to one who has to wait."""
         while line.guests and not line.is_early:
             first = line.guests[0]
+            if not first.is_open:
+                self._pass_over(line)
+                continue
             if not line.is_counted:
                 line.is_counted = True
                 delay_ms = self._limits.arrival_delay_ms(first.listener)
@@ -88,13 +98,18 @@ class Admission:
                     first.hold()
                     self._timers.call_later(delay_ms, partial(self._is_due, line))
                     return
-            if first.is_open and not self._limits.has_room(first.listener):
+            if not self._limits.has_room(first.listener):
                 first.hold()
                 return
             line.guests.popleft()
             line.is_counted = False
-            if first.is_open:
-                self._admit(first)
+            self._admit(first)
+        if not line.guests:
+            self.on_free()
+
+    def _pass_over(self, line: _Line) -> None:
+        line.guests.popleft().close()
+        line.is_counted = False
 
     def _is_due(self, line: _Line) -> None:
         line.is_early = False

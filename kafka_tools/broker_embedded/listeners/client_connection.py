@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.listeners.accepting import ended
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import READ_BYTES, Outgoing
 from kafka_tools.errors import LogError, WireError
@@ -110,7 +111,9 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def is_open(self) -> bool:
-        return self.connection is not None and not self._transport.is_closing()
+        if self.connection is None or self._transport.is_closing():
+            return False
+        return self._reading or self._counted or not ended([self.fileno])
 
     @property
     def is_counted(self) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import select
 import socket
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.configs.endpoints import listen_failure
-from kafka_tools.broker_embedded.listeners.accepting import Acceptor
+from kafka_tools.broker_embedded.listeners.accepting import Acceptor, ended
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.shared import Shared
 from kafka_tools.broker_embedded.listeners.threads import Threads
@@ -57,7 +56,7 @@ class TlsArrival(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return not self._transport.is_closing()
+        return not self._transport.is_closing() and not ended([self._transport.get_extra_info("socket").fileno()])
 
     def hold(self) -> None:
         """Nothing is read before ``let_in``."""
@@ -151,6 +150,7 @@ class Server:
                         socket.socket(fileno=os.dup(bound.fileno())),
                         lambda endpoint=endpoint: self._arrival(endpoint),  # type: ignore[misc]
                         endpoint.name,
+                        lambda endpoint=endpoint: self.shared.admission.is_free(endpoint.name),  # type: ignore[misc]
                     )
                 )
             server.close()
@@ -159,6 +159,7 @@ class Server:
                 endpoint.advertised_host or endpoint.host,
                 endpoint.advertised_port or port,
             )
+        self.shared.admission.on_free = self._accept_on
         for acceptor in self._acceptors:
             acceptor.start()
         self._threads.serve(self.core)
@@ -174,6 +175,10 @@ class Server:
     def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
         tls = self.shared.settings.tls.get(endpoint.name)
         return ClientConnection(self.shared, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
+
+    def _accept_on(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.go_on()
 
     def _config_changed(self) -> None:
         """After each changed config: limits now, key stores once the whole change is in."""
@@ -267,15 +272,10 @@ class Server:
 
     def _close_ended(self) -> None:
         """Close connections that are not read from and whose client has ended them: nothing else would tell."""
-        if hasattr(select, "POLLRDHUP"):
-            deaf = {connection.fileno: connection for connection in self.shared.connections if connection.is_deaf}
-            poll = select.poll()
-            for fd in deaf:
-                if fd >= 0:
-                    poll.register(fd, select.POLLRDHUP)
-            for fd, _ in poll.poll(0):
-                if deaf[fd].is_waiting:
-                    deaf[fd].close(abort=True)
+        deaf = {connection.fileno: connection for connection in self.shared.connections if connection.is_deaf}
+        for descriptor in ended([each for each in deaf if each >= 0]):
+            if deaf[descriptor].is_waiting:
+                deaf[descriptor].close(abort=True)
         self._end_check = self.loop.call_later(_END_CHECK_S, self._close_ended)
 
     def _close_idle(self) -> None:
