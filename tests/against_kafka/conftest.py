@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -61,11 +60,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(group))
 
 
-def unavailable(reason: Unavailable) -> NoReturn:
-    """Skip the test that needs what is missing, or fail it where real Kafka is required."""
-    if os.environ.get("KAFKA_TOOLS_REQUIRE_REAL") == "1":
-        pytest.fail(f"real Kafka is required here: {reason}", pytrace=False)
-    pytest.skip(str(reason))
+def _skipped_without_kafka() -> Generator[None, object, object]:
+    """Skip a test that meets what is missing, in a fixture or itself; fail it where real Kafka is required."""
+    try:
+        return (yield)
+    except Unavailable as reason:
+        if os.environ.get("KAFKA_TOOLS_REQUIRE_REAL") == "1":
+            pytest.fail(f"real Kafka is required here: {reason}", pytrace=False)
+        pytest.skip(str(reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    return (yield from _skipped_without_kafka())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    return (yield from _skipped_without_kafka())
 
 
 class Clusters:
@@ -109,10 +121,7 @@ def real_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[S
     """
 
     def get(setup: Setup) -> RealKafka:
-        try:
-            return CLUSTERS.get(setup, tmp_path_factory)
-        except Unavailable as reason:
-            unavailable(reason)
+        return CLUSTERS.get(setup, tmp_path_factory)
 
     yield get
     CLUSTERS.stop(shared=True)
@@ -138,10 +147,7 @@ kafka_11 = _cluster("kafka_11")
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealZooKeeper]:
     """A ZooKeeper server without Kafka."""
-    try:
-        server = RealZooKeeper.launch(tmp_path_factory.mktemp("zookeeper") / "server")
-    except Unavailable as reason:
-        unavailable(reason)
+    server = RealZooKeeper.launch(tmp_path_factory.mktemp("zookeeper") / "server")
     yield server
     server.stop()
 
@@ -149,11 +155,4 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealZooKeepe
 @pytest.fixture(scope="session")
 def java_tool() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``java_tool(version, main, *arguments, stdin=None)``: a class of that release, run to its end."""
-
-    def run(version: str, main: str, *arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-        try:
-            return run_tool(version, main, *arguments, **options)  # type: ignore[arg-type]
-        except Unavailable as reason:
-            unavailable(reason)
-
-    return run
+    return run_tool

@@ -10,7 +10,7 @@ import pytest
 from kafka_tools.net.throttle import FROM_VERSION
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 
 JAVA = Path(__file__).parent / "java"
@@ -21,10 +21,7 @@ OF_BROKERS = {62, 63}
 
 def told_by(program: str, folder: Path) -> list[str]:
     """The lines that a program in ``java`` prints, compiled and run with the jars of 4.3.1."""
-    try:
-        command = compiled(program)
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    command = compiled(program)
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=True)
     return [line.strip() for line in done.stdout.splitlines()]
 

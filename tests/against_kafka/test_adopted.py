@@ -29,7 +29,6 @@ from tests.against_kafka.filled_cluster import (
     told,
 )
 from tests.against_kafka.harness import RealKafka
-from tests.against_kafka.jars import Unavailable
 from tests.against_kafka.jvm import StartFailed
 
 SCRAM = {
@@ -65,18 +64,14 @@ class Left(NamedTuple):
 @pytest.fixture(scope="module", params=[("4.3.1", False), ("3.9.2", True)], ids=["4.3.1 stopped", "3.9.2 killed"])
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, java_tool: Tool) -> Iterator[Left]:
     release, sharply = request.param
-    from tests.against_kafka.conftest import unavailable
 
-    try:
-        with RealKafka.start(SETUPS[release], tmp_path_factory.mktemp("kafka")) as kafka:
-            fill(kafka)
-            answers = told(kafka.bootstrap_servers, release, java_tool)
-            with pytest.raises(ConfigError, match="a broker runs on"):
-                begin(kafka.log_dirs[0], tmp_path_factory.mktemp("none"))
-            kafka.stop_node(1, sharply)
-            yield Left(kafka, answers)
-    except Unavailable as reason:
-        unavailable(reason)
+    with RealKafka.start(SETUPS[release], tmp_path_factory.mktemp("kafka")) as kafka:
+        fill(kafka)
+        answers = told(kafka.bootstrap_servers, release, java_tool)
+        with pytest.raises(ConfigError, match="a broker runs on"):
+            begin(kafka.log_dirs[0], tmp_path_factory.mktemp("none"))
+        kafka.stop_node(1, sharply)
+        yield Left(kafka, answers)
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from confluent_kafka import Consumer, Producer
 from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.net.config import ClientConfig
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import STREAMS, Unavailable, library
+from tests.against_kafka.jars import STREAMS, library
 from tests.against_kafka.java_programs import compiled
 from tests.against_kafka.jvm import Server
 
@@ -32,10 +31,7 @@ WAIT_S = 180
 @pytest.fixture(scope="module")
 def command() -> list[str]:
     """The application, compiled; its arguments follow."""
-    try:
-        return compiled("ExactlyOnceStream", RELEASE, more_jars=list(library(STREAMS).glob("*.jar")))
-    except Unavailable as reason:
-        unavailable(reason)
+    return compiled("ExactlyOnceStream", RELEASE, more_jars=list(library(STREAMS).glob("*.jar")))
 
 
 class Application:

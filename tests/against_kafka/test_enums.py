@@ -7,8 +7,7 @@ import subprocess
 import pytest
 
 from kafka_tools.protocol import enums
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 
 PACKAGE = "org.apache.kafka."
@@ -50,10 +49,7 @@ Rows = dict[str, list[list[str]]]
 @pytest.fixture(scope="module")
 def rows() -> Rows:
     """Class (without its package's start) -> what is told of each constant."""
-    try:
-        command = compiled("KafkaEnums")
-    except Unavailable as reason:
-        unavailable(reason)
+    command = compiled("KafkaEnums")
     names = [PACKAGE + name for name in (*NUMBERED.values(), *TEXTS.values(), *OF_CONSTANTS)]
     done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr

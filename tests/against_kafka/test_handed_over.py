@@ -25,10 +25,8 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.values import parse_uuid
-from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.filled_cluster import Tool, committed_records, each
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import Unavailable
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -198,18 +196,15 @@ def test_kafka_serves_the_same_records_from_copies_of_our_partitions(written: Wr
         pass
 
     Given.written = written
-    try:
-        with Given.start(Setup(written.release), tmp_path) as kafka:
-            server = kafka.bootstrap_servers
-            assert {topic: committed_records(server, topic) for topic in TOPICS} == written.records
-            assert offsets_of(server) == written.offsets
-            producer = Producer({"bootstrap.servers": server, "transactional.id": "open"})
-            producer.init_transactions(60)  # ends the transaction that was left open
-            producer.begin_transaction()
-            producer.produce("paid", b"by Kafka", partition=0)
-            producer.commit_transaction(60)
-            added = [row for row in committed_records(server, "paid") if row not in written.records["paid"]]
-            assert [row[3] for row in added] == [b"by Kafka"]
-            assert not list(kafka.log_dirs[0].glob("*stray*"))
-    except Unavailable as reason:
-        unavailable(reason)
+    with Given.start(Setup(written.release), tmp_path) as kafka:
+        server = kafka.bootstrap_servers
+        assert {topic: committed_records(server, topic) for topic in TOPICS} == written.records
+        assert offsets_of(server) == written.offsets
+        producer = Producer({"bootstrap.servers": server, "transactional.id": "open"})
+        producer.init_transactions(60)  # ends the transaction that was left open
+        producer.begin_transaction()
+        producer.produce("paid", b"by Kafka", partition=0)
+        producer.commit_transaction(60)
+        added = [row for row in committed_records(server, "paid") if row not in written.records["paid"]]
+        assert [row[3] for row in added] == [b"by Kafka"]
+        assert not list(kafka.log_dirs[0].glob("*stray*"))

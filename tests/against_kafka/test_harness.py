@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +135,22 @@ def test_missing_maven_and_java_are_named(tmp_path: Path, monkeypatch: pytest.Mo
         jars.java.__wrapped__()
     with pytest.raises(Unavailable, match="javac of Java 17"):
         jars.java.__wrapped__(compiler=True)
+
+
+@pytest.mark.parametrize(("required", "word"), [("", "skipped"), ("1", "failed")])
+def test_where_kafka_is_missing_its_tests_are_skipped_or_fail_with_the_reason(
+    repository: Path, tmp_path: Path, required: str, word: str
+) -> None:
+    """Whether a fixture or the test itself meets what is missing."""
+    environment = {name: text for name, text in os.environ.items() if name != "JAVA_HOME"}
+    environment |= {"PATH": "/nowhere", "KAFKA_TOOLS_JARS": str(tmp_path), "KAFKA_TOOLS_REQUIRE_REAL": required}
+    tests = ["test_options.py::test_subcommands_are_found_on_the_help_page_of_transactions", "test_java_words.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "run"),
+         *(str(repository / "tests" / "against_kafka" / test) for test in tests)],
+        cwd=repository, env=environment, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    summary = done.stdout.splitlines()[-1]
+    assert summary.split()[1].rstrip(",") == word and "passed" not in summary, done.stdout
+    assert not required or ("ERROR" in done.stdout and "FAILED" in done.stdout)
+    assert "of Java 17 or later is neither in JAVA_HOME nor on PATH" in done.stdout

@@ -8,8 +8,7 @@ import pytest
 
 from kafka_tools.output.kafka.java_words import exception_name, hash_order, partition_hash
 from kafka_tools.values import TopicPartition
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 
 TOPICS = {"orders": 3, "payments.eu": 13, "a": 1, "clicks_raw": 200, "t-" + "x" * 200: 7, "B": 64, "logs": 500}
@@ -18,10 +17,7 @@ TOPICS = {"orders": 3, "payments.eu": 13, "a": 1, "clicks_raw": 200, "t-" + "x" 
 @pytest.fixture(scope="module")
 def told() -> list[list[str]]:
     """The words of each line of JavaWords."""
-    try:
-        command = compiled("JavaWords")
-    except Unavailable as reason:
-        unavailable(reason)
+    command = compiled("JavaWords")
     topics = [f"{name},{count}" for name, count in TOPICS.items()]
     done = subprocess.run([*command, *topics], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.archives import TOOLS, shared, tool_path
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, SHELL, Unavailable, java, library
+from tests.against_kafka.jars import ENVIRONMENT, SHELL, java, library
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 from tests.against_kafka.tool_server import LOCALE
 from tests.cluster_image.files import write_log, write_snapshot
@@ -40,20 +39,17 @@ INTERACTIVE = (
 @pytest.fixture(scope="module")
 def theirs() -> Run:
     """Kafka's own shell; its arguments, and what it reads."""
-    try:
-        jars = os.pathsep.join(map(str, [*tool_path("4.3.1"), *library(SHELL).glob("*.jar")]))
-        start = [
-            java(),
-            *TOOL_OPTIONS,
-            *shared(TOOLS, "4.3.1"),
-            *QUIET,
-            *LOCALE,
-            "-cp",
-            jars,
-            "org.apache.kafka.shell.MetadataShell",
-        ]
-    except Unavailable as reason:
-        unavailable(reason)
+    jars = os.pathsep.join(map(str, [*tool_path("4.3.1"), *library(SHELL).glob("*.jar")]))
+    start = [
+        java(),
+        *TOOL_OPTIONS,
+        *shared(TOOLS, "4.3.1"),
+        *QUIET,
+        *LOCALE,
+        "-cp",
+        jars,
+        "org.apache.kafka.shell.MetadataShell",
+    ]
 
     def run(*arguments: object, stdin: str = "") -> Done:
         return subprocess.run(

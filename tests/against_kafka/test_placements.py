@@ -6,8 +6,7 @@ import random
 import subprocess
 
 from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 
 CASES = 500
@@ -33,10 +32,7 @@ def test_placements_are_those_of_kafkas_class() -> None:
         f"{','.join(f'{partitions}x{replicas}' for partitions, replicas in topics)}"
         for seed, brokers, topics in cases
     ]
-    try:
-        command = compiled("Placements")
-    except Unavailable as reason:
-        unavailable(reason)
+    command = compiled("Placements")
     answered = subprocess.run(
         command,
         input="".join(f"{line}\n" for line in lines), capture_output=True, encoding="utf-8", timeout=300,

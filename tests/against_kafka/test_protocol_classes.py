@@ -23,8 +23,6 @@ from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import as_json, error_codes, headers, registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct, nested_structs
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import Unavailable
 from tests.against_kafka.kafka_classes import KafkaClasses, KafkaRefused
 from tests.protocol import generate
 
@@ -67,11 +65,8 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Classes]:
 
         def get(release: str) -> KafkaClasses:
             if release not in running:
-                try:
-                    folder = tmp_path_factory.mktemp(f"classes-{release}-")
-                    running[release] = stack.enter_context(KafkaClasses.start(release, folder))
-                except Unavailable as reason:
-                    unavailable(reason)
+                folder = tmp_path_factory.mktemp(f"classes-{release}-")
+                running[release] = stack.enter_context(KafkaClasses.start(release, folder))
             return running[release]
 
         yield get

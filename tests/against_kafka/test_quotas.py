@@ -23,9 +23,7 @@ from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.schema import Request
 from kafka_tools.records.build import build_batch
 from kafka_tools.values import parse_address
-from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import Unavailable
 from tests.against_kafka.java_programs import Lines
 from tests.against_kafka.quota_comparison import Round
 from tests.broker_embedded.wire_client import WireClient
@@ -34,14 +32,11 @@ from tests.broker_embedded.wire_client import WireClient
 @pytest.mark.req("QT-22", "QT-23", "QT-25", "QT-26", "QT-31")
 def test_delays_of_random_use_under_limits_of_all_levels_are_kafkas(tmp_path: Path) -> None:
     delays, differences = 0, []
-    try:
-        with Lines.start("Quotas", tmp_path) as kafka:
-            for seed in range(25):
-                played = Round(kafka, seed)
-                differences += [f"seed {seed}, {told}" for told in played.play()]
-                delays += played.delays
-    except Unavailable as reason:
-        unavailable(reason)
+    with Lines.start("Quotas", tmp_path) as kafka:
+        for seed in range(25):
+            played = Round(kafka, seed)
+            differences += [f"seed {seed}, {told}" for told in played.play()]
+            delays += played.delays
     assert differences == []
     assert delays > 300
 

@@ -19,8 +19,7 @@ from kafka_tools.records.build import Row, build_batch
 from kafka_tools.records.control import build_marker
 from kafka_tools.records.convert import down_convert, up_convert
 from kafka_tools.records.record import Record
-from tests.against_kafka.conftest import unavailable
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 
 pytestmark = pytest.mark.xdist_group("record classes")
@@ -44,10 +43,7 @@ Ask = Callable[[Sequence[bytes]], list[Answer]]
 @pytest.fixture(scope="module")
 def ask() -> Ask:
     """``ask(questions)``: the answers of Kafka's classes, (whether it went well, result or exception)."""
-    try:
-        command = compiled("KafkaRecords", RELEASE)
-    except Unavailable as reason:
-        unavailable(reason)
+    command = compiled("KafkaRecords", RELEASE)
 
     def answers(questions: Sequence[bytes]) -> list[Answer]:
         ran = subprocess.run(command, input=b"".join(questions), capture_output=True, timeout=300, env=ENVIRONMENT)

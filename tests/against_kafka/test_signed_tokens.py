@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.net.sasl.oauthbearer import TokenRefused
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable
+from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
 from tests.broker_embedded.security.test_signed_tokens import all_keys, judged, rsa_key, token
 
@@ -51,10 +51,7 @@ def tokens(now_s: int) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def judge() -> Callable[..., list[str]]:
     """Kafka's judgements on the lines of a file."""
-    try:
-        program, *arguments_after = compiled("JudgeTokens")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    program, *arguments_after = compiled("JudgeTokens")
 
     def run(keys: Path, *arguments: str) -> list[str]:
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"

@@ -14,9 +14,7 @@ import pytest
 
 from tests.against_kafka import zookeeper_starts
 from tests.against_kafka import zookeeper_values as values
-from tests.against_kafka.conftest import unavailable
 from tests.against_kafka.harness import RealKafka, RealZooKeeper, Setup, eventually
-from tests.against_kafka.jars import Unavailable
 from tests.against_kafka.side_by_side import done, ours
 from tests.against_kafka.zookeeper_values import MAIN_LEVELS, here
 
@@ -25,10 +23,7 @@ SEED = int(os.environ.get("KAFKA_TOOLS_SEED", "1"))
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        return values.compiled(tmp_path_factory.mktemp("definitions"))
-    except Unavailable as reason:
-        unavailable(reason)
+    return values.compiled(tmp_path_factory.mktemp("definitions"))
 
 
 @pytest.mark.parametrize("level", MAIN_LEVELS)
@@ -49,11 +44,8 @@ def test_command_lines_end_as_those_of_the_releases_own_tool(level: str, zookeep
 def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     """A cluster of its own: its broker starts again, with what was stored."""
     setup = Setup(request.param, zookeeper=True)
-    try:
-        with RealKafka.start(setup, tmp_path_factory.mktemp("values") / "kafka") as found:
-            yield found
-    except Unavailable as reason:
-        unavailable(reason)
+    with RealKafka.start(setup, tmp_path_factory.mktemp("values") / "kafka") as found:
+        yield found
 
 
 def store(kafka: RealKafka, *words: object, release: bool = False) -> str:
