@@ -111,3 +111,19 @@ def test_what_failed_first_is_named_at_the_end(repository: Path, tmp_path: Path,
         assert done.returncode == 1
         assert end.splitlines() == ["", alone, broken, "", passed, shaky]
         assert ".ci/run: failed with status 1" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
+def test_what_tests_start_can_be_interrupted_where_they_themselves_ignore_it(repository: Path, name: str) -> None:
+    program = f"""
+import os, signal, subprocess, sys
+signal.signal(signal.{name}, signal.SIG_IGN)  # as a shell without job control does for `... &`, and nohup
+import tests.conftest
+os.kill(os.getpid(), signal.{name})
+ignores = "import signal, sys; sys.exit(signal.getsignal(signal.{name}) is signal.SIG_IGN)"
+sys.exit(subprocess.call([sys.executable, "-c", ignores]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=repository, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
