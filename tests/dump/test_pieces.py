@@ -16,6 +16,9 @@ from tests.corpus.golden import files
 from tests.dump.dump_runs import batch, log_of
 from tests.dump.test_golden import output
 
+# From Python 3.12 on a fork in a process with threads is warned of: pytest-xdist's has some, the command's has none.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 FORMS = {
     "kafka": ("--print-data-log",),
     "batches": (),
