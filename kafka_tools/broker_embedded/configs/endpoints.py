@@ -51,7 +51,8 @@ def listen_failure(endpoint: Endpoint, error: OSError | UnicodeError) -> ConfigE
     if isinstance(error, socket.gaierror | UnicodeError):
         why = getattr(error, "strerror", None) or str(error)
         return ConfigError(f"cannot listen on {endpoint}: the host '{endpoint.host}' is not found: {why}", hint=hint)
-    if number == errno.EADDRNOTAVAIL:
+    # From Python 3.13 on asyncio passes over addresses that cannot be had, and says without a number that none is left.
+    if number in (errno.EADDRNOTAVAIL, None):
         return ConfigError(
             f"cannot listen on {endpoint}: '{endpoint.host}' is not an address of this machine", hint=hint
         )

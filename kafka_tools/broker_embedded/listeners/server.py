@@ -139,6 +139,8 @@ class Server:
                     family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
                     start_serving=False,  # asyncio binds; accepting is ours
                 )
+                if not server.sockets:  # no address of a family that the kernel has; Python 3.13 raises this itself
+                    raise OSError("could not bind on any address")
             except (OSError, UnicodeError) as error:
                 await self.stop()
                 raise listen_failure(endpoint, error) from error

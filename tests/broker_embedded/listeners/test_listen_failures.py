@@ -30,6 +30,21 @@ def test_a_host_to_listen_on_that_cannot_be_is_named(tmp_path: Path, host: str, 
         EmbeddedBroker(data_dir=tmp_path, listeners=f"PLAINTEXT://{host}:0").start()
 
 
+def test_an_address_of_a_family_that_the_kernel_does_not_have_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WithoutIPv6(socket.socket):
+        def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+            super().__init__(family, type, proto, fileno)
+
+    monkeypatch.setattr(socket, "socket", WithoutIPv6)
+    with pytest.raises(ConfigError, match="'::1' is not an address of this machine"):
+        EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://[::1]:0").start()
+    EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://:0").start().stop()
+
+
 def test_the_command_says_it_in_one_line_and_exits_1(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
