@@ -13,6 +13,7 @@ from kafka_tools.dump import text
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
+from kafka_tools.shown_text import one_line
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
@@ -121,7 +122,7 @@ class TextEnding:
         self._skip_metadata = skip_metadata
 
     def dumping(self, path: str) -> None:
-        self._write(f"Dumping {path}\n")
+        self._write(f"Dumping {one_line(path)}\n")
 
     def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
         if file.kind == "log":

@@ -34,4 +34,9 @@ def _text(value: Any, **layout: Any) -> str:
         from kafka_tools.output.cells import plain
 
         text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, **layout)
+    return harmless(text)
+
+
+def harmless(text: str) -> str:
+    """JSON that means the same, and commands no terminal."""
     return text.translate(_CONTROLS) if "\x7f" in text or not text.isascii() else text

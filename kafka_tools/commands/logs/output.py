@@ -1,13 +1,14 @@
 """Standard output of kafka-dump-log: bytes in large pieces, as they are or as the elements of one JSON document.
 
-On a terminal the text is made harmless (keys and values are whatever somebody wrote) and coloured; a pipe or a file
-gets the bytes as they are.
+On a terminal the text is made harmless (keys and values are whatever somebody wrote; JSON stays JSON) and coloured; a
+pipe or a file gets the bytes as they are.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from kafka_tools.errors import OutputError
 
@@ -72,6 +73,7 @@ class JsonDocument(Output):
         self._head = f'{{"schema":"{schema}","data":[\n'.encode()
         self._errors: list[dict[str, str | None]] = []
         self._open_line = False
+        self._on_terminal = sys.stdout.isatty()
 
     def _put(self, data: bytes) -> None:
         if not data:
@@ -79,15 +81,21 @@ class JsonDocument(Output):
         out = sys.stdout.buffer
         out.write(self._head or (b",\n" if self._open_line else b""))
         self._head = b""
+        if self._on_terminal:
+            from kafka_tools.output.json_doc import harmless
+
+            data = harmless(data.decode("utf-8", "replace")).encode()
         out.write(data[:-1].replace(b"\n", b",\n"))
         self._open_line = True
 
     def close(self) -> None:
         import json
 
+        from kafka_tools.output.json_doc import harmless
+
         self._pass_on()
-        errors = json.dumps(self._errors, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-        sys.stdout.buffer.write(self._head + b'\n],"errors":' + errors + b"}\n")
+        errors = harmless(json.dumps(self._errors, ensure_ascii=False, separators=(",", ":")))
+        sys.stdout.buffer.write(self._head + b'\n],"errors":' + errors.encode("utf-8", "backslashreplace") + b"}\n")
         self._head = b""
         self.flush()
 
@@ -109,14 +117,13 @@ class Terminal(Output):
         ('{"type":"batch"', "36"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, harmless: Callable[[str], str]) -> None:
         super().__init__()
+        self._harmless = harmless
         self._coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def _put(self, data: bytes) -> None:
-        from kafka_tools.shown_text import printable
-
-        text = printable(data.decode("utf-8", "replace"))
+        text = self._harmless(data.decode("utf-8", "replace"))
         if self._coloured:
             text = "".join(map(self._painted, text.splitlines(keepends=True)))
         sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
@@ -132,4 +139,12 @@ def open_output(form: str | None, schema: str) -> Output:
     """The output for a form (None: text) on this process's standard output."""
     if form == "json":
         return JsonDocument(schema)
-    return Terminal() if sys.stdout.isatty() else Output()
+    if not sys.stdout.isatty():
+        return Output()
+    if form is None:
+        from kafka_tools.shown_text import printable
+
+        return Terminal(printable)
+    from kafka_tools.output.json_doc import harmless
+
+    return Terminal(harmless)
