@@ -64,6 +64,27 @@ def test_lines_come_out_as_they_went_in(servers: str, topic: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"Processed a total of 5000 messages\n")
 
 
+def test_records_steer_no_terminal(servers: str, topic: str) -> None:
+    wrote(servers, topic, b"\x1b[2J\x9b31m\xff \xc2\x85\xe2\x80\xae\tgr\xc3\xb6\xc3\x9f\x07e\n")
+    screen, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            program(
+                "consumer", "--bootstrap-server", servers, "--topic", topic, "--from-beginning", "--max-messages=1"
+            ),
+            stdout=terminal,
+            stderr=subprocess.PIPE,
+            timeout=TIMEOUT_S,
+            env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        )
+        shown = os.read(screen, 4096).decode()
+    finally:
+        os.close(screen)
+        os.close(terminal)
+    assert (done.returncode, done.stderr) == (0, b"Processed a total of 1 messages\n")
+    assert shown == "\\x1b[2J\\x9b31m\\xff \\x85\\u202e\tgr\u00f6\u00df\\x07e\r\n"
+
+
 @pytest.mark.parametrize("codec", [(), ("gzip",), ("snappy",), ("lz4",), ("zstd",)])
 def test_compression_codec_with_and_without_value(servers: str, topic: str, codec: tuple[str, ...]) -> None:
     wrote(servers, topic, b"a\nb\n", "--compression-codec", *codec, "--sync")
