@@ -232,7 +232,6 @@ class _Session:
         timeout_ms = options["timeout_ms"]
         self._timeout_s = timeout_ms / 1000 if timeout_ms is not None and timeout_ms >= 0 else float("inf")
         self._count = 0
-        self._on_terminal = False
 
     def run(self) -> int:
         """Print until the end; the exit status."""
@@ -277,7 +276,6 @@ class _Session:
         import sys
 
         out = sys.stdout.buffer
-        self._on_terminal = sys.stdout.isatty()
         wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
             records = self._wait_for_records(wait_s)
@@ -310,11 +308,12 @@ class _Session:
 
     def _print(self, records: Sequence[ConsumedRecord], limit: int, out: BinaryIO) -> None:
         """Print up to ``limit`` records. Those that were not printed do not count as consumed."""
+        from kafka_tools.commands.console.record_text import as_shown
+
         printed = 0
         try:
             lines, error = self._lines(records[:limit])
-            text = b"".join(lines)
-            out.write(_harmless(text) if self._on_terminal else text)
+            out.write(as_shown(b"".join(lines)))
             # A reader behind a pipe sees records when they come, not when a buffer is full.
             out.flush()
             printed = len(lines)
@@ -348,13 +347,3 @@ class _Session:
             chosen = TopicPartition(record.topic, record.partition)
             if chosen in assigned:
                 self._consumer.seek(chosen, record.offset)
-
-
-def _harmless(text: bytes) -> bytes:
-    """Records as a terminal shows them and does not obey them: what they hold is whatever somebody wrote."""
-    import sys
-
-    from kafka_tools.shown_text import printable
-
-    shown = printable(text.decode("utf-8", "backslashreplace"))
-    return shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")

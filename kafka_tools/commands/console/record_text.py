@@ -9,6 +9,7 @@ without asking the deserializer.
 from __future__ import annotations
 
 import struct
+import sys
 import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -246,3 +247,14 @@ def _bytes(properties: Mapping[str, str], name: str, default: str) -> bytes:
 def _simple(name: str) -> str:
     """A class name without its package."""
     return name.rpartition(".")[2]
+
+
+def as_shown(text: bytes) -> bytes:
+    """Records as stdout gets them: a terminal shows them and does not obey them, whoever wrote them."""
+    if not sys.stdout.isatty():
+        return text
+
+    from kafka_tools.shown_text import printable
+
+    shown = printable(text.decode("utf-8", "backslashreplace"))
+    return shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from asyncio import base_events
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_an_address_of_a_family_that_the_kernel_does_not_have_is_named(
                 raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
             super().__init__(family, type, proto, fileno)
 
-    monkeypatch.setattr(socket, "socket", WithoutIPv6)
+    monkeypatch.setattr(base_events.socket, "socket", WithoutIPv6)  # a kernel's answer: nothing of ours is passed by
     with pytest.raises(ConfigError, match="'::1' is not an address of this machine"):
         EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://[::1]:0").start()
     EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://:0").start().stop()
