@@ -1,9 +1,10 @@
-"""What requests cost the bundled broker: CPU time of its process for each, one at a time over one socket.
+"""What requests cost the bundled broker: CPU time of its process for each, over one socket.
 
-``python -m benchmarks.requests [--beside PATH] [--only TEXT] [--rounds N]``: Produce requests of many shapes, plain,
-compressed and idempotent, Fetch requests, and small ones. ``--beside`` names another checkout (with its environment in
-``.venv``), whose broker gets the same requests in turn, block by block, so that a busy machine weighs on both alike;
-all share one core, where that can be said.
+``python -m benchmarks.requests [--beside PATH] [--only TEXT] [--rounds N] [--ahead N]``: Produce requests of many
+shapes, plain, compressed and idempotent, Fetch requests, and small ones. ``--beside`` names another checkout (with its
+environment in ``.venv``), whose broker gets the same requests in turn, block by block, so that a busy machine weighs on
+both alike; all share one core, where that can be said. ``--ahead 5`` sends so many requests before the first is
+answered, as Kafka's producer does; on a core of their own then, as the client must not wait for the broker.
 Shown are microseconds a request, of the best block and of the median one, and the ratios of both. An answer that tells
 of an error stops the run.
 """
@@ -190,8 +191,9 @@ def fault(shape: Shape, payload: bytes) -> str:
 class Contestant:
     """A running broker and a connection to it."""
 
-    def __init__(self, pid: int, address: tuple[str, int]) -> None:
+    def __init__(self, pid: int, address: tuple[str, int], ahead: int) -> None:
         self._pid = pid
+        self._ahead = ahead
         self._peer = Peer(address)
         Topic = CreateTopicsRequest.CreatableTopic
         topics = [Topic(name=name, num_partitions=1, replication_factor=1) for name in (PRODUCED, FETCHED)]
@@ -209,8 +211,13 @@ class Contestant:
         ready = list(frames)
         answer = b""
         before_s = running_s(self._pid)
-        for data in ready:
-            answer = self._ask(data)
+        sender = self._peer.socket.sendall
+        for number, data in enumerate(ready, 1):
+            sender(data)
+            if number >= self._ahead:
+                answer = self._peer.receive()
+        for _ in range(min(self._ahead, len(ready) + 1) - 1):
+            answer = self._peer.receive()
         took_s = running_s(self._pid) - before_s
         wrong = fault(shape, answer)
         if wrong:
@@ -245,16 +252,20 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, metavar="PATH", help="another checkout, with its environment in .venv")
     parser.add_argument("--only", default="", metavar="TEXT", help="requests whose title holds this")
     parser.add_argument("--rounds", type=int, default=15, help="blocks of each contestant that count")
+    parser.add_argument("--ahead", type=int, default=1, help="requests on their way at once")
     options = parser.parse_args()
-    if hasattr(
-        os, "sched_setaffinity"
-    ):  # on one core, with all brokers: where the system puts each is half of a figure
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+    if cores:  # all brokers on one core, and the client too: where the system puts each is half of a figure
+        os.sched_setaffinity(0, {max(cores)})
     brokers = {"now": script("kafka-tools")}
     if options.beside:
         brokers["beside"] = str(options.beside / ".venv" / "bin" / "kafka-tools")
     with contextlib.ExitStack() as stack:
-        contestants = {name: Contestant(*stack.enter_context(running(path, {}))) for name, path in brokers.items()}
+        contestants = {
+            name: Contestant(*stack.enter_context(running(path, {})), options.ahead) for name, path in brokers.items()
+        }
+        if cores and options.ahead > 1:
+            os.sched_setaffinity(0, {min(cores)})
         wanted = [shape for shape in produce_shapes() + other_shapes() if options.only in shape.title]
         rows = [measure(shape, contestants, options.rounds) for shape in wanted]
     head = ["CPU, µs a request", *(f"{name} {which}" for name in brokers for which in ("best", "median"))]

@@ -61,8 +61,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._penalty: Timer | None = None
         """Runs while the answer to a failed login is held back."""
         self._transport: Any = None
+        self._is_plain = False
+        """Whether bytes go to the socket as they are: nothing is encrypted here."""
         self._sends_files = False
-        """Whether the system sends ranges of files: nothing is encrypted here, and it can."""
+        """Whether the system sends ranges of files: it can, and they are sent as they are."""
+        self._comes_more = False
+        """Whether all room was taken by what was read last: more may have come than that."""
         self.certificate_principal = "User:ANONYMOUS"
         """Who the client's certificate names, on listeners with TLS alone."""
         self.connection: Connection | None = None
@@ -76,7 +80,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._sends_files = not self._endpoint.has_tls and hasattr(os, "sendfile")
+        self._is_plain = not self._endpoint.has_tls
+        self._sends_files = self._is_plain and hasattr(os, "sendfile")
         transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
@@ -205,19 +210,40 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._received.room(self._shared.scratch)
 
     def buffer_updated(self, nbytes: int) -> None:
-        received = self._received
-        was_receiving = received.is_receiving
-        received.received(self._shared.scratch, nbytes)
-        if was_receiving:
-            self._large_bytes += nbytes
-            self._shared.requests.grew(self, nbytes)
+        self._take(nbytes)
         if not self._counted:
             return
         self.last_used_s = self._shared.clock.monotonic_s()
-        if received.has_news and self._may_serve():
+        if self._received.has_news and self._may_serve():
             self._shared.turns.ready(self)
-        if received.is_full:
+        if self._received.is_full:
             self._read_on()
+
+    def _take(self, nbytes: int) -> None:
+        """So many bytes have come, to where ``Receiver.room`` said."""
+        received = self._received
+        was_receiving = received.is_receiving
+        received.received(self._shared.scratch, nbytes)
+        self._comes_more = received.is_full
+        if was_receiving:
+            self._large_bytes += nbytes
+            self._shared.requests.grew(self, nbytes)
+
+    def _read_more(self) -> bool:
+        """Whether something has come of what the system had no room for here: asking it costs less than waiting for it.
+
+        What goes wrong, and the client's end, are left to the event loop, which finds them again.
+        """
+        if not self._comes_more or not self._is_plain or self._ended or self._waits_for_memory:
+            return False
+        try:
+            nbytes = os.readv(self.fileno, [self._received.room(self._shared.scratch)])
+        except OSError:
+            nbytes = 0
+        self._comes_more = False
+        if nbytes:
+            self._take(nbytes)
+        return nbytes > 0
 
     @property
     def is_receiving(self) -> bool:
@@ -251,7 +277,10 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def turn(self) -> None:
-        """Send what is to be sent, then serve what has come, for as long as a turn is or a request is not answered."""
+        """Send what is to be sent, then serve what has come, for as long as a turn is or a request is not answered.
+
+        Small answers to requests that have come together go together: handing one over costs as much as serving one.
+        """
         self._has_more = False
         connection = self.connection
         if connection is None:
@@ -264,14 +293,20 @@ class ClientConnection(asyncio.BufferedProtocol):
             while self._may_serve():
                 request = self._next_request()
                 if request is None:
+                    if now_s() < until_s and self._read_more():
+                        continue
                     break
                 self._work(request)
                 del request
-                if self._received.is_empty:
+                if not self._outgoing.is_little:
+                    self._send()
+                if self._received.is_empty and not self._comes_more:
                     break
                 if now_s() >= until_s:
                     self._has_more = True
                     break
+            if self._outgoing or connection.close_after_reply or connection.login_failed:
+                self._send()
         except (WireError, CloseConnection, OSError) as error:
             self._reject(error)
             return
@@ -308,7 +343,6 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._free_request()
         else:
             parked.on_release = self._free_request
-        self._send()
 
     def _free_request(self) -> None:
         freed, self._large_bytes = self._large_bytes, 0
@@ -318,9 +352,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _may_serve(self) -> bool:
         """Whether the next request may be served; a connection over its quota is looked at again in time."""
         connection = self.connection
-        if connection is None or self._muted or self._parked is not None or self._blocked or self._outgoing:
+        if connection is None or self._muted or self._parked is not None or self._blocked:
             return False
-        if connection.close_after_reply or self._transport.is_closing() or not self._counted:
+        if connection.close_after_reply or connection.login_failed or not self._outgoing.is_little:
+            return False
+        if self._transport.is_closing() or not self._counted:
             return False
         if connection.muted_until_s:
             left_s = connection.muted_until_s - self._shared.clock.monotonic_s()

@@ -19,6 +19,7 @@ READ_BYTES = 4096
 """What is read of a file although the system could send it: to be told when the socket takes something again."""
 _APART_BYTES = 16 * 1024
 """So large a range is a piece of its own: copying it behind other parts would cost more than another system call."""
+_LITTLE_BYTES = 16 * 1024
 _LENGTH_BYTES = 4
 
 
@@ -40,13 +41,22 @@ class Outgoing(deque[Part]):
         super().__init__()
         self.held_bytes = 0
         """Those of them that are in memory."""
+        self._has_large = False
+
+    @property
+    def is_little(self) -> bool:
+        """Whether an answer more may go with those that are here, if any are."""
+        return not self or (self.held_bytes < _LITTLE_BYTES and not self._has_large)
 
     def add(self, payload: Payload) -> None:
         """Append an answer, with its length before it."""
+        if not self:
+            self._has_large = False
         if isinstance(payload, bytes) and len(payload) < PIECE_BYTES:  # nearly all answers: one part, sent at once
             self.append(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
             self.held_bytes += _LENGTH_BYTES + len(payload)
             return
+        self._has_large = True
         parts: Sequence[Part] = (payload,) if isinstance(payload, bytes) else payload
         size = sum(len(part) for part in parts)
         if not isinstance(parts, CutShort):

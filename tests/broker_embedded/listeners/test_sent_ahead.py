@@ -1,0 +1,90 @@
+"""Requests that a client sends before the first is answered: what is read and handed over for them, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.protocol.frames import framed
+from tests.broker_embedded.listeners.wire import Wire
+
+NAMES = [f"request {number}".encode() for number in range(5)]
+ANSWERS = [b"answer to " + name for name in NAMES]
+
+
+def test_small_answers_to_requests_that_came_together_go_together() -> None:
+    wire = Wire()
+    wire.send(*NAMES)
+    assert wire.served == NAMES
+    assert wire.written == ANSWERS
+    assert wire.writes == 1
+
+
+def test_an_answer_waits_for_no_request_that_is_not_whole() -> None:
+    wire = Wire()
+    wire.waiting += framed(NAMES[0]) + framed(NAMES[1])[:-1]
+    wire.readable()
+    assert wire.written == ANSWERS[:1]
+
+
+def test_an_answer_waits_for_none_that_is_not_there_yet() -> None:
+    wire = Wire()
+    wire.parks = {NAMES[2]}
+    wire.send(*NAMES)
+    assert wire.written == ANSWERS[:2]
+    wire.finish(NAMES[2])
+    assert wire.written == ANSWERS
+
+
+def test_a_large_answer_goes_before_the_next_request_is_served() -> None:
+    wire = Wire()
+    wire.more = {NAMES[1]: b"." * 50_000}
+    wire.connection.pause_writing()  # nothing is taken but what is handed over at once
+    wire.connection.resume_writing()
+    written_at: list[tuple[int, int]] = []
+    serve = wire.finish
+
+    def finish(frame: bytes) -> None:
+        written_at.append((len(wire.served), len(wire.written)))
+        serve(frame)
+
+    wire.finish = finish  # type: ignore[method-assign]
+    wire.send(*NAMES)
+    assert written_at == [(1, 0), (2, 0), (3, 2), (4, 2), (5, 2)]
+    assert wire.written == [ANSWERS[0], ANSWERS[1] + b"." * 50_000, *ANSWERS[2:]]
+
+
+def test_what_the_system_had_no_room_for_is_read_without_another_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire()
+    monkeypatch.setattr("os.readv", lambda _, buffers: wire.read(buffers[0]))
+    large = [bytes([number]) * (SMALL_BYTES - 1000) for number in range(6)]
+    wire.send(*large)
+    assert wire.served == large
+    assert not wire.waiting
+
+
+@pytest.mark.parametrize("failure", [BlockingIOError, ConnectionResetError, None])
+def test_what_cannot_be_read_so_is_left_to_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, failure: type[OSError] | None
+) -> None:
+    def readv(*_: object) -> int:
+        if failure is not None:
+            raise failure
+        return 0  # the client's end
+
+    wire = Wire()
+    monkeypatch.setattr("os.readv", readv)
+    large = [bytes([number]) * (SMALL_BYTES - 1000) for number in range(2)]
+    wire.send(*large)
+    assert wire.served == large[:1]
+    wire.readable()
+    assert wire.served == large
+
+
+def test_nothing_is_read_behind_a_request_that_waits_for_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire()
+    monkeypatch.setattr("os.readv", lambda *_: pytest.fail("read ahead of a request that is parked"))
+    large = [bytes([number]) * (SMALL_BYTES - 1000) for number in range(3)]
+    wire.parks = {large[0]}
+    wire.send(*large)
+    assert wire.served == large[:1]
