@@ -1,9 +1,10 @@
 """The bundled broker beside Kafka 4.3.1's, under Kafka's own ProducerPerformance and ConsumerPerformance.
 
 ``python -m benchmarks.broker [--records N] [--rounds N] [--only TEXT] [--beside PATH]``: time from start to ready, then
-produce and fetch throughput and latency, one partition, ours and Kafka's in turn on the same machine. ``--beside``
-names another checkout (with its environment in ``.venv``), whose broker takes part as well. Needs Java and Kafka's jars
-(see CONTRIBUTING.md).
+produce and fetch throughput, the brokers' CPU time for it, and latency, one partition, ours and Kafka's in turn on the
+same machine. ``--beside`` names another checkout (with its environment in ``.venv``), whose broker takes part as well.
+Topics are made before: a client that has its topic made waits and asks again, which is a tenth of a short run. Needs
+Java and Kafka's jars (see CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks.processes import running_s
 from benchmarks.timing import KAFKA_SERVER_OPTIONS, RELEASE, kafka_command, run, script, table
+from kafka_tools.admin import AdminClient
+from kafka_tools.admin.calls.topics import TopicDescription
+from kafka_tools.admin.client import NewTopic
+from kafka_tools.admin.outcomes import Outcome
 
 READY_TIMEOUT_S = 60
 QUIET = ("--log-level", "warning")
@@ -58,9 +64,28 @@ LOADS = (
 )
 
 
+class Broker(NamedTuple):
+    """One that runs: its address, and its process."""
+
+    bootstrap: str
+    pid: int
+
+    def create(self, topic: str) -> None:
+        """A topic of one partition, which has its leader when this returns."""
+        with AdminClient(self.bootstrap) as admin:
+            admin.create_topics([NewTopic(topic, 1, 1)])
+            while not led(admin.outcomes.describe_topics([topic])[topic]):
+                time.sleep(0.01)
+
+
+def led(described: Outcome[TopicDescription]) -> bool:
+    """Whether a topic's partition has its leader, as this broker knows it."""
+    return described.error is None and described.get().partitions[0].leader is not None
+
+
 @contextmanager
-def ours(command: str | None = None) -> Iterator[str]:
-    """The bundled broker, or that of another ``kafka-tools``, on a fresh data directory; its bootstrap address."""
+def ours(command: str | None = None) -> Iterator[Broker]:
+    """The bundled broker, or that of another ``kafka-tools``, on a fresh data directory."""
     folder = tempfile.mkdtemp()
     process = subprocess.Popen(
         [command or script("kafka-tools"), "broker", "run", "--listen", "127.0.0.1:0", "--data-dir", folder, *QUIET],
@@ -71,7 +96,7 @@ def ours(command: str | None = None) -> Iterator[str]:
         line = process.stdout.readline()
         if not line:
             raise SystemExit("the bundled broker did not start; try 'kafka-tools broker run'")
-        yield json.loads(line)["bootstrap_servers"]
+        yield Broker(json.loads(line)["bootstrap_servers"], process.pid)
     finally:
         process.terminate()
         process.wait(READY_TIMEOUT_S)
@@ -79,13 +104,14 @@ def ours(command: str | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def kafkas() -> Iterator[str]:
+def kafkas() -> Iterator[Broker]:
     """Kafka's broker, with the JVM options of its own script, on a formatted fresh data directory."""
     from tests.against_kafka.harness import RealKafka, Setup
 
     setup = Setup(RELEASE, java_options=tuple(KAFKA_SERVER_OPTIONS))
     with tempfile.TemporaryDirectory() as folder, RealKafka.start(setup, Path(folder)) as kafka:
-        yield kafka.bootstrap_servers
+        (server,) = kafka.servers.values()
+        yield Broker(kafka.bootstrap_servers, server.pid)
 
 
 def ready_seconds(rounds: int) -> dict[str, float]:
@@ -165,46 +191,64 @@ def in_turn(names: Iterable[str], turn: int) -> list[str]:
     return found[first:] + found[:first]
 
 
-def throughput(commands: dict[str, str | None], records: int, rounds: int, only: str) -> list[list[str]]:
-    """Rows of the table: each load on all brokers in turn, each round on a topic of its own."""
-    rows = []
+class Measured(NamedTuple):
+    """Of one broker, a value a round: records a second, and microseconds of its CPU time a record."""
+
+    rates: list[float]
+    cpu_us: list[float]
+
+
+def throughput(
+    commands: dict[str, str | None], records: int, rounds: int, only: str
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Rows of the tables of rates and of CPU time: each load on all brokers in turn, a topic for each round."""
+    rows, costs = [], []
     with contextlib.ExitStack() as stack:
-        addresses = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
-        addresses[KAFKA] = stack.enter_context(kafkas())
+        brokers = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
+        brokers[KAFKA] = stack.enter_context(kafkas())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         turns = 0
         for load in LOADS:
-            if only not in str(load) or (load.transactional and BESIDE in addresses):  # old ones may have none
+            if only not in str(load) or (load.transactional and BESIDE in brokers):  # old ones may have none
                 continue
             words = lines_of_words(folder, load.size)
             count = max(1, records * DEFAULT_RECORD_BYTES // load.size)
-            produced: dict[str, list[float]] = {name: [] for name in addresses}
-            consumed: dict[str, list[float]] = {name: [] for name in addresses}
+            produced = {name: Measured([], []) for name in brokers}
+            consumed = {name: Measured([], []) for name in brokers}
             for turn in range(rounds + 1):
                 turns += 1
-                for name in in_turn(addresses, turn):
-                    address = addresses[name]
-                    sent = produce(address, f"load-{turns}", count, load, words)["rate"]
-                    read = consume(address, f"load-{turns}", count)
+                for name in in_turn(brokers, turn):
+                    broker, topic = brokers[name], f"load-{turns}"
+                    broker.create(topic)
+                    began_s = running_s(broker.pid)
+                    sent = produce(broker.bootstrap, topic, count, load, words)["rate"]
+                    between_s = running_s(broker.pid)
+                    read = consume(broker.bootstrap, topic, count)
                     if turn:  # the first warms up the JVM's compiler
-                        produced[name].append(sent)
-                        consumed[name].append(read)
-            rows.append(row(f"produce {count} x {load}", produced, load.size))
-            rows.append(row(f"consume {count} x {load}", consumed, load.size))
-            print("\n".join("  ".join(cells) for cells in rows[-2:]), file=sys.stderr, flush=True)
-    return rows
+                        produced[name].rates.append(sent)
+                        produced[name].cpu_us.append((between_s - began_s) / count * 1e6)
+                        consumed[name].rates.append(read)
+                        consumed[name].cpu_us.append((running_s(broker.pid) - between_s) / count * 1e6)
+            for verb, found in (("produce", produced), ("consume", consumed)):
+                title = f"{verb} {count} x {load}"
+                rows.append(row(title, {name: each.rates for name, each in found.items()}, load.size))
+                cpu = {name: median(each.cpu_us) for name, each in found.items()}
+                costs.append([title, *(f"{value:.2f} µs" for value in cpu.values())])
+                print("  ".join([*rows[-1], *costs[-1][1:]]), file=sys.stderr, flush=True)
+    return rows, costs
 
 
 def latency(commands: dict[str, str | None], rounds: int) -> list[list[str]]:
     """Rows of the table: milliseconds until a record is acknowledged, at a steady rate."""
     load = Load(DEFAULT_RECORD_BYTES, -1)
     with contextlib.ExitStack() as stack:
-        addresses = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
-        addresses[KAFKA] = stack.enter_context(kafkas())
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in addresses}
+        brokers = {name: stack.enter_context(ours(command)) for name, command in commands.items()}
+        brokers[KAFKA] = stack.enter_context(kafkas())
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in brokers}
         for turn in range(rounds + 1):
-            for name in in_turn(addresses, turn):
-                sent = produce(addresses[name], f"steady-{turn}", STEADY_RECORDS, load, Path(), STEADY_RATE)
+            for name in in_turn(brokers, turn):
+                brokers[name].create(f"steady-{turn}")
+                sent = produce(brokers[name].bootstrap, f"steady-{turn}", STEADY_RECORDS, load, Path(), STEADY_RATE)
                 if turn:
                     found[name].append(sent)
     rows = []
@@ -217,10 +261,17 @@ def latency(commands: dict[str, str | None], rounds: int) -> list[list[str]]:
 
 
 def row(title: str, rates: dict[str, list[float]], size: int) -> list[str]:
-    """One line: records per second and MB per second of each, and ours as a share of the others'."""
+    """One line: records per second and MB per second of each, and ours as a share of the others'.
+
+    The share is the median of the rounds' shares, with the smallest and the largest.
+    """
     medians = {name: median(values) for name, values in rates.items()}
     cells = [f"{rate:,.0f}/s ({rate * size / 1e6:.0f} MB/s)" for rate in medians.values()]
-    return [title, *cells, *(f"{medians[OURS] / rate:.2f}" for name, rate in medians.items() if name != OURS)]
+    for name, values in rates.items():
+        if name != OURS:
+            shares = [mine / other for mine, other in zip(rates[OURS], values, strict=True)]
+            cells.append(f"{median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
+    return [title, *cells]
 
 
 def main() -> None:
@@ -234,12 +285,13 @@ def main() -> None:
     commands: dict[str, str | None] = {OURS: None}
     if options.beside:
         commands[BESIDE] = str(options.beside / ".venv" / "bin" / "kafka-tools")
-    rows = throughput(commands, options.records, options.rounds, options.only)
+    rows, costs = throughput(commands, options.records, options.rounds, options.only)
     others = [name for name in (*commands, KAFKA) if name != OURS]
     head = ["medians", *commands, f"Kafka {RELEASE}", *(f"ours / {name}" for name in others)]
     if not options.only:
         rows += latency(commands, options.rounds)
     print(table(head, rows))
+    print("\n" + table(["the broker's CPU time a record", *commands, f"Kafka {RELEASE}"], costs))
     if not options.only:
         ready = ready_seconds(options.rounds)
         print(
