@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import permutations
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -37,6 +38,7 @@ QUIET = ("--log-level", "warning")
 DEFAULT_RECORD_BYTES = 100
 STEADY_RECORDS, STEADY_RATE = 10_000, 1000
 """Latency is that of so many records, so many a second."""
+SETTLE_S, SETTLE_LIMIT_S = 0.2, 5
 OURS, KAFKA, BESIDE = "ours", "kafka", "beside"
 
 
@@ -185,10 +187,23 @@ def lines_of_words(folder: Path, size: int) -> Path:
 
 
 def in_turn(names: Iterable[str], turn: int) -> list[str]:
-    """The contestants, another one first each time: whoever comes later finds the machine warmer, by up to a tenth."""
-    found = list(names)
-    first = turn % len(found)
-    return found[first:] + found[:first]
+    """The contestants in another order each time: each comes first, and behind each other one, as often as the others.
+
+    Whoever comes later finds the machine warmer, by up to a tenth, and whoever comes behind a JVM the rest of its work.
+    """
+    orders = list(permutations(names))
+    return list(orders[turn % len(orders)])
+
+
+def settle(brokers: Iterable[Broker]) -> None:
+    """Wait until no broker works on what is over: a JVM compiles and collects garbage for a while."""
+    pids = [broker.pid for broker in brokers]
+    deadline_s = time.monotonic() + SETTLE_LIMIT_S
+    while time.monotonic() < deadline_s:
+        before_s = sum(map(running_s, pids))
+        time.sleep(SETTLE_S)
+        if sum(map(running_s, pids)) - before_s < SETTLE_S / 50:
+            return
 
 
 class Measured(NamedTuple):
@@ -220,6 +235,7 @@ def throughput(
                 for name in in_turn(brokers, turn):
                     broker, topic = brokers[name], f"load-{turns}"
                     broker.create(topic)
+                    settle(brokers.values())
                     began_s = running_s(broker.pid)
                     sent = produce(broker.bootstrap, topic, count, load, words)["rate"]
                     between_s = running_s(broker.pid)
@@ -248,6 +264,7 @@ def latency(commands: dict[str, str | None], rounds: int) -> list[list[str]]:
         for turn in range(rounds + 1):
             for name in in_turn(brokers, turn):
                 brokers[name].create(f"steady-{turn}")
+                settle(brokers.values())
                 sent = produce(brokers[name].bootstrap, f"steady-{turn}", STEADY_RECORDS, load, Path(), STEADY_RATE)
                 if turn:
                     found[name].append(sent)

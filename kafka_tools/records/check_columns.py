@@ -18,6 +18,8 @@ from kafka_tools.records.ordinary import FAR_AWAY, TWO_BYTES, Ordinary, offset_b
 from kafka_tools.records.varint_columns import Numbers, Unusual, tables
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kafka_tools.records.columns import Column
 
 _EDGES_FROM = 256
@@ -141,15 +143,15 @@ def _steps() -> list[list[int]]:
 
 class _Tables(NamedTuple):
     """By pairs of bytes: the number that they begin with, its size (0: longer than two bytes), and how far it is from a
-    length behind the bytes that it tells of."""
+    length behind the bytes that it tells of. As small as they can be, as they are in nobody's cache to begin with."""
 
-    number: Column
-    size: Column
-    blob: Column
+    number: NDArray[np.int16]
+    size: NDArray[np.int8]
+    blob: NDArray[np.int32]
     """Of keys and values, which may be null."""
-    name: Column
+    name: NDArray[np.int32]
     """Of records and names of headers, which may not."""
-    blob_of_byte: Column
+    blob_of_byte: NDArray[np.int32]
     """As ``blob``, by the only byte of a length."""
     ordered: bytes
     """By the only byte of a number: another one, such that they order as the numbers do, from -64 on."""
@@ -160,11 +162,11 @@ class _Tables(NamedTuple):
 @cache
 def _tables() -> _Tables:
     value, length, _ = tables()
-    name = np.where((length > 0) & (value >= 0), length + value, FAR_AWAY)
-    blob = np.where((length == 1) & (value == -1), 1, name)  # null in two bytes is left to the reference
+    name = np.where((length > 0) & (value >= 0), length + value, FAR_AWAY).astype(np.int32)
+    blob = np.where((length == 1) & (value == -1), np.int32(1), name)  # null in two bytes is left to the reference
     return _Tables(
-        number=value,
-        size=length,
+        number=value.astype(np.int16),
+        size=length.astype(np.int8),
         blob=blob,
         name=name,
         blob_of_byte=blob[:0x80],
