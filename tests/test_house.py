@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -158,6 +159,26 @@ def folders() -> Mapping[str, list[Path]]:
         inner = [each for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").is_file()]
         found[folder.relative_to(ROOT / PACKAGE).as_posix()] = sorted(inner)
     return found
+
+
+AT_THE_TOP = {
+    ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "benchmarks",
+    "completions", "docs", "kafka_tools", "pyproject.toml", "schemas", "tests",
+}  # fmt: skip
+
+
+MADE_BY_RUNS = {"build", "dist", "derby.log", "metastore_db", "spark-warehouse"}
+
+
+def test_nothing_is_left_lying_at_the_top() -> None:
+    """What somebody wrote while trying things out is no part of the product."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    if listed.returncode == 0 and listed.stdout:
+        found = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    else:  # a copy of what is committed, with what a run of the tests makes
+        names = {path.name for path in ROOT.iterdir() if path.suffix != ".egg-info"}
+        found = {name for name in names - MADE_BY_RUNS if not name.startswith(".")}
+    assert found <= AT_THE_TOP
 
 
 def test_files_are_short() -> None:

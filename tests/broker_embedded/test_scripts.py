@@ -32,7 +32,7 @@ def test_every_command_is_in_some_script_and_says_how_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("jion group=g member=a", "no command is called jion; there are advance, broker"),
+        ("jion group=g member=a", "no command is called jion; there are add-offsets, add-partitions"),
         ("produce t", "produce t: 't' is not a partition such as t-0"),
         ("advance 3 s", "advance 3 s: advance() takes 2 positional arguments but 3 were given"),
         ("advance 3", "'3' is not a time such as 500ms, 10s, 5m, 3h or 7d"),

@@ -56,7 +56,11 @@ class Broker:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._disk: DiskBroker | None = None
-        self.properties = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "1"}
+        self.properties = {
+            "group.initial.rebalance.delay.ms": "0",
+            "offsets.topic.num.partitions": "1",
+            "transaction.state.log.num.partitions": "1",
+        }
         self.clients: dict[str, Client] = {}
         self.names: dict[str, str] = {}
         """Ids that the broker makes up -> how the script calls them."""

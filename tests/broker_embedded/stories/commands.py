@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kafka_tools.protocol.enums import ConfigOperation, ConfigResourceType
@@ -19,13 +20,17 @@ from kafka_tools.records.build import build_batch
 from tests.broker_embedded.stories.broker import Broker, error, place, seconds
 
 COMMANDS = (
-    "broker", "topic", "delete_topic", "config", "quota", "producer", "produce", "fetch", "offsets", "delete_records",
+    "broker", "topic", "delete_topic", "config", "quota", "producer", "produce", "fetch", "read", "offsets",
+    "delete_records",
     "advance", "restart", "kill", "fault", "release", "record", "recorded", "clear_faults",
 )  # fmt: skip
 
+_MUCH_BYTES = 1_000_000
 _FETCHED_IN = 11
 """The newest version that names topics, which a script reads better than ids."""
 _PRODUCED_IN = 12
+_PRODUCED_IN_TRANSACTIONS = {1: 11, 2: 12}
+"""By the version of transactions: from the second on a write adds its partition."""
 
 
 # The broker
@@ -86,10 +91,14 @@ def config(story: Broker, topic: str | None = None, group: str | None = None, **
 
 
 def quota(story: Broker, user: str | None = None, client: str | None = None, **limits: str) -> None:
-    """``quota user=alice producer_byte_rate=1000``; an empty limit removes one."""
+    """``quota user=alice client=app producer_byte_rate=1000``, ``user=default``; an empty limit removes one."""
     Entry = AlterClientQuotasRequest.EntryData
     given = {"user": user, "client-id": client}
-    entity = [Entry.EntityData(entity_type=k, entity_name=v) for k, v in given.items() if v is not None]
+    entity = [
+        Entry.EntityData(entity_type=kind, entity_name=None if name == "default" else name)
+        for kind, name in given.items()
+        if name is not None
+    ]
     ops = [Entry.OpData(key=k, value=float(v or 0), remove=not v) for k, v in limits.items()]
     story.ask(
         "client",
@@ -101,11 +110,28 @@ def quota(story: Broker, user: str | None = None, client: str | None = None, **l
 # Records
 
 
+class Producer:
+    """What a producer knows of itself: id and epoch, and by partition the sequence that is due."""
+
+    def __init__(self, id: int, epoch: int, transactional_id: str | None = None, version: int = 1) -> None:
+        """``version``: that of transactions."""
+        self.id = id
+        self.epoch = epoch
+        self.transactional_id = transactional_id
+        self.version = version
+        self.sequences: dict[str, int] = {}
+
+    def renewed(self, id: int, epoch: int) -> None:
+        """A new epoch begins with sequence 0 everywhere."""
+        self.id, self.epoch = id, epoch
+        self.sequences.clear()
+
+
 def producer(story: Broker, name: str) -> None:
     """``producer p``: an idempotent producer asks for its id."""
 
     def show(found: Any) -> str:
-        story.kept[name] = [found.producer_id, found.producer_epoch, {}]
+        story.kept[name] = Producer(found.producer_id, found.producer_epoch)
         code = found.error_code
         return error(code) if code else f"producer id {found.producer_id}, epoch {found.producer_epoch}"
 
@@ -122,26 +148,35 @@ def produce(
     producer: str | None = None,
     sequence: str | None = None,
     ago: str = "0s",
+    key: str | None = None,
+    value: str | None = None,
 ) -> None:
-    """``produce t-0 x3 as=alice size=1000 acks=0 ago=1d producer=p sequence=0``
+    """``produce t-0 x3 as=alice size=1000 acks=0 ago=1d producer=p sequence=0``, ``produce t-0 key=a,b value=one``
 
-    So many records of so many bytes in one batch. An idempotent producer goes on where it was unless ``sequence``
-    says otherwise: a repetition.
+    So many records of so many bytes in one batch, or one with each key; without its value, as ``value=``, it is a
+    tombstone. A producer with an id goes on where it was unless ``sequence`` says otherwise: a repetition.
     """
     name, number = place(where)
-    records = int(count.removeprefix("x"))
-    options: dict[str, int] = {}
+    keys = [None] * int(count.removeprefix("x")) if key is None else [each.encode() for each in key.split(",")]
+    records = len(keys)
+    version, owner = _PRODUCED_IN, None
+    options: dict[str, Any] = {}
     if producer is not None:
-        id, epoch, next_sequences = story.kept[producer]
-        first = int(sequence) if sequence is not None else next_sequences.get(where, 0)
-        next_sequences[where] = max(next_sequences.get(where, 0), first + records)
-        options = {"producer_id": id, "producer_epoch": epoch, "base_sequence": first}
+        known: Producer = story.kept[producer]
+        first = int(sequence) if sequence is not None else known.sequences.get(where, 0)
+        known.sequences[where] = max(known.sequences.get(where, 0), first + records)
+        options = {"producer_id": known.id, "producer_epoch": known.epoch, "base_sequence": first}
+        if known.transactional_id is not None:
+            options["transactional"] = True
+            version, owner = _PRODUCED_IN_TRANSACTIONS[known.version], known.transactional_id
         as_ = producer
     now_ms = story.disk.clock.now_ms() - round(seconds(ago) * 1000)
-    batch = build_batch([(now_ms, None, b"x" * int(size), ())] * records, **options)  # type: ignore[arg-type]
+    content = b"x" * int(size) if value is None else value.encode() or None
+    batch = build_batch([(now_ms, each, content, ()) for each in keys], **options)
     Data = ProduceRequest.TopicProduceData
     part = Data.PartitionProduceData(index=number, records=batch)
     request = ProduceRequest(acks=int(acks), timeout_ms=1000, topic_data=[Data(name=name, partition_data=[part])])
+    request.transactional_id = owner
 
     def show(found: Any) -> str:
         (answer,) = found.responses[0].partition_responses
@@ -150,22 +185,21 @@ def produce(
         last = answer.base_offset + records - 1
         return f"{where} has offset{'' if records == 1 else 's'} {_range(answer.base_offset, last)}"
 
-    story.ask(as_, request, show, _PRODUCED_IN)
+    story.ask(as_, request, show, version)
 
 
 def fetch(
-    story: Broker, *places: str, start: str = "0", as_: str = "client", wait: str = "500ms", bytes: str = "1000000"
+    story: Broker,
+    *places: str,
+    start: str = "0",
+    as_: str = "client",
+    wait: str = "500ms",
+    bytes: str = "1000000",
+    isolation: str = "uncommitted",
 ) -> None:
-    """``fetch t-0 start=5 as=alice wait=500ms bytes=1000``"""
-    Topic = FetchRequest.Topic
-    topics = []
-    for where in places:
-        name, number = place(where)
-        partition = Topic.Partition(partition=number, fetch_offset=int(start), partition_max_bytes=int(bytes))
-        topics.append(Topic(topic=name, partitions=[partition]))
-    request = FetchRequest(
-        max_wait_ms=round(seconds(wait) * 1000), min_bytes=1, max_bytes=int(bytes), session_epoch=-1, topics=topics
-    )
+    """``fetch t-0 start=5 as=alice wait=500ms bytes=1000 isolation=committed``"""
+    request = _fetch_request(places, int(start), int(bytes), isolation)
+    request.max_wait_ms = round(seconds(wait) * 1000)
 
     def show(found: Any) -> list[str]:
         if found.error_code:
@@ -184,7 +218,50 @@ def _fetched(part: Any) -> str:
         return error(part.error_code)
     found = [(batch.base_offset, batch.last_offset) for batch in batches(part.records or b"")]
     shown = f"offsets {_range(found[0][0], found[-1][1])}" if found else "no records"
-    return f"{shown}; the log is {part.log_start_offset} to {part.high_watermark}"
+    stable = f", stable to {part.last_stable_offset}" if part.last_stable_offset != part.high_watermark else ""
+    return f"{shown}; the log is {part.log_start_offset} to {part.high_watermark}{stable}"
+
+
+def _fetch_request(places: Sequence[str], start: int, most_bytes: int, isolation: str) -> FetchRequest:
+    Topic = FetchRequest.Topic
+    topics = []
+    for where in places:
+        name, number = place(where)
+        partition = Topic.Partition(partition=number, fetch_offset=start, partition_max_bytes=most_bytes)
+        topics.append(Topic(topic=name, partitions=[partition]))
+    return FetchRequest(
+        min_bytes=1, max_bytes=most_bytes, session_epoch=-1, topics=topics,
+        isolation_level=("uncommitted", "committed").index(isolation),
+    )  # fmt: skip
+
+
+def read(story: Broker, where: str, start: str = "0", isolation: str = "uncommitted") -> None:
+    """``read t-0 start=5 isolation=committed``: what a consumer gives its user, who sees no markers."""
+    position, lines = int(start), []
+    while True:
+        request = _fetch_request([where], position, _MUCH_BYTES, isolation)
+        part = story.answer("client", request, _FETCHED_IN).responses[0].partitions[0]
+        if part.error_code:
+            story.say(where, error(part.error_code))
+            return
+        aborted = sorted((each.first_offset, each.producer_id) for each in part.aborted_transactions or ())
+        inside: set[int] = set()
+        went_on = False
+        for batch in batches(part.records or b""):
+            went_on, position = True, batch.last_offset + 1
+            while aborted and aborted[0][0] <= batch.last_offset:
+                inside.add(aborted.pop(0)[1])
+            if batch.is_control:
+                inside.discard(batch.producer_id)
+            elif not batch.is_transactional or batch.producer_id not in inside:
+                lines += [f"{each.offset} {_shown(each.key)} -> {_shown(each.value)}" for each in batch.records()]
+        if not went_on:
+            break
+    story.say(where, lines or "no records")
+
+
+def _shown(data: bytes | None) -> str:
+    return "null" if data is None else data.decode()
 
 
 def offsets(story: Broker, where: str) -> None:

@@ -12,8 +12,8 @@
 A script is commands with their transcripts, apart by empty lines; lines with ``#`` are for the reader, but for
 ``# req:``, which names the requirements that the story proves. ``python -m tests.regen scripts`` runs every script and
 writes the transcripts anew: what changed is read in review. Commands are the functions of ``commands``,
-``group_commands`` and ``security_commands``, where their options are told; the broker is the whole one over files,
-without sockets, and time is what ``advance`` says.
+``group_commands``, ``consumer_group_commands``, ``transaction_commands`` and ``security_commands``, where their options
+are told; the broker is the whole one over files, without sockets, and time is what ``advance`` says.
 """
 
 from __future__ import annotations
@@ -100,9 +100,21 @@ def _played(broker: Broker, block: str, path: Path) -> str:
 
 def table() -> dict[str, Callable[..., None]]:
     """Verb -> the function that runs it: ``delete_records`` is ``delete-records``."""
-    from tests.broker_embedded.stories import commands, group_commands, security_commands
+    from tests.broker_embedded.stories import (
+        commands,
+        consumer_group_commands,
+        group_commands,
+        security_commands,
+        transaction_commands,
+    )
 
     found: dict[str, Any] = {}
-    for module in (commands, group_commands, security_commands):
+    for module in (
+        commands,
+        group_commands,
+        consumer_group_commands,
+        transaction_commands,
+        security_commands,
+    ):
         found |= {name: getattr(module, name) for name in module.COMMANDS}
     return {name.replace("_", "-"): function for name, function in found.items()}

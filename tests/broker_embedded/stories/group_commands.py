@@ -10,6 +10,7 @@ from typing import Any
 
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_versioned, encode_versioned
+from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
@@ -24,8 +25,8 @@ from tests.broker_embedded.stories.broker import Broker, error, place, seconds
 
 COMMANDS = ("join", "sync", "heartbeat", "leave", "remove", "group", "groups", "delete_group", "commit", "committed")
 
-_COMMITTED_IN = 8
-"""A version that names topics, which a script reads better than ids."""
+_COMMITTED_IN = 9
+"""The newest version that names topics, which a script reads better than ids."""
 
 
 class Member:
@@ -80,7 +81,11 @@ def join(
             return [error(found.error_code)]
         known.id, known.generation, known.protocol = found.member_id, found.generation_id, found.protocol_name
         story.names[found.member_id] = member
-        role = f"leads {_names(story, found.members)}" if found.members else f"follows {story.name(found.leader)}"
+        role = (
+            f"leads {_names(story, found.members)}"
+            if found.members
+            else f"follows {story.name(found.leader) or 'nobody'}"
+        )
         skips = ", with nothing to assign" if found.skip_assignment else ""
         return [f"joined generation {found.generation_id}, {role}{skips}"]
 
@@ -159,7 +164,8 @@ def groups(story: Broker) -> None:
     """``groups``: all of them."""
     found = story.answer("client", ListGroupsRequest()).groups
     for listed in found:
-        story.say(listed.group_id, listed.group_state)
+        of_type = "" if listed.group_type == CoordinatorGroupType.CLASSIC else f", {listed.group_type}"
+        story.say(listed.group_id, listed.group_state + of_type)
     if not found:
         story.say("groups", "none")
 
