@@ -272,6 +272,14 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
         _refuse(buffer, position, max_batch_bytes)
 
 
+def sole_batch(buffer: Buffer) -> BatchView | None:
+    """The batch of magic 2 that is all of ``buffer``, as producers send it; None for anything else."""
+    size_bytes = len(buffer)
+    if size_bytes < HEADER_BYTES or buffer[MAGIC_POSITION] != 2 or size_at(buffer) != size_bytes:
+        return None
+    return BatchView(buffer, 0)
+
+
 def _refuse(buffer: Buffer, position: int, max_batch_bytes: int | None) -> None:
     """Raise CorruptBatch for bytes that are not a batch; the beginning of a batch is accepted."""
     left = len(buffer) - position

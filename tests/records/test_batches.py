@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_tools.errors import CorruptBatch, UnknownMagic
 from kafka_tools.protocol.enums import CODECS
-from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import BatchBuilder, build_batch, encode_message, set_times
 from kafka_tools.records.v2 import sequence_after
 from kafka_tools.storage.segment import Segment
@@ -322,3 +322,15 @@ def test_there_are_three_record_versions(magic: int) -> None:
     assert newest.magic == 2
     with pytest.raises(ValueError, match=f"^Unknown record version: {magic}$"):
         build_batch([(1, b"k", b"v", ())], magic=magic)
+
+
+def test_a_sole_batch_is_all_of_the_buffer() -> None:
+    batch = build_batch([(1, None, b"a", ())])
+    found = sole_batch(memoryview(bytearray(batch)))
+    assert found is not None
+    assert (found.size_bytes, found.record_count) == (len(batch), 1)
+    old = build_batch([(1, None, b"a", ())], magic=1)
+    for other in (b"", batch[:-1], batch + b"\0", batch * 2, old, batch[:60], batch[:16] + b"\x03" + batch[17:]):
+        assert sole_batch(other) is None
+    claims_less = batch[:8] + (48).to_bytes(4, "big") + batch[12:60]
+    assert sole_batch(claims_less) is None, "shorter than its header"

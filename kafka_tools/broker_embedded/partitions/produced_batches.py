@@ -9,7 +9,7 @@ timestamp are the broker's to set. Knows no log: offsets, leader epoch and appen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.partitions.produce_rules import (
@@ -26,7 +26,7 @@ from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCode
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
-from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import build_batch, set_times
 from kafka_tools.records.chain import BODY_IN_COVERED
 from kafka_tools.records.check import ordinary
@@ -94,10 +94,13 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
 
 def _batches(data: Buffer, version: int) -> list[BatchView]:
     """The batches in ``data``, if this version of Produce may carry them; an incomplete last one is left out."""
-    found = batches(data)
     if version < 3:
-        return list(found)
-    first = next(found, None)
+        return list(batches(data))
+    found: Iterator[BatchView] = iter(())
+    first = sole_batch(data)
+    if first is None:
+        found = batches(data)
+        first = next(found, None)
     if first is None:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
     if first.magic != 2:
