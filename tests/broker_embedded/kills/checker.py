@@ -32,6 +32,10 @@ SETTINGS = {
 LONGEST_LIFE_S = 1.5
 CALM, CALM_LIFE_S = 0.1, 6.0
 """So many of its lives are long: librdkafka's producers need seconds to find a coordinator again."""
+REPORTED_AFTER = 20
+"""Kills between two reports; then the broker lives for a while."""
+FORGOTTEN_AFTER_S = 8.0
+"""Longer than a member's session, which begins anew with each start: who left while the broker was away is put out."""
 KILLED_AT_START = 0.15
 """So many of the starts do not come to their end."""
 
@@ -59,9 +63,9 @@ class Checker:
         topics = [self.plain.topic, self.idempotent.topic]
         self.groups = {protocol: GroupLedger(f"readers of {protocol}") for protocol in ("classic", "consumer")}
         members: list[Load] = [
-            GroupMember(address, f"{seed} {protocol} member {at}", protocol, topics, ledger)
+            GroupMember(address, f"{seed} {protocol} member {at}", protocol, topics, ledger, instance)
             for protocol, ledger in self.groups.items()
-            for at in range(2)
+            for at, instance in enumerate(("always the same", None))
         ]
         followed = [(each.topic, partition) for each in self.transactions for partition in range(PARTITIONS)]
         self.reader = CommittedReader(address, f"{seed} reader", followed)
@@ -86,6 +90,7 @@ class Checker:
         self._make_topics()
         for load in (*self.writers, *self.readers):
             load.start()
+        reported = 0
         while self.kills < kills:
             longest_s = CALM_LIFE_S if self._dice.random() < CALM else LONGEST_LIFE_S
             time.sleep(self._dice.random() ** 2 * longest_s)
@@ -94,8 +99,10 @@ class Checker:
                 load.check_alive()
             if problems:
                 return problems
-            if self.kills % 20 == 0:
+            if self.kills >= reported + REPORTED_AFTER:
+                reported = self.kills
                 self._say(f"{self.kills} kills; " + "; ".join(self.lines()))
+                time.sleep(FORGOTTEN_AFTER_S)
         return self._final()
 
     def lines(self) -> list[str]:

@@ -11,14 +11,22 @@ from tests.broker_embedded.kills.load import At, Load, Place, Seen
 
 
 class GroupMember(Load):
-    """A member of a group, of either protocol: reads, and now and then commits how far it is."""
+    """A member of a group, of either protocol: reads, and now and then commits how far it is.
 
-    def __init__(self, address: str, seed: str, protocol: str, topics: list[str], shared: GroupLedger) -> None:
+    One with an ``instance`` comes back to its place in the group. One without leaves it and joins again as a new
+    member; where it cannot say so, as the broker is away, it is a member until its session is over.
+    """
+
+    def __init__(
+        self, address: str, seed: str, protocol: str, topics: list[str], shared: GroupLedger, instance: str | None
+    ) -> None:
         super().__init__(address, seed)
         self._group = shared.group
         self._protocol = {"group.protocol": protocol}
         if protocol == "classic":
             self._protocol |= {"session.timeout.ms": "6000", "heartbeat.interval.ms": "300"}
+        if instance is not None:
+            self._protocol["group.instance.id"] = instance
         self._topics = topics
         self._shared = shared
 
@@ -34,7 +42,7 @@ class GroupMember(Load):
                 if self.stopping.is_set():
                     break
                 self._step(consumer)
-            consumer.close()  # leaves the group, and joins it again as a new member
+            consumer.close()
 
     def _step(self, consumer: Consumer) -> None:
         for message in consumer.consume(100, 0.1):

@@ -186,11 +186,13 @@ class Wire:
     def call(self, request: Request, version: int) -> Any:
         """The answer. Refused for an error that repeating does not mend; AssertionError if none comes at all."""
         end = time.monotonic() + END_S
+        said: Counter[str] = Counter()
         while time.monotonic() < end:
             try:
                 self._client = self._client or WireClient(self._address)
                 answer = self._client.call(request, version)
-            except OSError:
+            except OSError as error:
+                said[type(error).__name__] += 1
                 self._client = None
                 time.sleep(0.01)
                 continue
@@ -199,8 +201,9 @@ class Wire:
                 return answer
             if not codes <= self.AGAIN:
                 raise Refused(f"{type(request).__name__}: {[error_codes.error(code).name for code in codes]}")
+            said.update(error_codes.error(code).name for code in codes)
             time.sleep(0.02)
-        raise AssertionError(f"no answer within {END_S:.0f} s: {request}")
+        raise AssertionError(f"no answer within {END_S:.0f} s but {dict(said)}: {request}")
 
 
 def _codes(answer: Struct) -> list[int]:
