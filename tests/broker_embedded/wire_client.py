@@ -44,6 +44,10 @@ class WireClient:
     def send_raw(self, data: bytes) -> None:
         self._socket.sendall(data)
 
+    def end(self) -> None:
+        """Send nothing more, and go on reading."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def receive(self) -> bytes:
         """The payload of the next frame; ConnectionError at the end of the stream."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))

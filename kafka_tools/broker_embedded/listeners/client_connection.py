@@ -19,6 +19,7 @@ from kafka_tools.broker_embedded.listeners.accepting import ended
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import READ_BYTES, Outgoing
 from kafka_tools.errors import LogError, WireError
+from kafka_tools.protocol import registry
 from kafka_tools.storage.log.file_range import FileRange
 
 if TYPE_CHECKING:
@@ -31,8 +32,33 @@ log = logging.getLogger(__name__)
 
 _TURN_S = 0.002
 """How long the requests that one connection has sent ahead are served before it is everybody else's turn."""
+_READ_ON_S, _MOST_READS = 0.0005, 3
+"""How long after the beginning of its turn, and how often, more is read of a connection: then the others are looked
+at first."""
 _TURN_PIECES = 2
 """How many pieces of an answer are handed to the system before it is everybody else's turn."""
+
+
+_LOGIN_KEYS = frozenset((registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")))
+
+
+class _Gone:
+    """In the place of a transport that has ended.
+
+    That of a TLS connection knows the connection, with a quarter of a megabyte: in a circle they would be in memory
+    until somebody collects garbage.
+    """
+
+    def is_closing(self) -> bool:
+        return True
+
+    def get_extra_info(self, name: str) -> None:
+        """Nothing is known of it any more."""
+
+    def close(self) -> None:
+        """It is closed."""
+
+    abort = close
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -61,8 +87,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._penalty: Timer | None = None
         """Runs while the answer to a failed login is held back."""
         self._transport: Any = None
-        self._is_plain = False
-        """Whether bytes go to the socket as they are: nothing is encrypted here."""
+        self._reads_on = False
+        """Whether the system may be asked for more of what has come: it can, and nothing is encrypted here."""
         self._sends_files = False
         """Whether the system sends ranges of files: it can, and they are sent as they are."""
         self._comes_more = False
@@ -80,9 +106,11 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._is_plain = not self._endpoint.has_tls
-        self._sends_files = self._is_plain and hasattr(os, "sendfile")
-        transport.set_write_buffer_limits(high=1, low=0)  # the next piece goes when the one before is taken
+        is_plain = not self._endpoint.has_tls
+        self._reads_on = is_plain and hasattr(os, "readv")
+        self._sends_files = is_plain and hasattr(os, "sendfile")
+        # The next piece goes when the one before is taken; TLS would never be taken with a limit of 0.
+        transport.set_write_buffer_limits(high=0 if is_plain else 1, low=0)
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
         number = self._shared.arrived
@@ -157,9 +185,23 @@ class ClientConnection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """The client's end: what it has sent whole before is served, what it waits for is forgotten."""
         self._ended = True
-        pending = (self._has_more or self._blocked or bool(self._outgoing)) and self._penalty is None
-        # A TLS transport closes in any case.
-        return pending and self._parked is None and not self._endpoint.has_tls
+        if self._endpoint.has_tls:  # its transport closes in any case
+            return False
+        if self._is_unfinished:
+            return True
+        if self._parked is None and self._penalty is None and self._counted and self._received.has_news:
+            self._shared.turns.later(self)
+            return True
+        return False
+
+    @property
+    def _is_unfinished(self) -> bool:
+        """Whether something is to be done yet for a client that sends nothing more."""
+        if self._penalty is not None:
+            return False
+        if self._parked is not None:
+            return bool(self._parked.holds_request)  # it is worked on
+        return bool(self._has_more or self._blocked or self._outgoing or (self._muted and self._received.has_news))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._shared.connections.discard(self)
@@ -176,6 +218,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._penalty is not None:
             self._penalty.cancel()
         self.connection = None
+        self._transport = _Gone()
 
     def close(self, *, abort: bool = False) -> None:
         if abort:
@@ -234,7 +277,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
         What goes wrong, and the client's end, are left to the event loop, which finds them again.
         """
-        if not self._comes_more or not self._is_plain or self._ended or self._waits_for_memory:
+        if not self._comes_more or not self._reads_on or self._ended or self._waits_for_memory:
             return False
         try:
             nbytes = os.readv(self.fileno, [self._received.room(self._shared.scratch)])
@@ -288,21 +331,24 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._outgoing or connection.close_after_reply or connection.login_failed:
             self._send()
         now_s = self._shared.clock.monotonic_s
-        until_s = now_s() + _TURN_S
+        began_s, reads = now_s(), 0
         try:
             while self._may_serve():
                 request = self._next_request()
                 if request is None:
-                    if now_s() < until_s and self._read_more():
+                    if reads < _MOST_READS and now_s() - began_s < _READ_ON_S and self._read_more():
+                        reads += 1
                         continue
                     break
+                if self._outgoing and self._may_fail_login(connection, request):
+                    self._send()  # the answer to a failed login is held back, and no other
                 self._work(request)
                 del request
                 if not self._outgoing.is_little:
                     self._send()
                 if self._received.is_empty and not self._comes_more:
                     break
-                if now_s() >= until_s:
+                if now_s() - began_s >= _TURN_S:
                     self._has_more = True
                     break
             if self._outgoing or connection.close_after_reply or connection.login_failed:
@@ -310,9 +356,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         except (WireError, CloseConnection, OSError) as error:
             self._reject(error)
             return
+        except Exception:
+            self._send()  # what was answered before
+            raise
         if self._has_more:
             self._shared.turns.later(self)
-        elif self._ended and not (self._blocked or self._outgoing):
+        elif self._ended and not self._is_unfinished:
             self._transport.close()
             return
         if not self._reading:
@@ -329,6 +378,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._large_bytes += received.received_bytes
             self._shared.requests.grew(self, received.received_bytes)
         return request
+
+    def _may_fail_login(self, connection: Connection, request: Request) -> bool:
+        login = connection.login
+        return login is not None and (not login.done or int.from_bytes(request[:2], "big") in _LOGIN_KEYS)
 
     def _work(self, request: Request) -> None:
         assert self.connection is not None
@@ -378,6 +431,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self.connection is None:
             return
         if payload is not None:
+            if self._outgoing and self._working and not isinstance(payload, bytes):
+                self._send()  # it may come to nothing, as its file may
             if not self._outgoing:
                 self.took_s = self.last_used_s if self._working else self._shared.clock.monotonic_s()
             self._outgoing.add(payload)

@@ -76,6 +76,7 @@ class RequestMemory:
             self._alone = None
         elif sender in self._waiting:
             self._waiting.remove(sender)
+            sender.go_on()  # its request was there, but for bytes that came before it was held
         while self._waiting and (self._alone is None or self.held_bytes < self.limit_bytes):
             following = self._waiting.popleft()
             if self.held_bytes >= self.limit_bytes:

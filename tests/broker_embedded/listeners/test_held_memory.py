@@ -190,6 +190,17 @@ def test_one_large_request_goes_on_beyond_the_limit_and_the_next_when_it_is_serv
     assert memory.held_bytes == 100
 
 
+def test_who_was_held_when_its_request_was_whole_is_read_again_after_it() -> None:
+    """Its last bytes came as the memory ran short: nothing holds it any more once they are served."""
+    memory = RequestMemory(100, Timers(ManualClock()))
+    alone, last = Sender(), Sender()
+    memory.grew(alone, 150)
+    memory.grew(last, 20)
+    assert last.told == ["hold"]
+    memory.freed(last, 20)
+    assert last.told == ["hold", "go on"]
+
+
 def test_who_holds_others_up_and_sends_nothing_is_cut_off() -> None:
     clock = ManualClock()
     timers = Timers(clock)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
@@ -59,6 +61,8 @@ def test_what_the_system_had_no_room_for_is_read_without_another_round(monkeypat
     monkeypatch.setattr("os.readv", lambda _, buffers: wire.read(buffers[0]))
     large = [bytes([number]) * (SMALL_BYTES - 1000) for number in range(6)]
     wire.send(*large)
+    assert wire.served == large[:4], "others are looked at after a few"
+    wire.readable()
     assert wire.served == large
     assert not wire.waiting
 
@@ -79,6 +83,70 @@ def test_what_cannot_be_read_so_is_left_to_the_event_loop(
     assert wire.served == large[:1]
     wire.readable()
     assert wire.served == large
+
+
+def test_an_answer_that_may_come_to_nothing_takes_no_other_along() -> None:
+    wire = Wire()
+    serve = wire.finish
+    written_before: list[list[bytes]] = []
+
+    def finish(frame: bytes) -> None:
+        serve(frame)
+        if frame == NAMES[1]:
+            wire.connection._answer([memoryview(b"of a file")])
+            written_before.append(list(wire.written))
+
+    wire.finish = finish  # type: ignore[method-assign]
+    wire.send(*NAMES[:2])
+    assert written_before == [ANSWERS[:2]]
+    assert wire.written == [*ANSWERS[:2], b"of a file"]
+
+
+def test_a_mistake_in_one_request_keeps_back_no_answer_to_another() -> None:
+    wire = Wire()
+    wire.fails = {NAMES[2]}
+    with pytest.raises(RuntimeError):
+        wire.send(*NAMES)
+    assert wire.written == ANSWERS[:2]
+
+
+def test_a_client_that_ends_is_served_what_it_sent_before_when_its_turn_comes() -> None:
+    wire = Wire()
+    rounds: list[Callable[[], object]] = []
+    turns = wire.connection._shared.turns
+    turns._call_soon = rounds.append
+    turns._spent_s = 1.0  # others had the time of this round
+    wire.send(*NAMES)
+    assert wire.served == []
+    assert wire.connection.eof_received() is True
+    assert not wire.closed
+    while rounds:
+        rounds.pop(0)()
+    assert wire.written == ANSWERS
+    assert wire.closed
+
+
+def test_a_client_that_ends_is_served_what_waits_for_its_delay() -> None:
+    wire = Wire()
+    wire.delays_s[NAMES[0]] = 5.0
+    wire.send(*NAMES[:2])
+    assert wire.connection.eof_received() is True
+    wire.wait_until(5.0)
+    assert wire.served == NAMES[:2]
+    assert wire.closed
+
+
+@pytest.mark.parametrize("is_work", [True, False])
+def test_a_client_that_ends_is_waited_for_while_its_request_is_worked_on_and_not_while_it_waits(is_work: bool) -> None:
+    wire = Wire()
+    wire.parks = {NAMES[0]}
+    wire.works_on = set(wire.parks) if is_work else set()
+    wire.send(NAMES[0])
+    assert wire.connection.eof_received() is is_work
+    if is_work:
+        wire.finish(NAMES[0])
+        assert wire.written == ANSWERS[:1]
+        assert wire.closed
 
 
 def test_nothing_is_read_behind_a_request_that_waits_for_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,14 @@ class Wire:
         self.answers: dict[bytes, Callable[[bytes | None], None]] = {}
         self.delays_s: dict[bytes, float] = {}
         self.parks: set[bytes] = set()
+        self.works_on: set[bytes] = set()
+        """Those of them that are worked on in slices."""
+        self.fails: set[bytes] = set()
         self.silent: set[bytes] = set()
         self.more: dict[bytes, bytes] = {}
         """What some answers go on with."""
         self._reader = FrameReader()
+        self.closed = False
         self.writes = 0
         """How often the system was handed something."""
         self.waiting = bytearray()
@@ -58,8 +62,12 @@ class Wire:
                 is_closing=lambda: False,
                 set_write_buffer_limits=lambda high, low: None,
                 write=self._write,
+                close=self._close,
             )
         )
+
+    def _close(self) -> None:
+        self.closed = True
 
     def _write(self, data: bytes) -> None:
         self.writes += 1
@@ -72,8 +80,10 @@ class Wire:
         frame = bytes(frame)
         self.served.append(frame)
         self.answers[frame] = answer
+        if frame in self.fails:
+            raise RuntimeError("a mistake")
         if frame in self.parks:
-            return SimpleNamespace(cancel=lambda: None, holds_request=False)
+            return SimpleNamespace(cancel=lambda: None, holds_request=frame in self.works_on)
         self.finish(frame)
         return None
 

@@ -13,6 +13,7 @@ from kafka_tools.net.sasl.oauthbearer import OAuthBearerClient
 from kafka_tools.net.sasl.plain import PlainClient
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
@@ -56,6 +57,26 @@ def test_a_wrong_password_is_told_after_the_delay(client: WireClient, mechanism:
     began_s = time.monotonic()
     assert log_in(client, mechanism) == codes.SASL_AUTHENTICATION_FAILED
     assert time.monotonic() - began_s >= DELAY_MS / 1000
+    assert client.closed_by_broker
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["", "half-closed"])
+def test_answers_before_that_to_a_failed_login_do_not_wait_for_its_delay(client: WireClient, ends: bool) -> None:
+    began_s = time.monotonic()
+    token = PlainClient("alice", "wrong").step(None)
+    requests = [(ApiVersionsRequest(), 0), (SaslHandshakeRequest(mechanism="PLAIN"), 1)]
+    frames = [
+        encode_request(*request, 1, "x") for request in (*requests, (SaslAuthenticateRequest(auth_bytes=token), 2))
+    ]
+    client.send_raw(b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames))
+    if ends:
+        client.end()
+    for request, version in requests:
+        assert client.receive_response(request, version)[1].error_code == 0
+    if not ends:
+        failed = client.receive_response(SaslAuthenticateRequest(), 2)[1]
+        assert failed.error_code == codes.SASL_AUTHENTICATION_FAILED
+        assert time.monotonic() - began_s >= DELAY_MS / 1000
     assert client.closed_by_broker
 
 
