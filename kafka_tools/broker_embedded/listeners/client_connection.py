@@ -38,7 +38,6 @@ at first."""
 _TURN_PIECES = 2
 """How many pieces of an answer are handed to the system before it is everybody else's turn."""
 
-
 _LOGIN_KEYS = frozenset((registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")))
 
 
@@ -380,6 +379,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return request
 
     def _may_fail_login(self, connection: Connection, request: Request) -> bool:
+        """Whether the answer may be one that is held back (``_is_punished``)."""
         login = connection.login
         return login is not None and (not login.done or int.from_bytes(request[:2], "big") in _LOGIN_KEYS)
 

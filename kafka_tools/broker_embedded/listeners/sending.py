@@ -20,6 +20,7 @@ READ_BYTES = 4096
 _APART_BYTES = 16 * 1024
 """So large a range is a piece of its own: copying it behind other parts would cost more than another system call."""
 _LITTLE_BYTES = 16 * 1024
+"""Up to here small answers wait for those to requests that came with theirs."""
 _LENGTH_BYTES = 4
 
 
