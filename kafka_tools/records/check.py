@@ -8,6 +8,8 @@ the reference says what it is.
 
 from __future__ import annotations
 
+import struct
+
 from kafka_tools.protocol.primitives import read_varint, read_varlong
 from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, offset_bytes, steps
 
@@ -23,6 +25,11 @@ LONG_RUNS_FROM = 32
 """The same where columns would do."""
 MOST_IN_COLUMNS = 100_000
 """More records are tiny, and their columns would be larger than the batch."""
+
+_BEGINNING = struct.Struct("<BBxBBBBB").unpack_from
+"""Of a record with lengths of two bytes, no key and otherwise numbers of one byte: size, time, offset, key, size."""
+_BEGINNING_BYTES = 6
+"""Up to its value's length."""
 
 
 def ordinary(body: bytes, count: int, start: int = 0) -> Ordinary | None:
@@ -126,15 +133,15 @@ def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, i
 
 def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place or by tables."""
-    position = start
-    null_key = False
     times = bytearray()
+    begun, position = _pass_plain(body, count, start, times)
+    null_key = begun > 0
     long_times: list[int] = []
     note = times.append
     short, long = steps()
     lows, highs = offset_bytes()
     try:
-        for number in range(count):
+        for number in range(begun, count):
             size = body[position]
             if size < 0x80:
                 stop = position + short[size]
@@ -196,6 +203,28 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
         return None
     deltas = [(delta >> 1) ^ -(delta & 1) for delta in set(times)] + long_times
     return Ordinary(min(deltas), max(deltas), null_key)
+
+
+def _pass_plain(body: bytes, count: int, position: int, times: bytearray) -> tuple[int, int]:
+    """(number, position) of the first record that is not as most are, whose beginnings are read at once.
+
+    Those have no key, no headers, and from 64 bytes to 8 KB; an ``offset`` of more than one byte ends them.
+    """
+    _, long = steps()
+    note = times.append
+    number = 0
+    try:
+        for number in range(min(count, 64)):
+            low, high, time, offset, key, value_low, value_high = _BEGINNING(body, position)
+            stop = position + long[low][high]
+            value_stop = position + _BEGINNING_BYTES + long[value_low][value_high]
+            if offset != number << 1 or key != 1 or time >= 0x80 or value_stop + 1 != stop or body[value_stop]:
+                return number, position
+            note(time)
+            position = stop
+    except (IndexError, struct.error):  # lengths of one byte, or of more than two; the end of the body
+        return number, position
+    return min(count, 64), position
 
 
 def _behind_headers(body: bytes, position: int, stop: int) -> int:

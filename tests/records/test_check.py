@@ -86,6 +86,18 @@ def test_changed_bytes_are_judged_alike(seed: int) -> None:
     agree(changed, max(1, len(rows) + rng.choice((0, 0, 0, -1, 1))))
 
 
+def test_each_byte_of_records_as_most_are_counts() -> None:
+    """Three records whose beginnings are read at once: whatever stands before a value, or behind it."""
+    rows: list[Row] = [(number, None, bytes(64 + number), []) for number in range(3)]
+    body = body_of(rows)
+    starts = [len(body_of(rows[:number])) for number in range(3)]
+    for at in {start + ahead for start in starts for ahead in range(-1, 9)}:
+        for byte in range(0x100):
+            changed = bytearray(body)
+            changed[at] = byte
+            agree(bytes(changed), 3)
+
+
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_every_kind_of_fault_is_judged_alike(name: str) -> None:
     rng = random.Random(name)
