@@ -43,8 +43,8 @@ class Timers:
         self._order = count()
 
     def call_later(self, delay_ms: float, fn: Callable[[], None]) -> Timer:
-        """Run ``fn`` once, ``delay_ms`` milliseconds from now."""
-        timer = Timer(self.clock.monotonic_s() + delay_ms / 1000, fn)
+        """Run ``fn`` once, ``delay_ms`` milliseconds from now; below 0, which clients may ask for, is now."""
+        timer = Timer(self.clock.monotonic_s() + max(0.0, delay_ms) / 1000, fn)
         heapq.heappush(self._heap, (timer.due_s, next(self._order), timer))
         if self._heap[0][2] is timer and self.on_earlier:
             self.on_earlier()
@@ -62,10 +62,14 @@ class Timers:
         return due_s is not None and due_s <= self.clock.monotonic_s()
 
     def run_due(self) -> int:
-        """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run."""
+        """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run.
+
+        What they set for the same moment waits for the next call: a timer that sets itself again and again holds
+        nobody up.
+        """
         ran = 0
-        now_s = self.clock.monotonic_s()
-        while self._heap and self._heap[0][0] <= now_s:
+        until = self.clock.monotonic_s(), next(self._order)
+        while self._heap and self._heap[0] < until:
             timer = heapq.heappop(self._heap)[2]
             fn, timer.fn = timer.fn, None
             if fn is None:

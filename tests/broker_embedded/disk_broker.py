@@ -33,6 +33,14 @@ def listener_security(core: Core, endpoint: Endpoint, properties: Mapping[str, s
     return ListenerSecurity(sources, endpoint, core.configs.broker_properties() if properties is None else properties)
 
 
+def step(core: Core) -> None:
+    """Run what is due, and what that leaves to be done at the same moment: where the clock stands still, all of it."""
+    now_s = core.clock.monotonic_s()
+    due_s = core.step()
+    while due_s is not None and due_s <= now_s:
+        due_s = core.step()
+
+
 class Pending:
     """What a request got; ``response`` stays None while it is parked or if no answer is wanted."""
 
@@ -100,7 +108,10 @@ class DiskBroker:
 
     def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
-        self.core.step()
+        self.step()
+
+    def step(self) -> None:
+        step(self.core)
 
     # What many tests need
 

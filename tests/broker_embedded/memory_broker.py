@@ -27,6 +27,7 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.values import TopicPartition
+from tests.broker_embedded.disk_broker import step
 
 
 class Answer:
@@ -199,3 +200,6 @@ class MemoryBroker:
             self.clock.advance(max(0.0, due_s - self.clock.monotonic_s()))
             self.core.step()
         self.clock.advance(max(0.0, end_s - self.clock.monotonic_s()))
+
+    def step(self) -> None:
+        step(self.core)

@@ -197,3 +197,19 @@ def test_timers_run_in_order_and_a_failing_one_does_not_stop_the_rest() -> None:
     timers.run_due()
     assert ran == ["a", "b"]
     assert timers.next_due_s() == pytest.approx(0.030)
+
+
+def test_a_timer_that_sets_itself_again_at_once_or_earlier_holds_nobody_up() -> None:
+    timers = Timers(ManualClock())
+    ran: list[str] = []
+
+    def again() -> None:
+        ran.append("again")
+        timers.call_later(-(2.0**31), again)
+
+    timers.call_later(-5, again)
+    timers.call_later(0, lambda: ran.append("other"))
+    assert timers.run_due() == 2
+    assert ran == ["again", "other"]
+    assert timers.run_due() == 1
+    assert timers.next_due_s() == 0.0, "nothing is due in the past"

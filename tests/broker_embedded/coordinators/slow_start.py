@@ -57,7 +57,7 @@ class SlowStart:
     def step(self) -> None:
         """One slice of the loading, and of whatever else is due."""
         self.clock.tick_s = 0.0005
-        self.broker.core.step()
+        self.broker.step()
         self.clock.tick_s = 0.0
 
     def finish(self) -> int:

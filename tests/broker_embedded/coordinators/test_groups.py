@@ -534,6 +534,24 @@ def test_static_members_that_do_not_rejoin_stay_until_their_session_ends(broker:
     assert {member.member_id for member in rejoin.response.members} == {a, b}
 
 
+@pytest.mark.parametrize("rebalance_ms", [-(2**31), -1, 0])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_static_members_whose_rebalances_take_no_time_are_waited_for_and_hold_nobody_up(
+    broker: MemoryBroker, rebalance_ms: int, restarted: bool
+) -> None:
+    static_pair(broker)
+    for name in "ab":
+        assert join(broker, instance=name, rebalance_ms=rebalance_ms).response.error_code == codes.NONE
+    if restarted:
+        broker.restart()
+    assert leave(broker, ("", "b")) == [codes.NONE]
+    broker.advance(SESSION_MS - 1)
+    assert state(broker) == "PreparingRebalance"
+    assert len(broker.core.timers._heap) < 100
+    broker.advance(1)
+    assert state(broker) == "Empty"
+
+
 # describing and listing
 
 

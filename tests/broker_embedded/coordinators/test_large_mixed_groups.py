@@ -60,7 +60,7 @@ def leave() -> LeaveGroupRequest:
 def answered(broker: MemoryBroker, request: Any, version: int | None = None) -> Any:
     answer = broker.send(request, version)
     while not answer.done:
-        broker.core.step()
+        broker.step()
     return answer.response
 
 
@@ -117,7 +117,7 @@ class Turns:
             if answer.done:
                 return
             yield number
-            self.broker.core.step()
+            self.broker.step()
 
 
 def mixed(monkeypatch: pytest.MonkeyPatch, count: int = 3) -> tuple[MemoryBroker, list[OldMember], Turns]:

@@ -86,7 +86,7 @@ def test_no_piece_has_much_to_do_with_each_partition_or_id(broker: DiskBroker, m
         with counted(monkeypatch) as pieces:
             answered = broker.send(*make(list(range(COUNT))))
             while answered.response is None:
-                broker.core.step()
+                broker.step()
         assert pieces.longest < MOST_STEPS, make([])
     listed = broker.call(ListTransactionsRequest(state_filters=["Empty"]), 2).transaction_states
     assert [each.transactional_id for each in listed] == [client.id for client in clients[1:]]
@@ -100,11 +100,11 @@ class Elsewhere:
         broker.core.slices.offload = lambda run, done: self.waiting.append((run, done))
 
     def go_on(self, broker: DiskBroker) -> None:
-        broker.core.step()
+        broker.step()
         while self.waiting:
             run, done = self.waiting.pop()
             done(run(), None)
-            broker.core.step()
+            broker.step()
 
 
 def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else(
@@ -116,7 +116,7 @@ def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else
     other.init()
     elsewhere = Elsewhere(broker)
     pending = broker.send(*add(client, [0, 1, 2]))
-    broker.core.step()
+    broker.step()
     assert (pending.response, len(elsewhere.waiting)) == (None, 1)
     assert client.state().transaction_state == "Empty", "it does not hold before it is written"
     assert client.add(3) == [codes.CONCURRENT_TRANSACTIONS]
@@ -127,7 +127,7 @@ def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else
     assert {each.partition_error_code for each in answer.results_by_partition} == {codes.NONE}
     client.produce(b"a", partition=2)
     ended = broker.send(*end(client))
-    broker.core.step()
+    broker.step()
     broker.advance(120)
     assert client.state().transaction_state == "Ongoing", "nor is it aborted while its end is being written"
     elsewhere.go_on(broker)
@@ -146,7 +146,7 @@ def test_what_is_being_written_when_the_log_of_transactions_is_deleted_does_not_
     client.init()
     elsewhere = Elsewhere(broker)
     pending = broker.send(*add(client, [0, 1, 2]))
-    broker.core.step()
+    broker.step()
     broker.send(DeleteTopicsRequest(topic_names=[TRANSACTION_STATE], timeout_ms=1000), 4)
     elsewhere.go_on(broker)
     (answer,) = pending.response.results_by_topic_v3_and_below

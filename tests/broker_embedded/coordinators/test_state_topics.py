@@ -76,7 +76,7 @@ def test_no_piece_makes_many_partitions(broker: DiskBroker, topic: str, ask: Cal
     assert 0 < len(making) <= PIECES
     while any(each.response is None for each in asked):
         before = len(making)
-        broker.core.step()
+        broker.step()
         assert len(making) - before <= PIECES
         broker.clock.tick_s = 0.0
         assert broker.call(MetadataRequest(topics=[]), 5).brokers, "others are served"
@@ -98,7 +98,7 @@ def test_a_client_that_goes_leaves_a_whole_topic(broker: DiskBroker) -> None:
         if sliced is not None:
             broker.core.slices.cancel(sliced)
     while len(broker.core.slices):
-        broker.core.step()
+        broker.step()
     topic = broker.core.cluster.topic(CONSUMER_OFFSETS)
     assert topic is not None
     assert len(topic.partitions) == PARTITIONS

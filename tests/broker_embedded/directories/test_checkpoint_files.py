@@ -82,16 +82,16 @@ def test_deleted_records_are_acknowledged_when_the_disk_has_it_and_others_are_se
     Topic = CreateTopicsRequest.CreatableTopic
     other = CreateTopicsRequest(topics=[Topic(name="u", num_partitions=1, replication_factor=1)])
     for _ in range(3):
-        broker.core.step()
+        broker.step()
     assert (first.response, second.response) == (None, None)
     pending = broker.send(other, 5)
-    broker.core.step()
+    broker.step()
     assert pending.response.topics[0].error_code == codes.NONE, "which is long work too"
     disk.go_on()
-    broker.core.step()
+    broker.step()
     assert (told(first), second.response) == ((codes.NONE, 3), None)
     disk.go_on()
-    broker.core.step()
+    broker.step()
     assert told(second) == (codes.NONE, 5)
     assert read_checkpoint(str(broker.path / LOG_STARTS))[T0] == 5
 
@@ -104,11 +104,11 @@ def test_deleted_records_that_the_disk_does_not_keep_are_told(
 
     disk = SlowDisk(broker.core.slices)
     pending = broker.send(delete_records(3), 2)
-    broker.core.step()
+    broker.step()
     with monkeypatch.context() as patched:
         patched.setattr(checkpoint_files, "replace_file", refused)
         disk.go_on()
-    broker.core.step()
+    broker.step()
     assert told(pending) == (codes.KAFKA_STORAGE_ERROR, -1)
 
 
@@ -182,9 +182,13 @@ def test_nothing_older_replaces_what_was_read_of_the_logs_later(tmp_path: Path) 
     file = CheckpointFile(str(path), [T0])
     ended: list[object] = []
 
+    def settle() -> None:
+        while timers.run_due():
+            pass
+
     def write(offsets: dict[TopicPartition, int]) -> None:
         slices.begin(file.end(file.begin(offsets), offsets, slices), lambda _, error: ended.append(error))
-        timers.run_due()
+        settle()
 
     other = TopicPartition("u", 0)
     write({T0: 1})
@@ -192,20 +196,20 @@ def test_nothing_older_replaces_what_was_read_of_the_logs_later(tmp_path: Path) 
     write({other: 3})
     assert file.may_name(T0)
     disk.go_on(1)
-    timers.run_due()
+    settle()
     assert (read_checkpoint(str(path)), file.may_name(T0)) == ({other: 2}, False)
     disk.go_on(0)
-    timers.run_due()
+    settle()
     assert read_checkpoint(str(path)) == {other: 2}, "and the older one is told that it is done"
     disk.go_on(0)
-    timers.run_due()
+    settle()
     assert (read_checkpoint(str(path)), ended) == ({other: 3}, [None] * 3)
     write({T0: 4})
     assert file.may_name(T0)
     path.unlink()
     path.mkdir()
     disk.go_on()
-    timers.run_due()
+    settle()
     assert isinstance(ended.pop(), OSError)
     assert not file.may_name(T0), "which the disk has refused"
 

@@ -59,12 +59,12 @@ class SlowDisk:
         function, done = self._waiting.pop(0)
         function()
         done(None, None)
-        self.broker.core.step()
+        self.broker.step()
 
     def fail(self, error: OSError) -> None:
         done = self._waiting.pop(0)[1]
         done(None, error)
-        self.broker.core.step()
+        self.broker.step()
 
     def finish_all(self) -> None:
         while self._waiting:
@@ -159,15 +159,15 @@ def test_a_transaction_ends_nowhere_before_its_end_is_decided_for_good(disk: Slo
         transactional_id=client.id, producer_id=client.producer_id, producer_epoch=client.epoch, committed=True
     )
     ended = disk.broker.send(request, 4)
-    disk.broker.core.step()
+    disk.broker.step()
     assert log.log_end_offset == before, "no marker while the decision is not on the disk"
     disk.finish()
-    disk.broker.core.step()
-    disk.broker.core.step()
+    disk.broker.step()
+    disk.broker.step()
     assert log.log_end_offset == before + 1 and ended.response is None
     while ended.response is None:
         disk.finish_all()
-        disk.broker.core.step()
+        disk.broker.step()
     assert ended.response.error_code == 0
 
 
@@ -208,7 +208,7 @@ class _Stepped:
     def call(self, request: Any, version: int) -> Any:
         pending = self._broker.send(request, version)
         while pending.response is None:
-            self._broker.core.step()
+            self._broker.step()
         return pending.response
 
 

@@ -144,7 +144,7 @@ def test_a_topic_may_be_deleted_while_it_is_cleaned(tmp_path: Path) -> None:
     broker.create("t", **COMPACT)
     fill(broker, segments=8)
     broker.core.partitions.cleaner.clean_all()
-    broker.core.step()
+    broker.step()
     assert broker.core.partitions.cleaner.busy
     broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1), 5)
     let_clean(broker, 1)

@@ -245,7 +245,7 @@ def test_long_batches_are_compressed_again_where_nobody_waits_for_it(broker: Dis
     broker.core.slices.offload = offload
     pending = broker.produce_pending("z", broker.batch(b"x" * size, codec=codec))
     while pending.response is None:
-        broker.core.step()
+        broker.step()
     assert pending.response.responses[0].partition_responses[0].error_code == 0
     assert values(fetch(broker, topic="z").records) == [b"x" * size]
     assert bool(elsewhere) == (size > 1000 and codec != "zstd")

@@ -301,7 +301,7 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
         wanted = MetadataRequest(topics=[MetadataRequest.RequestTopic(name=name)], allow_auto_topic_creation=True)
         (asked,) = broker.call(wanted, version).topics
         assert (asked.error_code, asked.partitions) == (codes.UNKNOWN_TOPIC_OR_PARTITION, [])
-        broker.core.step()
+        broker.step()
         (made,) = broker.call(wanted, version).topics
         assert (made.error_code, len(made.partitions)) == (0, 1)
     assert metadata(broker, "a/b").topics[0].error_code == codes.INVALID_TOPIC_EXCEPTION
@@ -309,7 +309,7 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
     (asked,) = metadata(broker, "__consumer_offsets").topics
     assert (asked.error_code, asked.is_internal) == (codes.UNKNOWN_TOPIC_OR_PARTITION, True)
     while broker.core.topics.wanted:
-        broker.core.step()
+        broker.step()
     assert [answer.error_code for answer in metadata(broker, "a_b", "a.b").topics] == [0, 3]
     (offsets,) = metadata(broker, "__consumer_offsets").topics
     assert (offsets.is_internal, len(offsets.partitions)) == (True, 50)

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SHORTEST_WAIT_MS = 1000
+"""How long the sessions of static members are waited for before it is looked again, however short a rebalance may be:
+the timeout is what clients say, 0 and less included."""
+
 
 class Rebalances:
     """``begin`` starts a rebalance; ``groups`` holds the groups and writes their records."""
@@ -106,7 +110,7 @@ class Rebalances:
                 group.remove(member.id)
         if group.members and not group.elect_joined_leader():
             # static members only, none of them back: wait until their sessions end
-            self._start_join_timer(group, group.rebalance_timeout_ms)
+            self._start_join_timer(group, max(group.rebalance_timeout_ms, _SHORTEST_WAIT_MS))
             return
         group.next_generation(self._timers.clock.now_ms())
         if group.state == EMPTY:
