@@ -15,6 +15,9 @@ from kafka_tools.clock import Clock, MovableClock
 
 log = logging.getLogger(__name__)
 
+_FEW = 1000
+"""So many timers are never looked through for cancelled ones."""
+
 
 class Timer:
     """One call that is due at ``due_s`` on the monotonic clock; ``cancel`` forgets it."""
@@ -41,14 +44,27 @@ class Timers:
         self.on_earlier: Callable[[], None] | None = None
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = count()
+        self._most = _FEW
+        """With more in the heap those go that were cancelled."""
 
     def call_later(self, delay_ms: float, fn: Callable[[], None]) -> Timer:
         """Run ``fn`` once, ``delay_ms`` milliseconds from now; below 0, which clients may ask for, is now."""
+        if len(self._heap) > self._most:
+            self._forget_cancelled()
         timer = Timer(self.clock.monotonic_s() + max(0.0, delay_ms) / 1000, fn)
         heapq.heappush(self._heap, (timer.due_s, next(self._order), timer))
         if self._heap[0][2] is timer and self.on_earlier:
             self.on_earlier()
         return timer
+
+    def _forget_cancelled(self) -> None:
+        """They would stay until they were due: a session may be half an hour, and each heartbeat cancels one.
+
+        It is done again when there are twice as many as were left, so that each costs little.
+        """
+        self._heap = [entry for entry in self._heap if entry[2].fn is not None]
+        heapq.heapify(self._heap)
+        self._most = max(_FEW, 2 * len(self._heap))
 
     def next_due_s(self) -> float | None:
         """When the next live timer is due on the monotonic clock; None if there is none."""

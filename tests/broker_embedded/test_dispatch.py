@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +214,20 @@ def test_a_timer_that_sets_itself_again_at_once_or_earlier_holds_nobody_up() -> 
     assert ran == ["again", "other"]
     assert timers.run_due() == 1
     assert timers.next_due_s() == 0.0, "nothing is due in the past"
+
+
+def test_cancelled_timers_are_forgotten_long_before_they_would_have_been_due() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    ran: list[int] = []
+    kept = [timers.call_later(1000 * number, partial(ran.append, number)) for number in range(700, 0, -1)]
+    for _ in range(20_000):
+        timers.call_later(2.0**31, lambda: ran.append(0)).cancel()
+    assert len(timers._heap) < 1500
+    for timer in kept[:300]:
+        timer.cancel()
+    list(timers.advance(clock, 700))
+    assert ran == list(range(1, 401))
+    for _ in range(20_000):
+        timers.call_later(2.0**31, lambda: ran.append(0)).cancel()
+    assert len(timers._heap) <= 1001
