@@ -20,7 +20,7 @@ from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMa
 from kafka_tools.protocol.decoder_source import decoder_source
 from kafka_tools.protocol.encoder_source import encoder_source
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
-from kafka_tools.protocol.schema import Field, Message, Stored, Struct
+from kafka_tools.protocol.schema import ApiMessage, Field, Message, Stored, Struct
 
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
@@ -79,7 +79,8 @@ def decode_prefix(
 def _ready_encoder(cls: type[Message], version: int) -> Callable[[Any, bytearray], None]:
     """The encoder of a whole message, from now on found at once by its version. Raises UnsupportedVersion."""
     check_version(cls, version)
-    found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE)
+    bounded = issubclass(cls, ApiMessage)
+    found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE, bounded=bounded)
     return found
 
 
@@ -146,12 +147,15 @@ def decode_versioned(
     return number, message
 
 
-def encoder(cls: type[Struct], version: int, flexible: bool) -> Callable[[Any, bytearray], None]:
+def encoder(
+    cls: type[Struct], version: int, flexible: bool, *, bounded: bool = False
+) -> Callable[[Any, bytearray], None]:
     """The compiled ``encode(message, out)`` of a struct in one version."""
-    key = ("encode", version, flexible)
+    key = ("encode bounded" if bounded else "encode", version, flexible)
     found = cls.CODECS.get(key)
     if found is None:
-        found = cls.CODECS[key] = _compile(cls, encoder_source(cls, version, flexible), "encode", version, flexible)
+        source = encoder_source(cls, version, flexible, bounded=bounded)
+        found = cls.CODECS[key] = _compile(cls, source, "encode", version, flexible)
     return found
 
 
@@ -171,12 +175,13 @@ def decoder(
 def source_of(cls: type[Message], version: int) -> str:
     """The generated Python of both directions, for people who want to read it."""
     flexible = version in cls.FLEXIBLE
-    parts = (encoder_source(cls, version, flexible), decoder_source(cls, version, flexible))
+    bounded = issubclass(cls, ApiMessage)
+    parts = (encoder_source(cls, version, flexible, bounded=bounded), decoder_source(cls, version, flexible))
     return "\n\n".join("\n".join(line for line, _ in part.lines) for part in parts)
 
 
 def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexible: bool) -> Callable[..., Any]:
-    kind = f"{verb} counted" if source.counted else verb
+    kind = f"{verb}{' counted' if source.counted else ''}{' bounded' if source.bounded else ''}"
     filename = f"{_FILE_PREFIX}{kind} {cls.__module__}.{cls.__qualname__} v{version}{' flexible' if flexible else ''}>"
     scope: dict[str, Any] = {
         "Malformed": Malformed,
@@ -187,7 +192,7 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
     }
     for name, nested in source.nested.items():
         if verb == "encode":
-            scope[name] = encoder(nested, version, flexible)
+            scope[name] = encoder(nested, version, flexible, bounded=source.bounded)
         else:
             scope[name] = decoder(nested, version, flexible, source.text_errors, counted=source.counted)
     code = compile("\n".join(line for line, _ in source.lines), filename, "exec")

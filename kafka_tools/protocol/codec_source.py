@@ -50,10 +50,11 @@ class FieldRun(tuple[tuple[str, int], ...]):
 class Source:
     """Lines with field paths, the constants they use, and the nested structs they call."""
 
-    def __init__(self, text_errors: str = "strict", *, counted: bool = False) -> None:
+    def __init__(self, text_errors: str = "strict", *, counted: bool = False, bounded: bool = False) -> None:
         self.lines: list[tuple[str, str | FieldRun]] = []
         self.text_errors = text_errors
         self.counted = counted
+        self.bounded = bounded
         self.scope: dict[str, Any] = {}
         self.nested: dict[str, type[Struct]] = {}
 

@@ -85,11 +85,20 @@ def _flush_unpack(source: Source, run: list[Field]) -> None:
 
 
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
-    """Read ``n``, the length of what follows; -1 is null."""
+    """Read ``n``, the length of what follows; -1 is null.
+
+    What strangers send has no longer strings in newer versions than in older ones, as in Kafka: many of them go on to
+    where lengths are int16. What was stored before that was checked is read all the same.
+    """
     if compact:
         source.add(indent, "n = buf[pos]", path)
         source.add(indent, "if n < 128: pos += 1", path)
-        source.add(indent, "else: n, pos = read_unsigned_varint(buf, pos)", path)
+        if wide or not source.counted:
+            source.add(indent, "else: n, pos = read_unsigned_varint(buf, pos)", path)
+        else:
+            source.add(indent, "else:", path)
+            source.add(indent + 1, "n, pos = read_unsigned_varint(buf, pos)", path)
+            source.add(indent + 1, "if n > 32768: raise Malformed('claims %d bytes, more than 32767' % (n - 1))", path)
         source.add(indent, "n -= 1", path)
     else:
         unpack = source.constant("unpack", struct.Struct(">i" if wide else ">h").unpack_from)

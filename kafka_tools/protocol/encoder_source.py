@@ -10,9 +10,13 @@ from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Struct
 
 
-def encoder_source(cls: type[Struct], version: int, flexible: bool) -> Source:
-    """``encode(m, out)``: append the struct to the bytearray ``out``."""
-    source = Source()
+def encoder_source(cls: type[Struct], version: int, flexible: bool, *, bounded: bool = False) -> Source:
+    """``encode(m, out)``: append the struct to the bytearray ``out``.
+
+    ``bounded``: strings are no longer in flexible versions than in the others, as whoever reads requests and responses
+    wants it.
+    """
+    source = Source(bounded=bounded)
     source.add(0, "def encode(m, out):")
     for field in cls.FIELDS:
         if version not in field.versions and not field.ignorable:
@@ -56,6 +60,8 @@ def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path:
     """Write ``n``, the length of what follows."""
     if compact:
         source.add(indent, "if n < 127: out.append(n + 1)", path)
+        if source.bounded and not wide:
+            source.add(indent, "elif n > 32767: raise Malformed('is longer than 32767 bytes')", path)
         source.add(indent, "else: write_unsigned_varint(out, n + 1)", path)
     elif wide:
         source.add(indent, f"out += {source.constant('pack', struct.Struct('>i').pack)}(n)", path)

@@ -20,7 +20,16 @@ import pytest
 import kafka_tools.protocol.stored as stored_package
 from kafka_tools.errors import DecodeError, EncodeError, UnsupportedVersion
 from kafka_tools.protocol import registry
-from kafka_tools.protocol.codec import decode, decode_prefix, decode_versioned, encode, encode_versioned, source_of
+from kafka_tools.protocol.codec import (
+    decode,
+    decode_counted,
+    decode_prefix,
+    decode_versioned,
+    encode,
+    encode_versioned,
+    encoder,
+    source_of,
+)
 from kafka_tools.protocol.headers import RequestHeader
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -30,6 +39,7 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResp
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.schema import Message, Stored
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.protocol.stored.offset_commit import KEYS, OffsetCommitKey, OffsetCommitValue
 from kafka_tools.protocol.types import DESCRIPTIONS, type_text, types_table
 
@@ -264,11 +274,25 @@ def test_types_have_names_descriptions_and_a_table() -> None:
         assert f"| `{name}` | {DESCRIPTIONS[name]} |" in types_table()
 
 
-def test_a_string_beyond_32767_bytes_does_not_fit_the_older_versions() -> None:
-    request = DeleteRecordsRequest(topics=[DeleteRecordsRequest.Topic(name="x" * 32768)])
-    with pytest.raises(EncodeError, match=r"topics\[0\].name: is longer than 32767 bytes"):
-        encode(request, 1)
-    assert decode(DeleteRecordsRequest, 2, encode(request, 2)) == request
+def test_a_string_beyond_32767_bytes_is_neither_sent_nor_taken_from_strangers() -> None:
+    """As in Kafka, whose compact strings are no longer than the others."""
+    longest, longer = (DeleteRecordsRequest(topics=[DeleteRecordsRequest.Topic(name="x" * n)]) for n in (32767, 32768))
+    for version in (1, 2):
+        assert decode_counted(DeleteRecordsRequest, version, encode(longest, version), most=1)[0] == longest
+        with pytest.raises(EncodeError, match=r"topics\[0\].name: is longer than 32767 bytes"):
+            encode(longer, version)
+    sent = bytearray()
+    encoder(DeleteRecordsRequest, 2, True)(longer, sent)
+    with pytest.raises(DecodeError, match=r"topics\[0\].name at position \d+: claims 32768 bytes, more than 32767"):
+        decode_counted(DeleteRecordsRequest, 2, sent, most=1)
+    token = SaslAuthenticateRequest(auth_bytes=b"x" * 40_000)
+    assert decode_counted(SaslAuthenticateRequest, 2, encode(token, 2), most=1)[0] == token
+
+
+def test_a_longer_string_that_was_stored_is_read() -> None:
+    """Nothing that an older broker has written may keep this one from its start."""
+    record = ConfigRecord(resource_type=2, resource_name="t", name="a", value="x" * 40_000)
+    assert decode(ConfigRecord, 0, encode(record, 0)) == record
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 40])

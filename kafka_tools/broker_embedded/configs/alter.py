@@ -31,6 +31,8 @@ APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 """Operations on the wire (``AlterConfigOp.OpType``, KIP-339)."""
 
 MIN_ISR = "min.insync.replicas"
+_MOST_BYTES = 32767
+"""Of the value of a config: no string in Kafka's protocol is longer (KAFKA-18020)."""
 
 
 class RefusedByController(BrokerError):
@@ -117,7 +119,12 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
             items.append(item)
         elif change.operation == SUBTRACT and item in items:
             items.remove(item)
-    return ",".join(items)
+    joined = ",".join(items)
+    if change.operation == APPEND and len(joined.encode()) > _MOST_BYTES:
+        raise bad_config(
+            f"The configuration value cannot be added because it exceeds the maximum value size of {_MOST_BYTES} bytes."
+        )
+    return joined
 
 
 def _records(

@@ -242,6 +242,16 @@ def test_append_and_subtract_start_from_the_default(broker: MemoryBroker) -> Non
     assert broker.core.configs.broker.get("log.cleanup.policy") == ["delete", "compact"]
 
 
+def test_what_is_appended_makes_no_value_that_is_longer_than_a_string_may_be(broker: MemoryBroker) -> None:
+    half = ",".join(f"{number:05}:1" for number in range(2500))
+    assert alter(broker, TOPIC, "t1", (SET, THROTTLED, half)) == (OK, None)
+    assert alter(broker, TOPIC, "t1", (APPEND, THROTTLED, half.replace(":1", ":2"))) == (
+        BAD_CONFIG,
+        "The configuration value cannot be added because it exceeds the maximum value size of 32767 bytes.",
+    )
+    assert describe(broker, TOPIC, "t1", [THROTTLED])[THROTTLED].value == half
+
+
 def test_the_old_alter_replaces_everything_that_was_set(broker: MemoryBroker) -> None:
     alter(broker, TOPIC, "t1", (SET, "retention.ms", "7"), (SET, "segment.bytes", "2000000"))
     Resource = AlterConfigsRequest.Resource
@@ -454,7 +464,7 @@ def test_an_answer_about_many_topics_takes_little_more_memory_than_its_bytes(bro
 
     def describe_all() -> None:
         broker.dispatcher.handle_frame(Connection("test", "PLAINTEXT", "127.0.0.1"), frame, take)
-        broker.core.step()
+        broker.step()
 
     describe_all()
     tracemalloc.start()

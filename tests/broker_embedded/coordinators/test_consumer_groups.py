@@ -7,7 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.codec import encode_into, encoder
+from kafka_tools.protocol.headers import RequestHeader
+from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
@@ -17,6 +22,8 @@ from tests.broker_embedded.coordinators.consumer_member import ModernMember, des
 from tests.broker_embedded.memory_broker import MemoryBroker, topic_records
 
 SESSION_MS = 45_000
+TOO_LONG = "[" + "a" * 33_000 + "]"
+"""An expression that is longer than any string of the protocol."""
 AT_ONCE = {"group.consumer.assignment.interval.ms": "0"}
 
 
@@ -307,6 +314,15 @@ def test_expression_that_is_none_is_refused(broker: MemoryBroker) -> None:
     answer = ModernMember(broker, "m1").join(regex="(")
     assert answer.error_code == codes.INVALID_REGULAR_EXPRESSION
     assert answer.error_message.startswith("SubscribedTopicRegex `(` is not a valid regular expression: ")
+
+
+def test_expression_longer_than_a_string_may_be_is_not_taken(broker: MemoryBroker) -> None:
+    request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m1", subscribed_topic_regex=TOO_LONG)
+    frame = bytearray()
+    encode_into(RequestHeader(request_api_key=request.API_KEY, request_api_version=1), 2, frame)
+    encoder(ConsumerGroupHeartbeatRequest, 1, True)(request, frame)
+    with pytest.raises(DecodeError, match=r"subscribed_topic_regex .*more than 32767"):
+        broker.dispatcher.handle_frame(Connection("c-1", "PLAINTEXT", "127.0.0.1"), bytes(frame), print)
 
 
 # offsets
