@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import member_record
 from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import encode_into, encoder
@@ -323,6 +324,36 @@ def test_expression_longer_than_a_string_may_be_is_not_taken(broker: MemoryBroke
     encoder(ConsumerGroupHeartbeatRequest, 1, True)(request, frame)
     with pytest.raises(DecodeError, match=r"subscribed_topic_regex .*more than 32767"):
         broker.dispatcher.handle_frame(Connection("c-1", "PLAINTEXT", "127.0.0.1"), bytes(frame), print)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_member_whose_expression_fits_into_no_record_goes_like_any(broker: MemoryBroker, leaves: bool) -> None:
+    """As a broker before this one could write it."""
+    member = ModernMember(broker, "m1")
+    member.join("t")
+    store = broker.core.groups.store
+    store.commit("g", [member_record("g", store.groups["g"].members["m1"]._replace(regex=TOO_LONG))])
+    broker.restart()
+    assert broker.core.groups.store.groups["g"].members["m1"].regex == TOO_LONG
+    if leaves:
+        assert member.leave().error_code == 0
+    broker.advance(SESSION_MS)
+    assert state(broker) == "Empty"
+    broker.restart()
+    assert state(broker) == "Empty"
+
+
+def test_member_that_could_not_be_put_out_is_put_out_later(
+    broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ModernMember(broker, "m1").join("t")
+    with monkeypatch.context() as patched:
+        patched.setattr(broker.core.groups.consumer.fencing, "_put_out", lambda *_: 1 // 0)
+        broker.advance(SESSION_MS)
+    assert "member m1 stays for now" in caplog.text
+    assert state(broker) != "Empty"
+    broker.advance(60_000)
+    assert state(broker) == "Empty"
 
 
 # offsets

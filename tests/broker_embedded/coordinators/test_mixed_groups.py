@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
 from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -19,6 +20,9 @@ from tests.broker_embedded.memory_broker import MemoryBroker
 
 SESSION_MS = 10_000
 REBALANCE_MS = 30_000
+SUBSCRIPTION = encode_versioned(ConsumerProtocolSubscription(topics=["t"]), 0)
+BELOW_0 = b"\xff\xff"
+"""The version of an embedded protocol, which there is none below."""
 AT_ONCE = {"group.consumer.assignment.interval.ms": "0", "group.initial.rebalance.delay.ms": "0"}
 
 
@@ -275,3 +279,36 @@ def test_empty_groups_change_their_kind_whatever_the_policy() -> None:
     assert OldMember(broker).join("t").error_code == 0
     broker.restart()
     assert describe(broker).error_code == codes.GROUP_ID_NOT_FOUND
+
+
+def test_subscription_of_a_version_below_0_is_as_malformed_as_any(broker: MemoryBroker) -> None:
+    metadata = BELOW_0 + SUBSCRIPTION[2:]
+    member = OldMember(broker)
+    member.join(metadata=metadata)
+    member.sync(**{member.id: {}})
+    answer = ModernMember(broker, "new").join("t")
+    assert answer.error_code == codes.GROUP_ID_NOT_FOUND
+    assert answer.error_message.endswith("because the embedded consumer protocol is malformed.")
+    member.leave()
+    ModernMember(broker, "new").join("t")
+    assert OldMember(broker).join(metadata=metadata).error_code == codes.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+@pytest.mark.parametrize("said", [("range", BELOW_0 + SUBSCRIPTION[2:]), ("r" * 32_768, SUBSCRIPTION)])
+def test_last_member_of_the_consumer_protocol_goes_though_no_classic_group_can_be_made_of_the_others(
+    said: tuple[str, bytes], leaves: bool
+) -> None:
+    """A broker before this one took what such members said."""
+    broker = made(group_consumer_min_session_timeout_ms="5001", group_consumer_session_timeout_ms="6000")
+    new, old = ModernMember(broker, "new"), OldMember(broker)
+    new.join("t")
+    old.join("t")
+    group = broker.core.groups.store.groups["g"]
+    group.put(group.members[old.id]._replace(classic=ClassicSide(SESSION_MS, (said,))))
+    if leaves:
+        assert new.leave().error_code == 0
+    for _ in range(3):
+        broker.advance(2000)
+        old.beat()
+    assert [each.member_id for each in describe(broker).members] == [old.id]

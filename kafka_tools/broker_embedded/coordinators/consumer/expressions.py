@@ -105,7 +105,7 @@ class Expressions:
         """What became of the expression, and whether it has to be resolved."""
         if old.regex == new.regex:
             return SAME, False
-        if old.regex and group.expression_members[old.regex] == 1:
+        if old.regex in group.expressions and group.expression_members[old.regex] == 1:
             records.append(expression_tombstone(group.id, old.regex))
         if not new.regex:
             return (CHANGED_AND_RESOLVED if old.regex else CHANGED), False

@@ -21,6 +21,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member_timers import (
     MemberTimers,
 )
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
+from kafka_tools.errors import BrokerError, WireError
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
@@ -61,8 +62,8 @@ class Fencing:
     def fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
         """These members are out; the others get another target with their next heartbeats. BrokerError if not written.
 
-        The group becomes a classic one if only classic members are left and it may. That is made in slices, though
-        whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
+        The group becomes a classic one if only classic members are left and it may, and can. That is made in slices,
+        though whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
         """
         return unbroken(self._fence(leaving))
 
@@ -79,7 +80,14 @@ class Fencing:
                 return
             seen = group.version, self._topics.serial
             converting = self._converted(group, members)
-            classic, batch = whole(converting) if number == _MOST_TRIES - 1 else (yield from converting)
+            try:
+                classic, batch = whole(converting) if number == _MOST_TRIES - 1 else (yield from converting)
+            except (BrokerError, WireError) as error:  # too much for one record, or for any
+                log.warning("group %s stays a consumer group, it cannot become a classic one: %s", group.id, error)
+                out = leaving()
+                if out is not None and out[1]:
+                    self._put_out(*out)
+                return
             if self._store.holds(group) and seen == (group.version, self._topics.serial):
                 yield from self.become_classic(group, classic, batch, "the last member of the consumer protocol left")
                 return
@@ -97,7 +105,12 @@ class Fencing:
             records += member_tombstones(group.id, member.id)
             if member.regex:
                 leaving[member.regex] = leaving.get(member.regex, 0) + 1
-        unused = [regex for regex, count in leaving.items() if group.expression_members[regex] == count]
+        # What has no record needs no tombstone. An older broker took expressions that fit into neither.
+        unused = [
+            regex
+            for regex, count in leaving.items()
+            if group.expression_members[regex] == count and regex in group.expressions
+        ]
         records += [expression_tombstone(group.id, regex) for regex in unused]
         metadata_hash = self._topics.hash_of(group.topics_without(members, unused))
         records.append(epoch_record(group.id, group.epoch + 1, metadata_hash))

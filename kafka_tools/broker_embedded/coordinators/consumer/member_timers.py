@@ -16,7 +16,8 @@ log = logging.getLogger(__name__)
 
 SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"
 """Deadlines: to heartbeat, to give up partitions, and of classic members to join and to sync."""
-_RETRY_MS = 500
+_RETRY_MS, _RETRY_MISTAKE_MS = 500, 60_000
+"""After which time that is tried again which could not be written, and that which failed as nothing should."""
 
 
 class MemberTimers:
@@ -44,7 +45,8 @@ class MemberTimers:
                 log.warning("group %s: member %s stays for now: %s", group_id, member_id, error)
                 self.start_once(group_id, member_id, deadline, _RETRY_MS, missed)
             elif error is not None:
-                log.error("group %s: member %s stays", group_id, member_id, exc_info=error)
+                log.error("group %s: member %s stays for now", group_id, member_id, exc_info=error)
+                self.start_once(group_id, member_id, deadline, _RETRY_MISTAKE_MS, missed)
 
         running[deadline] = self._timers.call_later(after_ms, run)
 

@@ -235,7 +235,7 @@ class Migration:
 
 
 def read_subscription(metadata: bytes) -> Work[ConsumerProtocolSubscription]:
-    """The subscription of a classic member. WireError for bytes that are not one."""
+    """The subscription of a classic member. WireError or ValueError for bytes that are not one."""
     return _decoded(ConsumerProtocolSubscription, metadata)
 
 
@@ -263,8 +263,10 @@ def _decoded(kind: type[S], metadata: bytes) -> Work[S]:
 def _decode(kind: type[S], metadata: bytes) -> S:
     if len(metadata) < 2:
         raise ValueError("it has no version")
-    version = max(0, min(unpack_from(">h", metadata)[0], _NEWEST))
-    return decode_prefix(kind, version, metadata, 2)[0]
+    version: int = unpack_from(">h", metadata)[0]
+    if version < 0:
+        raise ValueError(f"it has the version {version}")
+    return decode_prefix(kind, min(version, _NEWEST), metadata, 2)[0]
 
 
 def _not_upgraded(group: ClassicGroup, reason: str) -> Exception:
