@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.coordinators.consumer import group_topics
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import member_record
 from kafka_tools.errors import DecodeError
 from kafka_tools.protocol import error_codes as codes
@@ -275,6 +276,27 @@ def test_topic_that_is_deleted_or_made_changes_what_members_have(broker: MemoryB
     broker.create_topic("later", 1)
     settled(member)
     assert member.assigned == {"later": [0]}
+
+
+def test_deleted_topics_are_forgotten_and_their_readers_notice_all_the_same(
+    broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_topics, "_MOST_DELETED", 10)
+    member = ModernMember(broker, "m1")
+    member.join("t", "other")
+    settled(member)
+    broker.delete_topic("t")
+    for number in range(50):
+        broker.create_topic(f"short-lived-{number}")
+        broker.delete_topic(f"short-lived-{number}")
+    assert len(broker.core.groups.consumer.topics._changed_at) < 15
+    for _ in range(2):
+        member.beat({"other": [0, 1]})
+    assert member.assigned == {"other": [0, 1]}
+    before = describe(broker).group_epoch
+    broker.create_topic("unread")
+    member.beat(member.assigned)
+    assert describe(broker).group_epoch == before
 
 
 def test_change_of_a_topic_that_nobody_reads_changes_nothing(broker: MemoryBroker) -> None:

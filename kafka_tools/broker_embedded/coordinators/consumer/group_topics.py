@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
     from kafka_tools.broker_embedded.cluster.metadata import Cluster, Topic
 
+_MOST_DELETED = 1000
+"""The names of more topics that are gone are forgotten: what a group last saw before that may have changed."""
+
 
 class GroupTopics:
     """``serial`` counts changes of topics; ``version`` is the offset of the last record of metadata."""
@@ -28,11 +31,14 @@ class GroupTopics:
         self.newest_version = -1
         """The version of the metadata in which a topic was created last."""
         self._changed_at: dict[str, int] = {}
+        """The serial of the last change of each topic, deleted ones included, but for those that are forgotten."""
+        self._forgotten_at = 0
+        """The serial when deleted topics were forgotten last."""
         self._hashes: dict[str, int] = {}
         self._names: dict[UUID, str] = {}
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(PartitionRecord, lambda record: self._changed(self._names.get(record.topic_id)))
-        journal.on_record(RemoveTopicRecord, lambda record: self._changed(self._names.pop(record.topic_id, None)))
+        journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     @property
     def version(self) -> int:
@@ -69,7 +75,7 @@ class GroupTopics:
 
     def has_changed(self, names: Iterable[str], since: int) -> bool:
         """Whether one of these topics was created, grown or deleted since ``serial`` was ``since``."""
-        if since < 0:
+        if since < self._forgotten_at or since < 0:
             return True
         return self.serial > since and any(self._changed_at.get(name, 0) > since for name in names)
 
@@ -107,6 +113,13 @@ class GroupTopics:
         self._names[record.topic_id] = record.name
         self.newest_version = self.version
         self._changed(record.name)
+
+    def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
+        self._changed(self._names.pop(record.topic_id, None))
+        if len(self._changed_at) > len(self._names) + _MOST_DELETED:
+            names = set(self._names.values())
+            self._changed_at = {name: serial for name, serial in self._changed_at.items() if name in names}
+            self._forgotten_at = self.serial
 
     def _changed(self, name: str | None) -> None:
         if name is not None:
