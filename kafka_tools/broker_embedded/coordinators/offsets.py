@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 
 log = logging.getLogger(__name__)
 
@@ -238,19 +239,29 @@ class Offsets:
             yield UNBROKEN
             if not self._groups.loading.serves(group_id):
                 continue
-            committed = self.of(group_id)
-            gone = [
-                at
-                for at in {*committed, *self.open.of(group_id)}
-                if at.topic == topic
-                and all(each.topic_id in known_as for each in self.open.offsets(group_id, at))
-                and (at not in committed or committed[at].topic_id in known_as)
-            ]
-            if gone:
-                try:
-                    self._write_tombstones(group_id, gone)
-                except BrokerError as error:
-                    log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
+            try:
+                yield from self._forget_of(group_id, topic, known_as)
+            except BrokerError as error:
+                log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
+
+    def _forget_of(self, group_id: str, topic: str, topic_ids: Collection[uuid.UUID]) -> Work[None]:
+        def tombstone(at: TopicPartition) -> list[CoordinatorRecord]:
+            return [offset_tombstone(group_id, at)]
+
+        known = {*self.of(group_id), *self.open.of(group_id)}
+        gone = [at for at in known if at.topic == topic and self._is_of(group_id, at, topic_ids)]
+        for run in (yield from self._groups.log.in_batches(gone, tombstone)):
+            now = [at for at in run if self._is_of(group_id, at, topic_ids)]  # the topic may be there anew
+            if now:
+                self._groups.write(group_id, [offset_tombstone(group_id, at) for at in now])
+                self.table.forget(group_id, now)
+            yield UNBROKEN
+
+    def _is_of(self, group_id: str, at: TopicPartition, topic_ids: Collection[uuid.UUID]) -> bool:
+        """Whether what is committed for a partition, in transactions too, is for a topic of one of these ids."""
+        committed = self.of(group_id).get(at)
+        offsets = [*self.open.offsets(group_id, at), *(() if committed is None else (committed,))]
+        return all(each.topic_id in topic_ids for each in offsets)
 
     def expired(self, group: ClassicGroup | ConsumerGroup, now_ms: int) -> Work[list[TopicPartition]]:
         """The offsets whose time is over.
@@ -285,10 +296,6 @@ class Offsets:
             return now_ms >= committed.expire_ms
         retention_ms = self._configs.broker.integer("offsets.retention.minutes") * 60_000
         return now_ms - since_ms >= retention_ms
-
-    def _write_tombstones(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
-        self._groups.write(group_id, [offset_tombstone(group_id, partition) for partition in partitions])
-        self.table.forget(group_id, partitions)
 
 
 def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> None:

@@ -19,7 +19,7 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
@@ -90,7 +90,7 @@ class Removal:
         now_ms = self._timers.clock.now_ms()
         for group in list(self._store.groups.values()):
             yield
-            if not self._store.loading.serves(group.id):
+            if not self._store.holds(group) or not self._store.loading.serves(group.id):
                 continue
             try:
                 yield from self._expire_group(group, now_ms)
@@ -98,7 +98,10 @@ class Removal:
                 log.warning("expired offsets of group %s stay for now: %s", group.id, error)
 
     def _expire_group(self, group: Group, now_ms: int) -> Work[None]:
-        """What changed while it was looked at is left to the next sweep."""
+        """What changed while it was looked at is left to the next sweep.
+
+        Tombstones that do not fit into one batch are written in several, the end of the group in the last, as in Kafka.
+        """
         known, seen = dict(self._offsets.of(group.id)), self._seen(group)
         gone = yield from self._offsets.expired(group, now_ms)
         joining = isinstance(group, ClassicGroup) and bool(group.pending_join)
@@ -106,16 +109,24 @@ class Removal:
         ends = idle and len(gone) == len(known)
         if not gone and not ends:
             return
-        records = self._tombstones(group, gone) if ends else (offset_tombstone(group.id, each) for each in gone)
-        batch = yield from self._store.batch_of(records)
-        is_same = self._store.holds(group) and self._seen(group) == seen and self._offsets.of(group.id) == known
-        if not is_same or any(self._offsets.open.is_open(group.id, each) for each in gone):
-            return
-        if not ends:
-            self._store.write_batch(group.id, batch)
-            self._offsets.table.forget(group.id, gone)
-        elif not self._offsets.open.is_open(group.id):
-            self._write_end(group, batch)
+        changes: list[TopicPartition | None] = [*gone, None] if ends else [*gone]
+
+        def tombstones(of: TopicPartition | None) -> Iterable[CoordinatorRecord]:
+            return self._tombstones(group, ()) if of is None else (offset_tombstone(group.id, of),)
+
+        for run in (yield from self._store.log.in_batches(changes, tombstones)):
+            batch = yield from self._store.log.batch_of(record for each in run for record in tombstones(each))
+            is_same = self._store.holds(group) and self._seen(group) == seen and self._offsets.of(group.id) == known
+            if not is_same or any(self._offsets.open.is_open(group.id, each) for each in gone):
+                return
+            expired = [each for each in run if each is not None]
+            if len(expired) == len(run):
+                self._store.write_batch(group.id, batch)
+                self._offsets.table.forget(group.id, expired)
+            elif not self._offsets.open.is_open(group.id):
+                self._write_end(group, batch)
+            for each in expired:
+                del known[each]
 
     # the end of a group
 

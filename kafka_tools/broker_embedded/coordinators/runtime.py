@@ -9,10 +9,10 @@ its end (KIP-98).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
@@ -20,6 +20,7 @@ from kafka_tools.errors import CorruptBatch, DecodeError, EncodeError, LogError,
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode, encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.producer_state import StaleProducerEpoch
 from kafka_tools.texts.java_hashing import positive_hash
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
@@ -41,6 +44,8 @@ _BETWEEN = 8
 """After so many records of a batch others may be served."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
+_RECORD_BYTES = 21
+"""What a record takes beside its key and value, at most (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -146,6 +151,27 @@ class CoordinatorLog:
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
         return batch
+
+    def in_batches(
+        self, items: Iterable[T], records_of: Callable[[T], Iterable[CoordinatorRecord]], most: int | None = None
+    ) -> Work[list[list[T]]]:
+        """Items in runs whose records fit into a batch each, in slices: for changes that need not be atomic.
+
+        ``most``: so many of them at most are in one.
+        """
+        limit = self._configs.topic(self.topic).integer("max.message.bytes")
+        runs: list[list[T]] = []
+        size_bytes = limit
+        for item in items:
+            yield
+            encoded = map(_encoded, records_of(item))
+            needed_bytes = sum(_RECORD_BYTES + len(key) + len(value or b"") for key, value in encoded)
+            if size_bytes + needed_bytes > limit or len(runs[-1]) == most:
+                runs.append([])
+                size_bytes = HEADER_BYTES
+            runs[-1].append(item)
+            size_bytes += needed_bytes
+        return runs
 
     def append_batch(self, partition: int, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
         """Append what ``batch_of`` has made; raises as ``append``."""

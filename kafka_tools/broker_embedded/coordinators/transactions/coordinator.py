@@ -51,7 +51,7 @@ RETRY_MS, MOST_RETRY_MS = 100, 10_000
 _ABORTS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 _EXPIRY = "transaction.remove.expired.transaction.cleanup.interval.ms"
 _TOMBSTONES = 100
-"""So many ids are forgotten in one batch, while requests wait."""
+"""So many ids at most are forgotten in one batch, while requests wait."""
 _RUN = 1000
 """So many ids are looked at and sorted at once."""
 _ID = attrgetter("id")
@@ -268,7 +268,7 @@ class TransactionCoordinator:
             if found.state in IDLE and found.updated_ms <= before_ms:
                 by_partition.setdefault(self._store.partition(found.id), []).append(found)
         for partition, expired in by_partition.items():
-            for chunk in (expired[first : first + _TOMBSTONES] for first in range(0, len(expired), _TOMBSTONES)):
+            for chunk in (yield from self._store.in_batches(expired, _TOMBSTONES)):
                 yield UNBROKEN
                 gone = [each.id for each in chunk if self._store.holds(each) and not self._store.is_changing(each.id)]
                 try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -142,6 +142,10 @@ class TransactionStore:
         record = transaction_record(changed, self._features.transaction_version)
         self._append(self.partition(changed.id), [record])
         self._transactions[changed.id] = changed
+
+    def in_batches(self, transactions: Iterable[Transaction], most: int) -> Work[list[list[Transaction]]]:
+        """Transactions in runs of no more than ``most``, of which each can be forgotten at once."""
+        return self._log.in_batches(transactions, lambda each: (transaction_tombstone(each.id),), most)
 
     def forget(self, partition: int, ids: Sequence[str]) -> None:
         """Forget ids of one partition. BrokerError, and nothing has changed."""
