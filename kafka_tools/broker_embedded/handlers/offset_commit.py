@@ -28,6 +28,9 @@ AUTHORIZE = ()
 ResponseTopic = OffsetCommitResponse.ResponseTopic
 ResponsePartition = ResponseTopic.ResponsePartition
 
+_LAST_MS = 2**63 - 1
+"""The last moment that an offset's record can hold."""
+
 
 def handle(call: Call) -> Work[OffsetCommitResponse]:
     request = call.request
@@ -109,6 +112,6 @@ def _committed(call: Call, name: str, partition: Any) -> OffsetCommit:
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",
         commit_ms=now_ms if partition.commit_timestamp == -1 else partition.commit_timestamp,
-        expire_ms=-1 if retention_ms == -1 else now_ms + retention_ms,
+        expire_ms=-1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS),
         topic_id=call.broker.cluster.topics[name].id,
     )

@@ -488,6 +488,15 @@ def test_an_old_client_chooses_its_own_retention(broker: MemoryBroker) -> None:
     assert list(fetch(broker)) == [("t", 1)]
 
 
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_an_old_clients_retention_may_be_as_long_as_its_number(broker: MemoryBroker, version: int) -> None:
+    codes_of = commit(broker, {("t", 0): (1, "")}, version=version, retention_ms=2**63 - 1)
+    assert codes_of == {("t", 0): codes.NONE}
+    broker.restart()
+    broker.advance(2 * DAY_MS)
+    assert list(fetch(broker)) == [("t", 0)]
+
+
 @pytest.mark.req("GC-25")
 def test_commits_stored_in_version_0_expire_by_the_brokers_retention(broker: MemoryBroker) -> None:
     value = OffsetCommitValue(offset=7, metadata="", commit_timestamp=broker.clock.now_ms())
