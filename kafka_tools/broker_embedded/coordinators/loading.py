@@ -163,6 +163,11 @@ class Loading:
             if self._is_begun(number):
                 self._failed(number, error)
             return
+        except Exception as error:  # records that contradict each other: the other partitions are read all the same
+            log.debug("what %s-%d says", self._log.topic, number, exc_info=True)
+            if self._is_begun(number):
+                self._failed(number, LogError(f"what {self._log.topic}-{number} says cannot be: {error!r}"))
+            return
         if self._is_begun(number):
             del self._unserved[number]
             self._log.keep_whole(number, False)

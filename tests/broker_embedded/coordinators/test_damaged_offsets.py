@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.broker_embedded import core
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
@@ -19,6 +20,7 @@ from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from tests.broker_embedded.disk_broker import DiskBroker
 
 HURT, WHOLE = "hurt", next(f"g{at}" for at in range(9) if partition_for(f"g{at}", 2) != partition_for("hurt", 2))
@@ -105,3 +107,22 @@ def test_damaged_offsets_are_mended_with_what_is_whole(broker: DiskBroker) -> No
     broker.restart(kill=True)
     assert committed(broker, HURT) == {0: 7, 1: 8}
     assert committed(broker, WHOLE) == {0: 7, 1: 7}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_records_that_contradict_each_other_are_named_and_other_groups_are_served(
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    """Two members with one instance id: no broker writes that, and it once kept this one from its start."""
+    twins = [MemberMetadata(member_id=each, group_instance_id="i") for each in ("a", "b")]
+    value = GroupMetadataValue(protocol_type="consumer", generation=1, protocol="range", leader="a", members=twins)
+    broker.core.groups.store.write(HURT, [CoordinatorRecord(GroupMetadataKey(group=HURT), value, 3)])
+    if not at_once:
+        monkeypatch.setattr(core, "AT_ONCE_BYTES", 0)
+    broker.restart()
+    broker.step()
+    assert f"what __consumer_offsets-{partition_for(HURT, 2)} says cannot be: " in caplog.text
+    assert "instance id i is that of two members" in caplog.text
+    assert committed(broker, HURT) == codes.NOT_COORDINATOR
+    assert committed(broker, WHOLE) == {0: 7, 1: 7}
+    assert commit(broker, WHOLE, 0, 9) == 0

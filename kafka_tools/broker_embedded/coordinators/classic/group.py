@@ -77,7 +77,9 @@ class ClassicGroup:
     def add(self, member: Member, parked: Parked | None = None) -> None:
         """Take a member in; the first one sets the protocol type and leads."""
         if member.instance_id is not None:
-            assert member.instance_id not in self.static_members
+            assert member.instance_id not in self.static_members, (
+                f"instance id {member.instance_id} is that of two members"
+            )
             self.static_members[member.instance_id] = member.id
         if not self.members:
             self.protocol_type = member.protocol_type
