@@ -126,8 +126,16 @@ class ServedRequest:
         return self._finish(None if isinstance(result, NoReply) else result, spent_s)
 
     def _finish(self, response: Response | None, spent_s: float) -> Parked | None:
-        response = self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
+        response = self._throttled(response, spent_s)
         return self._give(None if response is None else self._encode(response))
+
+    def _throttled(self, response: Response | None, spent_s: float) -> Response | None:
+        """What to send where quotas hold. A mistake there must not keep the answer from the client."""
+        try:
+            return self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
+        except Exception:
+            log.exception("the quotas of %s are not kept", self._connection.id)
+            return response
 
     def _give(self, payload: Payload | None) -> Parked | None:
         """Answer, now or once what was written before is on the disk; what is returned if it is not yet."""
@@ -184,7 +192,7 @@ class ServedRequest:
         if self._underway is None or not isinstance(result, Response):
             return result
         spent_s = self._sliced.spent_s if self._sliced else 0.0
-        response = self._core.throttling.finish(self.call, result, self._request_bytes, spent_s)
+        response = self._throttled(result, spent_s)
         if response is None:
             return NO_REPLY
         return _Encoded((yield Elsewhere(lambda: self._encode(response))))

@@ -15,6 +15,7 @@ from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
+from kafka_tools.broker_embedded.slices import BEHIND
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import WireError
@@ -183,6 +184,30 @@ def test_what_a_parked_call_raises_is_its_own_answer_and_not_that_of_who_woke_it
     if held is not None:
         held.release()
     assert [fetch.response.error_code for fetch in fetches] == 2 * [codes.UNKNOWN_SERVER_ERROR]
+
+
+def test_a_mistake_in_counting_keeps_no_answer_from_the_client(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from who asks, nor from who waited for that, nor from who was served in slices."""
+
+    def fails(*_: object) -> Any:
+        raise ZeroDivisionError
+
+    def in_slices(call: Any) -> Any:
+        yield BEHIND
+        return handler.api.response()
+
+    handler = broker.dispatcher.handlers[60]
+    monkeypatch.setitem(broker.dispatcher.handlers, 60, handler._replace(handle=in_slices))
+    broker.create("uncounted")
+    waiting = broker.send(fetch_request("uncounted", 0, max_wait_ms=60_000), 12)
+    monkeypatch.setattr(broker.core.throttling, "finish", fails)
+    assert broker.produce("uncounted", broker.batch(b"a")).error_code == codes.NONE
+    assert waiting.response.responses[0].partitions[0].records
+    sliced = broker.send(DescribeClusterRequest(), 0)
+    broker.advance(1)
+    assert sliced.response.error_code == codes.NONE
 
 
 def test_timers_run_in_order_and_a_failing_one_does_not_stop_the_rest() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+_MOST_MS = 2**31 - 1
+
 
 class _Sample:
     """The sum of the values recorded in one window."""
@@ -65,7 +67,7 @@ class Rate:
         rate = self.per_second(now_ms)
         if rate <= limit:
             return 0
-        return _rounded((rate - limit) / limit * self.elapsed_ms(now_ms))
+        return _wait_ms(rate - limit, limit, self.elapsed_ms(now_ms))
 
     def is_idle(self, now_ms: int) -> bool:
         """Whether nothing was recorded in any window."""
@@ -99,7 +101,7 @@ class Bucket:
     def owed_ms(self, now_ms: int) -> int:
         """Milliseconds until the credit is no longer below zero."""
         self._fill(now_ms)
-        return _rounded(-self._credit / self._rate * 1000) if self._credit < 0 else 0
+        return _wait_ms(-self._credit, self._rate, 1000) if self._credit < 0 else 0
 
     def is_idle(self, now_ms: int) -> bool:
         """Whether it is full, and so no different from a new one."""
@@ -111,6 +113,10 @@ class Bucket:
         self._at_ms = now_ms
 
 
-def _rounded(ms: float) -> int:
-    """Java's ``Math.round``, within what an int of 32 bits holds: a limit may be as small as one likes."""
-    return min(math.floor(ms + 0.5), 2**31 - 1)
+def _wait_ms(excess: float, limit: float, window_ms: int) -> int:
+    """How long it takes at a limit to make up for what is beyond it: Java's ``Math.round``, but an int of 32 bits.
+
+    A limit may be so small that this is infinite. One that is no number, which only Kafka stores, holds nobody back.
+    """
+    ms = excess / limit * window_ms if limit else math.inf
+    return 0 if math.isnan(ms) else math.floor(min(ms + 0.5, _MOST_MS))

@@ -106,7 +106,7 @@ class Throttling:
             return _NO_LIMIT
         configs = self._configs.broker
         windows, window_s = configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")
-        return min(_NO_LIMIT, int(found.limit * (windows - 1) * window_s))
+        return int(min(_NO_LIMIT, found.limit * (windows - 1) * window_s))
 
     def pay_mutations(self, call: Measured, partitions: int, *, strict_since: int) -> None:
         """Count ``partitions`` that a client makes or deletes.

@@ -78,6 +78,13 @@ def test_who_comes_too_early_waits_a_window_at_most(name: str) -> None:
     assert doors.arrival_delay_ms("PLAINTEXT") == 0
 
 
+def test_a_rate_may_be_as_small_as_one_likes() -> None:
+    """The quotient by which Kafka counts is infinite then; it once was an error, and nobody came in any more."""
+    broker, doors = limits(max_connection_creation_rate=0)
+    broker.call(ip_limit("10.0.0.1", 1e-310))
+    assert doors.arrival_delay_ms("PLAINTEXT") == doors.refusal_ms("PLAINTEXT", "10.0.0.1") == 1000
+
+
 class Caller:
     """Who comes to a listener; ``when`` it was let in, in seconds."""
 

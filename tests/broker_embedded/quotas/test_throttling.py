@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -100,6 +101,29 @@ def test_a_rate_is_taken_over_many_small_windows() -> None:
     assert rate.over_ms(50, 110_500) == 9_500
     assert rate.per_second(111_500) == pytest.approx(500 / 10.5)  # the first window is out
     assert rate.per_second(200_000) == 0
+
+
+@pytest.mark.parametrize("tiny", [1e-310, 5e-324, 0])
+def test_a_limit_may_be_as_small_as_one_likes(tiny: float) -> None:
+    """The quotient by which Kafka counts is infinite then; it once was an error that ended every connection."""
+    rate = Rate(11, 1)
+    rate.record(500, 100_000)
+    bucket = Bucket(tiny, 11 * tiny, 100_000)
+    bucket.spend(1, 100_000)
+    assert rate.over_ms(tiny, 100_000) == bucket.owed_ms(100_000) == 2**31 - 1
+
+
+def test_a_limit_that_is_no_number_holds_nobody_back() -> None:
+    rate = Rate(11, 1)
+    rate.record(500, 100_000)
+    assert rate.over_ms(math.nan, 100_000) == 0
+
+
+def test_who_has_next_to_nothing_is_answered_all_the_same(broker: MemoryBroker, throttling: Throttling) -> None:
+    limit(broker, {"user": "u"}, request_percentage=1e-310, producer_byte_rate=1e-310)
+    client = Client(broker, throttling)
+    assert client.heartbeat(spent_s=0.001) == 1000  # a window, as always
+    assert client.produce(100) == 2**31 - 1
 
 
 @pytest.mark.req("QT-25", "QT-27")
