@@ -93,8 +93,10 @@ class Throttling:
             self._used(call, CONSUMER_BYTE_RATE, -fetched_bytes, now_ms)  # not sent, so not used
             if call.on_throttled is not None:
                 call.on_throttled()
-            in_session = call.version >= 7 and call.request.session_epoch > 0
-            response = FetchResponse(session_id=call.request.session_id if in_session else 0)
+            asked = call.request
+            # Where its session is over, or not known, the client begins anew, as with Kafka.
+            goes_on = call.version >= 7 and asked.session_epoch > 0 and response.session_id == asked.session_id
+            response = FetchResponse(session_id=asked.session_id if goes_on else 0)
         if response is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = delay_ms
         return response

@@ -64,11 +64,12 @@ class Client:
     def produce_without_ack(self, size: int) -> None:
         assert self._finish(ProduceRequest(acks=0), 9, None, size) is None
 
-    def fetch(self, size: int, session_epoch: int = -1) -> FetchResponse:
+    def fetch(self, size: int, session_epoch: int = -1, answered_session: int = 5) -> FetchResponse:
         topic = FetchResponse.FetchableTopicResponse(topic="t")
         topic.partitions = [topic.PartitionData(records=b"x" * size)]
         request = FetchRequest(session_id=5 if session_epoch > 0 else 0, session_epoch=session_epoch)
-        answered = self._finish(request, 12, FetchResponse(session_id=5, responses=[topic]), 100)
+        response = FetchResponse(session_id=answered_session, responses=[topic])
+        answered = self._finish(request, 12, response, 100)
         assert isinstance(answered, FetchResponse)
         return answered
 
@@ -154,6 +155,7 @@ def test_a_throttled_fetch_carries_no_data_and_does_not_count(broker: MemoryBrok
     more_ms = 2 * ANSWER_BYTES
     assert (throttled.responses, throttled.throttle_time_ms, throttled.session_id) == ([], 1000 + more_ms, 0)
     assert client.fetch(6_000, session_epoch=1).session_id == 5
+    assert client.fetch(6_000, session_epoch=1, answered_session=0).session_id == 0  # it is over, or not known
     assert client.fetch(5_000 - 2 * ANSWER_BYTES).throttle_time_ms == 0
 
 
@@ -164,6 +166,22 @@ def test_a_fetch_gets_no_more_than_its_limit_ever_allows() -> None:
         client.call(limit_request({"client-id": "c"}, consumer_byte_rate=70.0), 1)
         found = client.call(fetch_request(0, max_wait_ms=60_000, min_bytes=1 << 20), 11)
         assert 200 < len(found.responses[0].partitions[0].records) <= 700
+
+
+def test_a_throttled_fetch_of_a_session_that_is_unknown_or_over_names_none() -> None:
+    """As with Kafka the client begins anew: the answer that would have said why is not sent."""
+    with EmbeddedBroker() as broker, WireClient(broker.bootstrap_servers, client_id="c") as client:
+        with_topic(client, batches=2)
+        session = client.call(fetch_request(0, session_epoch=0, max_wait_ms=0), 11).session_id
+        client.call(limit_request({"client-id": "c"}, consumer_byte_rate=1.0), 1)
+        emptied = fetch_request(None, session_id=session, session_epoch=1, max_wait_ms=0)
+        emptied.forgotten_topics_data = [FetchRequest.ForgottenTopic(topic="t", partitions=[0])]
+        unknown = fetch_request(None, session_id=77, session_epoch=1, max_wait_ms=0)
+        for request in (emptied, unknown):
+            with WireClient(broker.bootstrap_servers, client_id="c") as other:  # those that were answered are muted
+                throttled = other.call(request, 11)
+            assert (throttled.error_code, throttled.session_id) == (codes.NONE, 0)
+            assert throttled.throttle_time_ms > 0
 
 
 def test_what_a_throttled_fetch_would_have_told_is_told_by_the_next_one() -> None:
