@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.errors import CorruptBatch
+from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import build_marker
@@ -262,6 +263,25 @@ def test_the_map_takes_24_bytes_a_key_and_a_full_one_ends_the_round(tmp_path: Pa
         cleaned_to, rounds = done.end_offset, rounds + 1
     assert rounds == 4  # 30 keys a round, of 120 records
     assert latest(log).keys() == {b"k%d" % key for key in range(40)}
+
+
+@pytest.mark.parametrize("load_factor", [1.0, 2.0, math.inf])
+def test_a_map_that_may_be_filled_to_the_last_place_is_searched_to_an_end(load_factor: float) -> None:
+    """As Kafka's: what is not there is not found, and one key more is an error. It once was searched for for ever."""
+    offsets = OffsetMap(24 * 10, load_factor, 50)
+    for number in range(10):
+        offsets.put(b"%d" % number, number)
+    assert (offsets.get(b"9"), offsets.get(b"x")) == (9, -1)
+    with pytest.raises(LogError, match=r"more keys than there is memory for \(10\)"):
+        offsets.put(b"x", 10)
+
+
+@pytest.mark.parametrize("load_factor", [0.0, -1.0, math.nan])
+def test_a_map_takes_one_key_at_least(load_factor: float) -> None:
+    offsets = OffsetMap(24 * 10, load_factor, 50)
+    assert not offsets.full
+    offsets.put(b"a", 0)
+    assert offsets.full
 
 
 @pytest.mark.req("REC-19")

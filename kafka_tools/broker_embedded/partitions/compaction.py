@@ -9,6 +9,7 @@ is ``storage.cleaner``'s.
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Callable, Collection, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +38,8 @@ _WINDOW_MS = 300
 """Over so long reading and writing keep to their rate, as in Kafka: what was slower before does not count."""
 _AHEAD_MS = 50
 """So far ahead of its rate it stops."""
+_LOOK_MS = 1000
+"""So often it looks again what the rate is: what a low one makes it wait for may never come."""
 
 T = TypeVar("T")
 
@@ -195,12 +198,22 @@ class LogCleaner:
                 continue
             moved += step or 0
             spent_ms = (now_s() - began_s) * 1000
-            ahead_ms = moved / self._configs.broker.number("log.cleaner.io.max.bytes.per.second") * 1000 - spent_ms
+            ahead_ms = self._due_ms(moved) - spent_ms
             if ahead_ms >= _AHEAD_MS or spent_ms >= _WINDOW_MS:
+                while ahead_ms > _LOOK_MS:
+                    yield Pause(_LOOK_MS)
+                    ahead_ms = self._due_ms(moved) - (now_s() - began_s) * 1000
                 if ahead_ms > 0:
                     yield Pause(ahead_ms)
                 began_s, moved = now_s(), 0
             yield
+
+    def _due_ms(self, moved_bytes: int) -> float:
+        """How long so much may take at least. As in Kafka nothing is done at a rate of 0, and one below is none."""
+        rate = self._configs.broker.number("log.cleaner.io.max.bytes.per.second")
+        if not rate:
+            return math.inf if moved_bytes else 0.0
+        return moved_bytes / rate * 1000
 
     def _give_up(self, partition: Partition, error: Exception) -> None:
         """Told once: until the next start nothing is done to the log but what appends and readers do."""

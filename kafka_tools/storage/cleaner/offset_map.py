@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+from kafka_tools.errors import LogError
+
 ENTRY_BYTES = 24
 _HASH_BYTES = 16
 _FREE = bytes(ENTRY_BYTES - _HASH_BYTES)
@@ -23,10 +25,11 @@ class OffsetMap:
         No more memory is taken than ``most_keys`` need, so no more than that many keys may come.
         """
         slots = memory_bytes // ENTRY_BYTES
-        self.capacity = int(slots * load_factor)
-        """How many keys it takes."""
+        self.capacity = int(min(slots + 1, max(1, slots * load_factor)))
+        """How many keys it takes: one at least, else no round came to anything."""
         self._slots = max(1, min(slots, 2 * most_keys + 1))
-        self._table = bytearray(self._slots * ENTRY_BYTES)
+        self._places = self._slots + 1  # one stays free, where every search ends
+        self._table = bytearray(self._places * ENTRY_BYTES)
         self._size = 0
         self.latest_offset = -1
 
@@ -39,7 +42,15 @@ class OffsetMap:
         return self._size >= self.capacity
 
     def put(self, key: bytes, offset: int) -> None:
-        """Remember the offset of a key; the map must not be full."""
+        """Remember the offset of a key; the map must not be full.
+
+        Raises LogError where it takes more keys than there is memory for, with a load factor of more than 1.
+        """
+        if self._size >= self._slots:
+            raise LogError(
+                f"it has more keys than there is memory for ({self._slots}), and log.cleaner.io.buffer.load.factor is "
+                "more than 1"
+            )
         table, digest = self._table, blake2b(key, digest_size=_HASH_BYTES).digest()
         at = self._place(table, digest)
         if table[at + _HASH_BYTES : at + ENTRY_BYTES] == _FREE:
@@ -54,8 +65,8 @@ class OffsetMap:
         return int.from_bytes(self._table[at + _HASH_BYTES : at + ENTRY_BYTES], "big") - 1
 
     def _place(self, table: bytearray, digest: bytes) -> int:
-        """Where the hash is, or the free place where it belongs. There is one: the table is never filled."""
-        at = int.from_bytes(digest[:8], "big") % self._slots * ENTRY_BYTES
+        """Where the hash is, or the free place where it belongs. There is one: the table is never full."""
+        at = int.from_bytes(digest[:8], "big") % self._places * ENTRY_BYTES
         end = len(table)
         while (there := table[at : at + _HASH_BYTES]) != digest:
             if there == _NO_HASH and table[at + _HASH_BYTES : at + ENTRY_BYTES] == _FREE:

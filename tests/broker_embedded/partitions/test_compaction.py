@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.partitions import compaction
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -19,6 +20,7 @@ from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.check import check_partition
 from kafka_tools.storage.checkpoints import read_offset_checkpoint
+from kafka_tools.storage.cleaner.rounds import MapSize
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
@@ -224,6 +226,38 @@ def test_reading_and_writing_keep_to_their_rate(tmp_path: Path) -> None:
         passed += 0.1
     assert cleaned_to(broker)
     assert passed > 2 * size / 100_000 - 1  # each batch is read twice; in virtual time nothing else takes any
+
+
+def test_at_a_rate_of_0_the_cleaner_stands_still_until_there_is_another_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = DiskBroker(tmp_path / "data", {"log.cleaner.io.max.bytes.per.second": "0"})
+    broker.create("t", **COMPACT)
+    fill(broker)
+    broker.advance(BACKOFF_S)
+    for _ in range(100):
+        broker.advance(1)
+    assert cleaned_to(broker) is None and broker.core.partitions.cleaner.busy
+    change = IncrementalAlterConfigsRequest.AlterConfigsResource(resource_type=4, resource_name="")
+    change.configs = [change.AlterableConfig(name="log.cleaner.io.max.bytes.per.second", value="1e9")]
+    broker.call(IncrementalAlterConfigsRequest(resources=[change]), 0)
+    let_clean(broker, 1)
+    assert cleaned_to(broker) == log_of(broker).active.base_offset
+    assert "stumbled" not in caplog.text
+
+
+def test_a_log_with_more_keys_than_there_is_memory_for_is_told_and_the_others_are_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compaction, "MapSize", lambda memory_bytes, load_factor: MapSize(24 * 4, load_factor))
+    broker = DiskBroker(tmp_path / "data", {"log.cleaner.io.buffer.load.factor": "2.0"})
+    for topic, keys in (("many", 5), ("few", 3)):
+        broker.create(topic, **COMPACT)
+        fill(broker, topic, keys=keys, segments=1)
+    let_clean(broker)
+    assert "many-0 cannot be compacted and grows from now on: it has more keys than" in caplog.text
+    assert cleaned_to(broker, "many") is None
+    assert cleaned_to(broker, "few") == log_of(broker, "few").active.base_offset
 
 
 def test_the_offsets_of_groups_are_compacted_and_survive(tmp_path: Path) -> None:
