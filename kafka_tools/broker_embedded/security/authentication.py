@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -164,7 +165,7 @@ class Login:
         """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
         self.session_lifetime_ms = 0
         """How long the login holds; 0 for the connection's life."""
-        self._ends_s = float("inf")
+        self._ends_s = math.inf
 
     def expired(self) -> bool:
         """Whether the client should have logged in again by now."""
@@ -213,8 +214,8 @@ class Login:
         self._first = (self.principal, mechanism)
         ends_ms = self.token.expires_ms if self.token else getattr(self._server, "expires_ms", None)
         self.session_lifetime_ms = self.security.lifetime_ms(mechanism, ends_ms)
-        if self.session_lifetime_ms:
-            self._ends_s = self.security.now_s() + self.session_lifetime_ms / 1000
+        lifetime_s = self.session_lifetime_ms / 1000 or math.inf  # an earlier login of the connection no longer counts
+        self._ends_s = self.security.now_s() + lifetime_s
 
 
 def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools import scram_math
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint
 from kafka_tools.broker_embedded.connection import Connection
@@ -17,6 +18,7 @@ from kafka_tools.broker_embedded.security.acls import ALLOW, LITERAL, AclEntry
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import AclOperation, AclResourceType
+from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
@@ -282,9 +284,9 @@ def log_in(asked: Asked, token_id: str, password: str, mechanism: str = "SCRAM-S
     return log_in_again(broker, token_id, password, mechanism)
 
 
-def log_in_again(broker: DiskBroker, token_id: str, password: str, mechanism: str) -> Any:
+def log_in_again(broker: DiskBroker, user: str, password: str, mechanism: str, *, token_auth: bool = True) -> Any:
     assert broker.call(SaslHandshakeRequest(mechanism=mechanism), 1).error_code == codes.NONE
-    client = ScramClient(mechanism, token_id, password, token_auth=True)
+    client = ScramClient(mechanism, user, password, token_auth=token_auth)
     message = client.step(None)
     while True:
         response = broker.call(SaslAuthenticateRequest(auth_bytes=message), 2)
@@ -319,6 +321,20 @@ def test_a_renewed_token_prolongs_the_session_by_another_login(asked: Asked) -> 
     asked.renew(token)
     response = log_in_again(asked.broker, token.token_id, password_of(token), "SCRAM-SHA-256")
     assert (response.error_code, response.session_lifetime_ms) == (codes.NONE, DAY_MS)
+
+
+def test_a_login_with_a_password_after_one_with_a_token_does_not_end_with_the_token(asked: Asked) -> None:
+    kind = scram_math.SHA_256
+    salted = scram_math.salted_password(kind, "secret", b"salt", 4096)
+    Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
+    credential = Upsertion(name="alice", mechanism=1, iterations=4096, salt=b"salt", salted_password=salted)
+    asked.call(AlterUserScramCredentialsRequest(upsertions=[credential]), 0, "admin")
+    token = asked.create("alice", max_ms=HOUR_MS)
+    log_in(asked, token.token_id, password_of(token))
+    again = log_in_again(asked.broker, "alice", "secret", "SCRAM-SHA-256", token_auth=False)
+    assert (again.error_code, again.session_lifetime_ms) == (codes.NONE, 0)
+    asked.broker.clock.advance(2 * HOUR_MS / 1000)
+    assert asked.broker.call(DescribeClusterRequest(), 0).error_code == codes.NONE
 
 
 def test_wrong_unknown_and_ended_tokens_are_refused_alike(asked: Asked) -> None:
