@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
-from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr
+from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr, left_out
 from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
@@ -144,6 +144,9 @@ class Core:
         self.journal.replay()
         check_topics(self.cluster)
         self.features.begin(cluster_wide_min_isr(self.configs), first)
+        unfit = left_out(self.configs)
+        if unfit:
+            self.journal.commit(unfit)
         self._begin_leader_epochs()
         self.partitions.open_all()
         self.partitions.start_timers()

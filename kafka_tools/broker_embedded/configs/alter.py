@@ -7,6 +7,7 @@ The resulting configs of a resource are checked by ``validation``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,14 +18,17 @@ from kafka_tools.broker_embedded.configs.store import (
     TOPIC,
     ConfigStore,
 )
+from kafka_tools.broker_embedded.configs.together import Misfit, check_together
 from kafka_tools.broker_embedded.configs.validation import bad_config, bad_request, check_node, validate
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row
 from kafka_tools.config_definitions.values import default_of, to_text
-from kafka_tools.errors import BrokerError
+from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+
+log = logging.getLogger(__name__)
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
 APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
@@ -161,6 +165,29 @@ def _row(resource_type: int, name: str) -> Row | None:
     if resource_type == BROKER:
         return broker_row(name)
     return {TOPIC: topic.TABLE, GROUP: group.TABLE, CLIENT_METRICS: client_metrics.TABLE}[resource_type].get(name)
+
+
+def left_out(store: ConfigStore) -> list[ConfigRecord]:
+    """The records that remove what an earlier version took and Kafka refuses: a start goes on without it."""
+    values = {resource: dict(store.dynamic(BROKER, resource)) for resource in (store.node_name, "")}
+    records = []
+    while (misfit := _misfit(store.broker_properties(*values.values()))) is not None:
+        resource = next(each for each in values if values[each].keys() & set(misfit.names))
+        for name in sorted(values[resource].keys() & set(misfit.names)):
+            value = values[resource].pop(name)
+            log.warning("%s=%s, which was set while the broker ran, is left out from now on: %s", name, value, misfit)
+            records.append(ConfigRecord(resource_type=BROKER, resource_name=resource, name=name, value=None))
+    return records
+
+
+def _misfit(properties: Mapping[str, str]) -> Misfit | None:
+    try:
+        check_together(properties)
+    except Misfit as misfit:
+        return misfit
+    except ConfigError:  # a value that is wrong by itself: nothing else is refused for it
+        return None
+    return None
 
 
 def cluster_wide_min_isr(store: ConfigStore) -> list[ConfigRecord]:

@@ -210,10 +210,13 @@ class ConfigStore:
             (self.static_properties(), STATIC_SOURCE),
         ]
 
-    def broker_properties(self, own: Mapping[str, str] | None = None) -> dict[str, str]:
-        """All that is written for this broker, as one; ``own`` stands for what is set for it alone."""
-        dynamic = self.dynamic(BROKER, self.node_name) if own is None else own
-        return {**self.static_properties(), **self.dynamic(BROKER, ""), **dynamic}
+    def broker_properties(
+        self, own: Mapping[str, str] | None = None, default: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """All that is written for this broker, as one; ``own`` and ``default`` stand for what is set for it and all."""
+        for_all = self.dynamic(BROKER, "") if default is None else default
+        for_it = self.dynamic(BROKER, self.node_name) if own is None else own
+        return {**self.static_properties(), **for_all, **for_it}
 
     def check_running(self, own: Mapping[str, str]) -> None:
         """ConfigError if a running part of this broker cannot work with these configs."""

@@ -1,4 +1,4 @@
-"""Configs of server.properties that must fit one another, checked at start: rules and texts of Kafka 4.3.1.
+"""Configs that must fit one another, at the start and with each change: rules and texts of Kafka 4.3.1.
 
 Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, but for what concerns several brokers only.
 """
@@ -19,13 +19,25 @@ _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     _AT_MOST: operator.le,
     _BELOW: operator.lt,
 }
+_CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
 _CLEANER_BYTES = 1 << 20
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 """The first that is set counts."""
 
 
+class Misfit(ConfigError):
+    """Values that do not fit one another, of which at least one may have been set while the broker ran."""
+
+    def __init__(self, message: str, *names: str) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 def check_together(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with, or this broker."""
+    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with, or this broker.
+
+    ``properties``: all that is in force. Values that can be changed while the broker runs are a Misfit.
+    """
     from kafka_tools.config_definitions.broker import TABLE
 
     def value(name: str) -> Value:
@@ -44,19 +56,22 @@ def check_together(properties: Mapping[str, str]) -> None:
     assert isinstance(assignors, list)
     consumer_assignors(assignors)
     if value("log.roll.ms") is not None and number("log.roll.ms") < 1:
-        raise ConfigError("log.roll.ms must be greater than or equal to 1")
+        raise Misfit("log.roll.ms must be greater than or equal to 1", "log.roll.ms")
     if value("log.roll.jitter.ms") is not None and number("log.roll.jitter.ms") < 0:
-        raise ConfigError("log.roll.jitter.ms must be greater than or equal to 0")
+        raise Misfit("log.roll.jitter.ms must be greater than or equal to 0", "log.roll.jitter.ms")
     if next((number(name) for name in _RETENTION if value(name) is not None), -1) == 0:
-        raise ConfigError("log.retention.ms must be unlimited (-1) or, greater than or equal to 1")
-    if number("log.cleaner.dedupe.buffer.size") // number("log.cleaner.threads") <= _CLEANER_BYTES:
-        raise ConfigError("log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
+        raise Misfit("log.retention.ms must be unlimited (-1) or, greater than or equal to 1", *_RETENTION)
+    threads = number(_CLEANER_THREADS)
+    if threads < 1:
+        raise Misfit("Log cleaner threads should be at least 1", _CLEANER_THREADS)
+    if number(_CLEANER_BUFFER) // threads <= _CLEANER_BYTES:
+        text = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+        raise Misfit(text, _CLEANER_THREADS, _CLEANER_BUFFER)
     if 0 < number("queued.max.request.bytes") < number("socket.request.max.bytes"):
         raise ConfigError("queued.max.request.bytes must be larger or equal to socket.request.max.bytes")
     if not number("max.connections.per.ip") and not value("max.connections.per.ip.overrides"):
-        raise ConfigError(
-            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
-        )
+        text = "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
+        raise Misfit(text, "max.connections.per.ip", "max.connections.per.ip.overrides")
     delay_ms, idle_ms = number("connection.failed.authentication.delay.ms"), number("connections.max.idle.ms")
     if 0 <= idle_ms <= delay_ms:
         raise ConfigError(

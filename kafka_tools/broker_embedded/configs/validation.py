@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
+from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, listener_base
@@ -21,8 +22,7 @@ from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.texts.java_numbers import parse_int
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
-_CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
-_CLEANER_LEAST_BYTES = 1 << 20
+_CLEANER_THREADS = "log.cleaner.threads"
 _PER_IP = "max.connections.per.ip.overrides"
 _MATCH_PARAMETERS = (
     "client_instance_id",
@@ -144,9 +144,10 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         host, colon, count = entry.strip().rpartition(":")
         if entry.strip() and not (host and colon and count.strip().isdecimal()):
             raise bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
+    _check_in_force(store, resource, wanted)
     for name in dynamic.THREAD_POOLS & values.keys():
         _check_pool(name, values[name], store.broker.integer(name))
-    _check_cleaner(store, values)
+    _check_cleaner_threads(store, values)
     if resource:
         try:
             store.check_running(wanted)
@@ -171,20 +172,20 @@ def _check_pool(name: str, value: Value, current: int) -> None:
         raise bad_request(f"{wrong}, value should not be less than half the current value {current}")
 
 
-def _check_cleaner(store: ConfigStore, values: Mapping[str, Value]) -> None:
-    """The bounds of ``LogCleaner``, and those that ``KafkaConfig`` has between its own configs."""
+def _check_in_force(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
+    """As in Kafka all that would be in force must be what a broker can start with (``new KafkaConfig``)."""
+    in_force = store.broker_properties(own=wanted) if resource else store.broker_properties(default=wanted)
+    try:
+        check_together(in_force)
+    except ConfigError as error:
+        raise bad_request(f"requirement failed: {error}") from error
+
+
+def _check_cleaner_threads(store: ConfigStore, values: Mapping[str, Value]) -> None:
+    """The bounds of ``LogCleaner``."""
     current = store.broker.integer(_CLEANER_THREADS)
-    threads, buffer = values.get(_CLEANER_THREADS, current), values.get(_CLEANER_BUFFER)
-    buffer = store.broker.integer(_CLEANER_BUFFER) if buffer is None else buffer
-    assert isinstance(threads, int) and isinstance(buffer, int)
-    if (
-        threads > 0
-        and buffer // threads <= _CLEANER_LEAST_BYTES
-        and {_CLEANER_THREADS, _CLEANER_BUFFER} & values.keys()
-    ):
-        raise bad_request(f"requirement failed: {_CLEANER_BUFFER} must be at least 1MB per cleaner thread.")
-    if threads < 1:
-        raise bad_request("Log cleaner threads should be at least 1")
+    threads = values.get(_CLEANER_THREADS, current)
+    assert isinstance(threads, int)
     if threads < current // 2:
         raise bad_request(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
     if threads > current * 2:

@@ -18,6 +18,7 @@ from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from tests.broker_embedded.memory_broker import MemoryBroker
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -177,6 +178,69 @@ def test_a_refused_change_has_kafkas_code_and_text_and_changes_nothing(
     before = list(broker.store.records)
     assert alter(broker, kind, name, (operation, key, value)) == (code, message)
     assert broker.store.records == before
+
+
+ONLY_WITH_OVERRIDES = (
+    "requirement failed: max.connections.per.ip can be set to zero only if "
+    "max.connections.per.ip.overrides property is set."
+)
+TOGETHER = [
+    ("max.connections.per.ip", "0", ONLY_WITH_OVERRIDES),
+    ("log.roll.ms", "0", "requirement failed: log.roll.ms must be greater than or equal to 1"),
+    ("log.roll.ms", "-1", "requirement failed: log.roll.ms must be greater than or equal to 1"),
+    ("log.roll.jitter.ms", "-1", "requirement failed: log.roll.jitter.ms must be greater than or equal to 0"),
+    ("log.retention.ms", "0",
+     "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
+    ("log.cleaner.threads", "0", "requirement failed: Log cleaner threads should be at least 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+@pytest.mark.parametrize(("key", "value", "message"), TOGETHER)
+def test_what_a_broker_would_not_start_with_is_refused_while_it_runs(
+    broker: MemoryBroker, name: str, key: str, value: str, message: str
+) -> None:
+    before = list(broker.store.records)
+    assert alter(broker, BROKER, name, (SET, key, value)) == (BAD_REQUEST, message)
+    assert broker.store.records == before
+
+
+def test_all_that_would_be_in_force_counts(broker: MemoryBroker) -> None:
+    per_ip, overrides = "max.connections.per.ip", "max.connections.per.ip.overrides"
+    assert alter(broker, BROKER, "", (SET, overrides, "127.0.0.1:5")) == (OK, None)
+    assert alter(broker, BROKER, "", (SET, per_ip, "0")) == (OK, None)
+    assert alter(broker, BROKER, "", (DELETE, overrides, None)) == (BAD_REQUEST, ONLY_WITH_OVERRIDES)
+    assert alter(broker, BROKER, "1", (SET, overrides, "")) == (BAD_REQUEST, ONLY_WITH_OVERRIDES)
+    assert alter(broker, BROKER, "1", (SET, per_ip, "7")) == (OK, None)
+    assert alter(broker, BROKER, "", (DELETE, overrides, None)) == (OK, None)
+    assert alter(broker, BROKER, "1", (DELETE, per_ip, None)) == (BAD_REQUEST, ONLY_WITH_OVERRIDES)
+    assert alter(broker, BROKER, "", (DELETE, per_ip, None)) == (OK, None)
+
+
+def test_what_an_earlier_version_took_is_left_out_at_the_start(
+    broker: MemoryBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    taken = [
+        ("", "log.roll.ms", "0"),
+        ("1", "log.roll.ms", "-1"),
+        ("", "log.retention.ms", "0"),
+        ("", "max.connections.per.ip", "0"),
+        ("", "log.retention.bytes", "5"),
+    ]
+    for name, key, value in taken:
+        broker.core.journal.commit([ConfigRecord(resource_type=BROKER, resource_name=name, name=key, value=value)])
+    broker.restart()
+    configs = broker.core.configs
+    assert configs.topic("t1").get("segment.ms") == 168 * 3_600_000
+    assert configs.topic("t1").get("retention.ms") == 72 * 3_600_000
+    assert configs.broker.integer("max.connections.per.ip") == 2**31 - 1
+    assert dict(configs.dynamic(BROKER, "")) == {"log.retention.bytes": "5", "min.insync.replicas": "1"}
+    told = [record.getMessage() for record in caplog.records]
+    assert "log.roll.ms=-1, which was set while the broker ran, is left out from now on: " + TOGETHER[1][2][20:] in told
+    assert len(told) == 4
+    caplog.clear()
+    broker.restart()
+    assert not caplog.records
 
 
 ACCEPTED = [

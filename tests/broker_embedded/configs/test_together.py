@@ -35,6 +35,7 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
     ({"log.roll.ms": "0"}, "log.roll.ms must be greater than or equal to 1"),
     ({"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms must be greater than or equal to 0"),
     ({"log.retention.minutes": "0"}, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
+    ({"log.cleaner.threads": "0"}, "Log cleaner threads should be at least 1"),
     ({"log.cleaner.threads": "128"}, "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
     (
         {"queued.max.request.bytes": "1000"},
