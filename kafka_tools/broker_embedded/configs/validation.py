@@ -247,7 +247,7 @@ def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
 def _is_regex(text: str) -> bool:
     try:
         re.compile(text)
-    except re.error:
+    except (re.error, RecursionError, OverflowError, ValueError):  # the last ones are of numbers that are too large
         return False
     return True
 

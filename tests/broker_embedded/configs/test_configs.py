@@ -180,6 +180,14 @@ def test_a_refused_change_has_kafkas_code_and_text_and_changes_nothing(
     assert broker.store.records == before
 
 
+@pytest.mark.parametrize(
+    "pattern", ["(" * 10_000, "a{99999999999}", "a{" + "9" * 5000 + "}"], ids=["deep", "many", "digits"]
+)
+def test_a_pattern_that_is_too_much_is_refused_as_a_wrong_one(broker: MemoryBroker, pattern: str) -> None:
+    refused = (BAD_CONFIG, f"Illegal client matching pattern: client_id={pattern}")
+    assert alter(broker, CLIENT_METRICS, "m1", (SET, "match", f"client_id={pattern}")) == refused
+
+
 ONLY_WITH_OVERRIDES = (
     "requirement failed: max.connections.per.ip can be set to zero only if "
     "max.connections.per.ip.overrides property is set."
