@@ -33,6 +33,7 @@ from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSeque
 VERSIONS = (0, 13)
 AUTHORIZE = ()
 
+_BY_ID = 13
 _ANEW_BYTES = 64 * 1024
 """So much is encoded and compressed again while everybody waits: a few milliseconds."""
 _LOOKED_AT_ONCE = 64
@@ -86,7 +87,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
 def _topic(call: Call, topic_data: ProduceRequest.TopicProduceData) -> Topic | int:
     """The topic, or the code for all of its partitions."""
     cluster = call.broker.cluster
-    if call.version >= 13:
+    if call.version >= _BY_ID:
         return cluster.topics_by_id.get(topic_data.topic_id) or error_codes.UNKNOWN_TOPIC_ID
     topic = cluster.topics.get(topic_data.name)
     if topic is not None:
@@ -182,7 +183,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
     if refusal is not None:
         return refusal
     try:
-        partition = core.partitions.led(topic.name, data.index)
+        partition = _led(call, topic, data.index)
         log_start_offset = partition.log.log_start_offset
         if transaction.producer is not None:
             transaction.check(partition, data.records)
@@ -191,7 +192,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         if taken is None:
             limits, id = partition.limits.patient(), partition.id
             taken = yield Elsewhere(lambda: take(data.records, call.version, limits, now_ms, id))
-            partition = core.partitions.led(topic.name, data.index)  # it may be another one by now
+            partition = _led(call, topic, data.index)
         if not taken.views:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         if transaction.producer is not None:
@@ -230,6 +231,15 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         log_append_time_ms=appended.append_time_ms,
         log_start_offset=partition.log.log_start_offset,
     )
+
+
+def _led(call: Call, topic: Topic, number: int) -> Partition:
+    """The partition, as long as it is not that of a new topic that has the name of the one that was asked for."""
+    partition = call.broker.partitions.led(topic.name, number)
+    if partition.topic_id != topic.id:
+        by_id = call.version >= _BY_ID
+        raise refuse(error_codes.UNKNOWN_TOPIC_ID if by_id else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+    return partition
 
 
 def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Taken | None:

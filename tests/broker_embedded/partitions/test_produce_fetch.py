@@ -231,6 +231,26 @@ def test_the_topics_level_is_that_of_batches_that_are_compressed_again(
         assert broker.core.partitions.led(topic, 0).log.read(1000, 10_000)[HEADER_BYTES:] == came[HEADER_BYTES:]
 
 
+@pytest.mark.parametrize(("version", "code"), [(12, codes.UNKNOWN_TOPIC_OR_PARTITION), (13, codes.UNKNOWN_TOPIC_ID)])
+def test_records_do_not_get_into_a_new_topic_of_the_same_name(broker: DiskBroker, version: int, code: int) -> None:
+    """The topic was deleted and made again while its batch was judged where nobody waits for it."""
+    broker.create("z", compression_type="zstd")
+    real = broker.core.slices.offload
+
+    def offload(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        broker.core.slices.offload = real
+        broker.call(DeleteTopicsRequest(topic_names=["z"], timeout_ms=1000), 5)
+        broker.create("z")
+        real(function, done)
+
+    broker.core.slices.offload = offload
+    pending = broker.produce_pending("z", broker.batch(b"x" * 1_000_000, codec="gzip"), version=version)
+    while pending.response is None:
+        broker.core.step()
+    assert pending.response.responses[0].partition_responses[0].error_code == code
+    assert broker.core.partitions.led("z", 0).log.log_end_offset == 0
+
+
 @pytest.mark.parametrize("size", [10, 100_000, 1_000_000])
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd"])
 def test_long_batches_are_compressed_again_where_nobody_waits_for_it(broker: DiskBroker, size: int, codec: str) -> None:
