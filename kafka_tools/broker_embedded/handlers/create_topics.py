@@ -11,8 +11,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Collection
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import Assignment, check_assignment, place
@@ -39,7 +38,7 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
     times = Counter(topic.name for topic in call.request.topics)
     results: list[CreateTopicsResponse.CreatableTopicResult] = []
     seen: set[str] = set()
-    before = list(call.broker.cluster.topics)
+    made: set[str] = set()
     default = call.broker.configs.broker.integer("num.partitions")
     check_total(
         len(topic.assignments) or (default if topic.num_partitions == -1 else topic.num_partitions)
@@ -55,7 +54,8 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
             if times[topic.name] > 1:
                 raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
             yield from call.broker.topics.settled(topic.name)
-            results.append((yield from _create(call, topic, before)))
+            results.append((yield from _create(call, topic, made)))
+            made.add(topic.name)
         except BrokerError as error:
             results.append(Result(name=topic.name, error_code=error.code.code, error_message=error.broker_message))
     return CreateTopicsResponse(topics=results)
@@ -68,14 +68,14 @@ def _may_create(call: Call, name: str) -> bool:
 
 
 def _create(
-    call: Call, topic: CreateTopicsRequest.CreatableTopic, before: Sequence[str]
+    call: Call, topic: CreateTopicsRequest.CreatableTopic, made: Collection[str]
 ) -> Work[CreateTopicsResponse.CreatableTopicResult]:
-    """Make one topic. ``before``: the topics that were there before the request, whose names it must not resemble."""
+    """Make one topic. ``made``: those that the request has made before, whose names it may resemble, as with Kafka."""
     core = call.broker
     check_not_the_brokers_own(topic.name)
     if not _may_create(call, topic.name):
         raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
-    check_new_name(core.cluster, topic.name, chain(before, core.topics.changing))
+    check_new_name(core.cluster, topic.name, core.topics.others(made))
     configs = {config.name: config.value for config in topic.configs}
     validate_topic(core.configs, configs)
     texts = {name: value for name, value in configs.items() if value is not None}
@@ -91,8 +91,8 @@ def _create(
     if call.version >= 1 and call.request.validate_only:
         result.topic_id = core.topics.new_id()  # no topic has it, but Kafka names one
     else:
-        made = yield from core.topics.create(topic.name, assignment, texts)
-        result.topic_id = made.id
+        created = yield from core.topics.create(topic.name, assignment, texts)
+        result.topic_id = created.id
     result.configs = [
         Result.CreatableTopicConfigs(
             name=entry.name,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.placement import Assignment, place
@@ -62,6 +63,7 @@ class TopicChanges:
         self._slices = slices
         self.wanted: dict[str, None] = {}
         """Names of topics that are about to be made because somebody asked for them, in order."""
+        self._is_making_wanted = False
         self.changing: set[str] = set()
         """Names of topics of which partitions are being made or removed, in slices: one request at a time may."""
 
@@ -132,10 +134,15 @@ class TopicChanges:
         if name in self.changing:
             raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being made or deleted.")
 
+    def others(self, own: Collection[str] = ()) -> Iterator[str]:
+        """Names that a new topic must not resemble: all that are there or being made, but for ``own``."""
+        return (name for name in chain(self._cluster.topics, self.changing) if name not in own)
+
     def auto_create(self, name: str) -> Work[Topic]:
         """Make a topic with the broker's defaults; internal topics with theirs. BrokerError if it cannot be made."""
         broker = self._configs.broker
-        check_new_name(self._cluster, name, self._cluster.topics)
+        self.check_settled(name)
+        check_new_name(self._cluster, name, self.others())
         if name in INTERNAL_TOPICS:
             kind = {CONSUMER_OFFSETS: "offsets.topic", TRANSACTION_STATE: "transaction.state.log"}.get(
                 name, "share.coordinator.state.topic"
@@ -171,13 +178,15 @@ class TopicChanges:
                 yield
 
         def done(_: None, error: BaseException | None) -> None:
+            self._is_making_wanted = False
             if error is not None:
                 log.error("topics could not be made by themselves", exc_info=error)
 
         def begin() -> None:
             self._slices.begin(create(), done)
 
-        if not wanted:
+        if not self._is_making_wanted:  # one after the other: two at once could take the same name
+            self._is_making_wanted = True
             self._timers.call_later(0, begin)
         wanted[name] = None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded import serving, slices
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -316,6 +317,43 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
     assert broker.core.configs.topic("__consumer_offsets").get("cleanup.policy") == ["compact"]
     off = DiskBroker(tmp_path / "b", {"auto.create.topics.enable": "false"})
     assert metadata(off, "t").topics[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_one_topic_after_the_other_is_made_for_those_who_asked(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who asked as the last one had just been made once began a second round, which took the same name."""
+    topics = broker.core.topics
+
+    class Wanted(dict[str, None]):
+        def __delitem__(self, name: str) -> None:
+            super().__delitem__(name)
+            if name == "a":
+                topics.auto_create_soon("b")
+
+    topics.wanted = Wanted()
+    monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    topics.auto_create_soon("a")
+    broker.core.step()
+    assert not topics.wanted and len(broker.core.slices) == 0
+    assert [answer.error_code for answer in metadata(broker, "a", "b").topics] == [0, 0]
+    assert "could not be made" not in caplog.text
+
+
+def test_names_that_resemble_each_other_are_not_both_made_by_requests_at_one_time(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(serving, "SLICE_S", 0.0)
+        waiting = broker.send(CreateTopicsRequest(topics=[topic("a_b")]), 7)
+    assert create(broker, topic("a.b"))[0].error_code == 0
+    broker.core.step()
+    (refused,) = waiting.response.topics
+    assert (refused.error_code, refused.error_message) == (
+        codes.INVALID_TOPIC_EXCEPTION,
+        "Topic 'a_b' collides with existing topic: a.b",
+    )
+    assert [made.error_code for made in create(broker, topic("c.d"), topic("c_d"))] == [0, 0]  # as with Kafka
 
 
 def test_metadata_by_id(broker: DiskBroker) -> None:
