@@ -293,6 +293,11 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._received.is_receiving
 
     @property
+    def is_blocked(self) -> bool:
+        """Whether a large request is there that is not served, because the client does not take its answers."""
+        return self._blocked and self._received.received_bytes > 0 and not self._received.is_receiving
+
+    @property
     def received_bytes(self) -> int:
         return self._received.received_bytes
 

@@ -20,7 +20,7 @@ ANSWER_BYTES = 32 * 1024 * 1024
 
 _TURN_MS = 2000
 _TURN_BYTES = 1024 * 1024
-"""Whoever goes on alone while others wait must bring a mebibyte in every two seconds."""
+"""Whoever goes on alone while others wait must bring a mebibyte in every two seconds, and take what was answered."""
 
 
 class RequestHolder(Protocol):
@@ -31,6 +31,9 @@ class RequestHolder(Protocol):
 
     @property
     def is_receiving(self) -> bool: ...
+
+    @property
+    def is_blocked(self) -> bool: ...
 
     def hold(self) -> None: ...
 
@@ -85,7 +88,7 @@ class RequestMemory:
 
     def _begin_turn(self, sender: RequestHolder) -> None:
         self._alone = sender
-        self._seen_bytes = sender.received_bytes
+        self._seen_bytes = sender.received_bytes - _TURN_BYTES  # the next look may come before a turn is over
 
     def _watch(self) -> None:
         if not self._watching:
@@ -102,6 +105,8 @@ class RequestMemory:
         self._watch()
         if alone.is_receiving and self._seen_bytes - before < _TURN_BYTES:
             alone.give_up("it sends a large request too slowly while others wait for the memory")
+        elif alone.is_blocked and self._seen_bytes == before:
+            alone.give_up("it does not take its answers while others wait for the memory of its large request")
 
 
 class AnswerHolder(Protocol):

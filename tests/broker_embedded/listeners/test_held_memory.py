@@ -42,6 +42,7 @@ from kafka_tools.records.compression import codec_id, compress
 from kafka_tools.records.crc32c import crc32c
 from kafka_tools.values import ZERO_UUID
 from tests.broker_embedded.disk_broker import fetch_request
+from tests.broker_embedded.listeners.wire import Wire
 from tests.broker_embedded.wire_client import WireClient
 
 MIB = 1024 * 1024
@@ -165,6 +166,7 @@ class Sender:
     def __init__(self) -> None:
         self.received_bytes = 0
         self.is_receiving = True
+        self.is_blocked = False
         self.told: list[str] = []
 
     def hold(self) -> None:
@@ -212,6 +214,39 @@ def test_who_holds_others_up_and_sends_nothing_is_cut_off() -> None:
         clock.advance(2.0)
         timers.run_due()
     assert stalled.told[:1] == ["give up"]
+
+
+def test_who_holds_others_up_and_takes_no_answers_is_cut_off() -> None:
+    """Its large request is there, and is not served before: that was so until the connection was idle for long."""
+    wire = Wire()
+    memory, other = wire.connection._shared.requests, Sender()
+    memory.limit_bytes = 100_000
+    wire.waiting += framed(bytes(200_000))
+    wire.readable()
+    wire.connection.pause_writing()
+    while wire.waiting:
+        wire.readable()
+    memory.grew(other, 10)
+    assert (wire.served, other.told) == ([], ["hold"])
+    for _ in range(2):
+        wire.clock.advance(2.0)
+        memory._timers.run_due()
+    assert wire.closed and other.told == ["hold", "go on"]
+    assert memory.held_bytes == 10
+
+
+def test_a_turn_is_a_whole_one_before_it_is_ended() -> None:
+    clock = ManualClock()
+    timers = Timers(clock)
+    memory = RequestMemory(100, timers)
+    first, second, third = Sender(), Sender(), Sender()
+    for sender in (first, second, third):
+        memory.grew(sender, 150)
+    clock.advance(1.9)
+    memory.freed(first, 150)  # the turn of the second one begins
+    clock.advance(0.1)
+    timers.run_due()
+    assert second.told == ["hold", "go on"]
 
 
 def test_answers_that_nobody_takes_are_dropped_beyond_the_limit_the_oldest_first() -> None:

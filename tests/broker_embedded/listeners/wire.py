@@ -63,6 +63,9 @@ class Wire:
                 set_write_buffer_limits=lambda high, low: None,
                 write=self._write,
                 close=self._close,
+                abort=self._close,
+                pause_reading=lambda: None,
+                resume_reading=lambda: None,
             )
         )
 
