@@ -150,10 +150,9 @@ def what_is_asked(call: Any) -> Request:
     named = {(topic.topic, topic.topic_id, p.partition) for topic in topics for p in topic.partitions}
     named |= {(topic.topic, topic.topic_id, n) for topic in request.forgotten_topics_data for n in topic.partitions}
     for key in call.broker.fetch_sessions.partitions_of(request.session_id) if call.version >= 7 else ():
-        name = "" if call.version >= 13 else key.topic
-        if (name, key.topic_id, key.partition) not in named:
+        if key not in named:
             partition = Topic.Partition(partition=key.partition)
-            topics.append(Topic(topic=name, topic_id=key.topic_id, partitions=[partition]))
+            topics.append(Topic(topic=key.topic, topic_id=key.topic_id, partitions=[partition]))
     return FetchRequest(topics=topics)
 
 

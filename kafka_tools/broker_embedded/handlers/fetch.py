@@ -30,7 +30,7 @@ from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.storage.log.file_range import FileRange
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.storage.log.reading import OffsetOutOfRange
-from kafka_tools.values import ZERO_UUID, TopicPartition
+from kafka_tools.values import TopicPartition
 
 VERSIONS = (0, 18)
 AUTHORIZE = ()
@@ -85,28 +85,22 @@ def handle(call: Call) -> Work[FetchResponse | Parked]:
 
 
 def _named(call: Call) -> Work[tuple[dict[Key, Asked], list[Key]]]:
-    """The request's partitions by topic name and id, whichever of both the version carries."""
-    cluster = call.broker.cluster
-    by_id = call.version >= 13
-
-    def names(topic: Any) -> tuple[str, Any]:
-        if not by_id:
-            return topic.topic, ZERO_UUID
-        found = cluster.topics_by_id.get(topic.topic_id)
-        return (found.name if found else ""), topic.topic_id
-
+    """What the request asks for, and what its session is to forget: also of topics that are not there any more."""
+    topics_by_id = call.broker.cluster.topics_by_id
     wanted: dict[Key, Asked] = {}
     for topic in call.request.topics:
-        name, topic_id = names(topic)
+        name: str | None = topic.topic
+        if call.version >= 13:
+            found = topics_by_id.get(topic.topic_id)
+            name = None if found is None else found.name
         for partition in topic.partitions:
-            wanted[Key(name, topic_id, partition.partition)] = Asked(partition)
+            wanted[Key(topic.topic, topic.topic_id, partition.partition)] = Asked(name, partition)
             if not len(wanted) % _STEP:
                 yield
         yield
-    forgotten = []
+    forgotten: list[Key] = []
     for topic in call.request.forgotten_topics_data:
-        name, topic_id = names(topic)
-        forgotten += [Key(name, topic_id, number) for number in topic.partitions]
+        forgotten += [Key(topic.topic, topic.topic_id, number) for number in topic.partitions]
         yield
     return wanted, forgotten
 
@@ -140,7 +134,7 @@ class _Fetch:
         # A session's partitions may change between slices: these are the ones that were asked for.
         for key, asked in list(self.context.asked.items()):
             yield
-            answer = self._partition(key, asked.wanted, left, first=total == 0)
+            answer = self._partition(key, asked, left, first=total == 0)
             size = len(answer.records or b"")
             total += size
             left -= size
@@ -157,8 +151,8 @@ class _Fetch:
     def watched(self) -> list[TopicPartition]:
         hosted = self.call.broker.partitions
         watched = []
-        for key, _, _ in self.answers:
-            partition = hosted.get(key.topic, key.partition)
+        for key, asked, _ in self.answers:
+            partition = hosted.get(asked.topic or "", key.partition)
             if partition is not None:
                 self._baseline[partition.id] = partition.appended_bytes
                 watched.append(partition.id)
@@ -231,16 +225,18 @@ class _Fetch:
             asked.forget_told()
 
     def _partition(
-        self, key: Key, wanted: FetchRequest.Topic.Partition, left: int, *, first: bool
+        self, key: Key, asked: Asked, left: int, *, first: bool
     ) -> FetchResponse.FetchableTopicResponse.PartitionData:
-        call = self.call
+        call, topic, wanted = self.call, asked.topic, asked.wanted
         try:
-            if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
-                raise refuse(self._gone(key.topic))
-            if not call.allowed(_READ, _TOPIC, key.topic):
+            if topic is None:
+                raise refuse(error_codes.UNKNOWN_TOPIC_ID)
+            if not call.allowed(_READ, _TOPIC, topic):
                 raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
+                raise refuse(self._gone(topic))
             # Any epoch below 0 is none, here only.
-            partition = call.broker.partitions.led(key.topic, key.partition, max(wanted.current_leader_epoch, -1))
+            partition = call.broker.partitions.led(topic, key.partition, max(wanted.current_leader_epoch, -1))
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
             before_reading = error.code.code in _BEFORE_READING and self.parked is None
@@ -250,13 +246,11 @@ class _Fetch:
         except NotConvertible as error:
             return _error(key.partition, error.code)
         except (LogError, OSError) as error:
-            log.error("reading %s-%d failed: %s", key.topic, key.partition, error)
+            log.error("reading %s-%d failed: %s", topic, key.partition, error)
             return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
 
     def _gone(self, name: str) -> int:
-        """The error for an id that no topic has, or had when the fetch came: then its name was known, as in Kafka."""
-        if self.parked is None:
-            return error_codes.UNKNOWN_TOPIC_ID
+        """The error for a topic that was there when the client asked for it: its name is still known, as in Kafka."""
         is_another = self.call.broker.cluster.topic(name) is not None
         return error_codes.INCONSISTENT_TOPIC_ID if is_another else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -27,7 +27,11 @@ SESSION_NOT_FOUND, BAD_EPOCH, TOPIC_ID_MISMATCH = 70, 71, 106
 
 
 class Key(NamedTuple):
-    """A partition as a request names it: by topic id from v13 on, by name before."""
+    """A partition as a request names it: by name before v13, by topic id alone from then on.
+
+    The other of the two is empty, as in a request: a partition of a topic that is deleted meanwhile is still the same
+    (``FetchSession.CachedPartition``).
+    """
 
     topic: str
     topic_id: uuid.UUID
@@ -35,11 +39,15 @@ class Key(NamedTuple):
 
 
 class Asked:
-    """The fetch parameters of one partition, and the values last sent for it."""
+    """The fetch parameters of one partition, and the values last sent for it.
 
-    __slots__ = ("told_high_watermark", "told_start", "wanted")
+    ``topic`` is the name of its topic when the client first asked for it; None for an id that no topic had.
+    """
 
-    def __init__(self, wanted: Any) -> None:
+    __slots__ = ("told_high_watermark", "told_start", "topic", "wanted")
+
+    def __init__(self, topic: str | None, wanted: Any) -> None:
+        self.topic = topic
         self.wanted = wanted
         self.forget_told()
 

@@ -419,11 +419,11 @@ def test_fetch_sessions_remember_no_more_partitions_than_their_limit() -> None:
                 return 1000
 
     kept = FetchSessions(Configs)  # type: ignore[arg-type]
-    wanted = {Key("t", ZERO_UUID, number): Asked(None) for number in range(30_000)}
+    wanted = {Key("t", ZERO_UUID, number): Asked("t", None) for number in range(30_000)}
     found = [kept.context(0, 0, False, dict(wanted), []) for _ in range(20)]
     assert all(context.session is not None for context in found)
     assert kept.partitions == sum(len(each.asked) for each in kept._sessions.values()) <= sessions._MOST_PARTITIONS
-    more = {Key("t", ZERO_UUID, number): Asked(None) for number in range(sessions._MOST_PARTITIONS + 1)}
+    more = {Key("t", ZERO_UUID, number): Asked("t", None) for number in range(sessions._MOST_PARTITIONS + 1)}
     assert kept.context(0, 0, False, more, []).session is None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
 from tests.broker_embedded.disk_broker import DiskBroker
 
@@ -72,6 +73,34 @@ def test_partitions_are_added_and_forgotten(broker: DiskBroker) -> None:
     end = fetch(broker, session, 3, forgotten=[2])
     assert end.session_id == 0
     assert fetch(broker, session, 4).error_code == codes.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize("version", [12, 13, 16])
+def test_a_partition_of_a_deleted_topic_is_forgotten_as_any_other(broker: DiskBroker, version: int) -> None:
+    broker.create("goes")
+    ids = {name: broker.core.cluster.topics[name].id for name in ("t", "goes")}
+
+    def named(name: str) -> dict[str, Any]:
+        return {"topic_id": ids[name]} if version >= 13 else {"topic": name}
+
+    wanted = [Topic.Partition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)]
+    begin = FetchRequest(max_wait_ms=0, min_bytes=1, session_epoch=0)
+    begin.topics = [Topic(partitions=wanted, **named(name)) for name in ids]
+    session = broker.call(begin, version).session_id
+    broker.call(DeleteTopicsRequest(topic_names=["goes"], timeout_ms=1000), 5)
+    (gone,) = broker.call(FetchRequest(min_bytes=1, session_id=session, session_epoch=1), version).responses
+    # The session knows its name, whatever the request names it by.
+    assert [each.error_code for each in gone.partitions] == [codes.UNKNOWN_TOPIC_OR_PARTITION]
+    again = FetchRequest(min_bytes=1, session_id=session, session_epoch=2)
+    again.topics = [Topic(partitions=wanted, **named("goes"))]
+    assert told(broker.call(again, version)) == [0]  # no second one beside it
+    forget = FetchRequest(max_wait_ms=0, session_id=session, session_epoch=3)
+    forget.forgotten_topics_data = [FetchRequest.ForgottenTopic(partitions=[0], **named("goes"))]
+    assert told(broker.call(forget, version)) == []
+    waiting = broker.send(FetchRequest(max_wait_ms=500, min_bytes=1, session_id=session, session_epoch=4), version)
+    assert waiting.response is None
+    broker.produce("t", broker.batch(b"x"))
+    assert told(waiting.response) == [0]
 
 
 @pytest.mark.req("FS-2")
