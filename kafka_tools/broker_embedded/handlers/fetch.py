@@ -113,7 +113,8 @@ class _Fetch:
         self.context = context
         self.answers: list[tuple[Key, Asked, FetchResponse.FetchableTopicResponse.PartitionData]] = []
         self._read_bytes = 0
-        self._baseline: dict[TopicPartition, int] = {}
+        self._seen: dict[TopicPartition, tuple[Partition, int, int, bool]] = {}
+        """Each partition as it was read: its appended_bytes and last stable offset, and whether that held more back."""
         configs = call.broker.configs.broker
         most = min(configs.integer("fetch.max.bytes"), call.broker.throttling.most_fetched(call))
         self._max_bytes = min(call.request.max_bytes, most)
@@ -128,6 +129,7 @@ class _Fetch:
     def read(self) -> Work[int]:
         """Read every partition once; returns the bytes found."""
         self.answers.clear()
+        self._seen.clear()
         self._in_memory_bytes = 0
         self._is_full = False
         left, total = self._max_bytes, 0
@@ -149,25 +151,16 @@ class _Fetch:
         return any(answer.error_code or answer.diverging_epoch.epoch != -1 for _, _, answer in self.answers)
 
     def watched(self) -> list[TopicPartition]:
-        hosted = self.call.broker.partitions
-        watched = []
-        for key, asked, _ in self.answers:
-            partition = hosted.get(asked.topic or "", key.partition)
-            if partition is not None:
-                self._baseline[partition.id] = partition.appended_bytes
-                watched.append(partition.id)
-        return watched
+        """The partitions whose changes may complete the fetch."""
+        return list(self._seen)
 
     def try_complete(self, expired: bool) -> FetchResponse | Later | None:
-        if not expired and self._arrived() + self._read_bytes < self._min_bytes:
+        if not expired and not self.may_be_enough():
             return None
         if len(self.context.asked) > _AT_ONCE:
             self.call.broker.slices.later(self._again(), self._made)
             return LATER
         if not self.enough(whole(self.read())) and not expired:
-            for id in self._baseline:
-                partition = self.call.broker.partitions.get(*id)
-                self._baseline[id] = partition.appended_bytes if partition else 0
             return None
         return whole(self.respond())
 
@@ -179,15 +172,25 @@ class _Fetch:
         assert self.parked is not None
         self.parked.complete(response if response is not None else failure(self.call, error or AssertionError()))
 
-    def _arrived(self) -> int:
-        """Bytes appended to the watched partitions since they were read; a deleted one counts as enough."""
-        hosted, total = self.call.broker.partitions, 0
-        for id, before in self._baseline.items():
-            partition = hosted.get(*id)
-            if partition is None:
-                return self._min_bytes
-            total += partition.appended_bytes - before
-        return total
+    def may_be_enough(self) -> bool:
+        """Whether what came since the partitions were read may make up min_bytes; a deleted partition counts as that.
+
+        Who reads what is committed gets nothing before the last stable offset moves, and then perhaps more than came
+        since: what it held back is looked at, and otherwise nobody reads before there is enough.
+        """
+        hosted, committed = self.call.broker.partitions, self.call.request.isolation_level == READ_COMMITTED
+        total = self._read_bytes
+        for id, (partition, appended_bytes, stable, is_held_back) in self._seen.items():
+            if hosted.get(*id) is not partition:
+                return True
+            came = partition.appended_bytes - appended_bytes
+            if committed and came:
+                if partition.last_stable_offset == stable:
+                    continue
+                if is_held_back:
+                    return True
+            total += came
+        return total >= self._min_bytes
 
     def respond(self) -> Work[FetchResponse]:
         context, version = self.context, self.call.version
@@ -259,6 +262,7 @@ class _Fetch:
     ) -> FetchResponse.FetchableTopicResponse.PartitionData:
         opened, request, version = partition.log, self.call.request, self.call.version
         stable = opened.last_stable_offset
+        self._seen[partition.id] = partition, partition.appended_bytes, stable, stable < opened.log_end_offset
         answer = Answer(
             partition_index=wanted.partition,
             high_watermark=opened.log_end_offset,
