@@ -81,6 +81,8 @@ def handle(call: Call) -> Work[FetchResponse | Parked]:
     if fetch.enough((yield from fetch.read())):
         return (yield from fetch.respond())
     fetch.parked = Parked(request.max_wait_ms, fetch.try_complete, keys=fetch.watched())
+    if fetch.may_be_enough():  # it came while others were served, and woke nobody
+        call.broker.timers.call_later(0, fetch.look_again)
     return fetch.parked
 
 
@@ -163,6 +165,10 @@ class _Fetch:
         if not self.enough(whole(self.read())) and not expired:
             return None
         return whole(self.respond())
+
+    def look_again(self) -> None:
+        assert self.parked is not None
+        self.parked.check()
 
     def _again(self) -> Work[FetchResponse]:
         yield from self.read()

@@ -115,3 +115,19 @@ def test_what_an_open_transaction_holds_back_is_read_once_it_ends(
     client.end(commit=True)
     assert values(waiting) == [b"begun", LONG, LONG, LONG]
     assert len(reads) == 2
+
+
+@pytest.mark.parametrize("isolation_level", [READ_UNCOMMITTED, READ_COMMITTED])
+def test_what_comes_while_other_partitions_are_read_completes_a_fetch(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, isolation_level: int
+) -> None:
+    when_read(broker, monkeypatch, lambda: broker.clock.advance(1))  # longer than a slice
+    wanted = fetch_request("t", 0, max_wait_ms=30_000, isolation_level=isolation_level)
+    wanted.topics += fetch_request("t", 0, partition=1).topics
+    waiting = broker.send(wanted, 11)
+    assert len(broker.core.slices) == 1  # the second partition is read when others had their turn
+    broker.produce("t", broker.batch(b"meanwhile"))
+    while len(broker.core.slices):
+        broker.core.step()
+    broker.core.step()
+    assert values(waiting) == [b"meanwhile"]
