@@ -1,7 +1,8 @@
 """ListOffsets (2): offsets by timestamp or by position.
 
 - timestamp -1 latest (the last stable offset when read committed), -2 earliest, -3 the record with the
-  greatest timestamp, -4 the earliest local, -5 the last tiered (none here: -1).
+  greatest timestamp, -4 the earliest local, -5 the last tiered (none here: -1). A record that a reader of what is
+  committed may not see yet is not named: -1.
 - v0 answers with a list: the offsets at which segments begin, newest first.
 - v4: a leader epoch that is not the current one is FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
 """
@@ -110,7 +111,7 @@ def _find(
             if timestamp == OffsetSpec.MAX_TIMESTAMP
             else opened.offset_for_timestamp(timestamp, limit_offset=end)
         )
-        if found is not None:
+        if found is not None and found.offset < end:
             answer.offset, answer.timestamp = found.offset, found.timestamp
             answer.leader_epoch = _epoch(call, found.leader_epoch)
 
