@@ -92,6 +92,25 @@ def format_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def host_address(text: str) -> str:
+    """An IP address as ``InetAddress.getHostAddress`` of Java spells it, which is how Kafka tells and compares hosts.
+
+    ``::1`` is ``0:0:0:0:0:0:0:1``, and IPv4 within IPv6 is IPv4; any other text stays as it is.
+    """
+    if ":" not in text:
+        return text
+    import ipaddress
+
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        return text
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    groups = ":".join(f"{int.from_bytes(address.packed[at : at + 2]):x}" for at in range(0, 16, 2))
+    return f"{groups}%{address.scope_id}" if address.scope_id else groups
+
+
 def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]:
     """(host, port) of ``host:port``, ``[v6]:port`` or ``PROTOCOL://host:port``; InputError if it is neither."""
     rest = text.strip()

@@ -64,7 +64,8 @@ class Call:
 
     @property
     def client_host(self) -> str:
-        return self.connection.client_host
+        """The address the client comes from, as Kafka spells it."""
+        return self.connection.kafka_host
 
     @property
     def connection_id(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafka_tools.values import host_address
+
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.security.authentication import Login
 
@@ -15,6 +17,8 @@ class Connection:
         self.id = connection_id
         self.listener = listener
         self.client_host = client_host
+        self.kafka_host = host_address(client_host)
+        """The same as Kafka spells it: what ACLs name and groups tell."""
         self.client_port = client_port
         self.principal = "User:ANONYMOUS"
         self.protocol = "PLAINTEXT"

@@ -18,6 +18,7 @@ from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from kafka_tools.values import host_address
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
@@ -123,8 +124,9 @@ class Acls:
         """``properties``: server.properties. ConfigError for an authorizer.class.name that is not Kafka's own."""
         self._journal = journal
         self._entries: dict[uuid.UUID, AclEntry] = {}
-        self._literal: dict[tuple[int, str], set[AclEntry]] = {}
-        self._prefixed: dict[int, set[AclEntry]] = {}
+        self._literal: dict[tuple[int, str], dict[AclEntry, str]] = {}
+        self._prefixed: dict[int, dict[AclEntry, str]] = {}
+        """Entries with their hosts as clients' are spelled: one may be given in any spelling of an IPv6 address."""
         self.enabled = _is_enabled(properties)
         self._super_users = frozenset(
             user.strip() for user in properties.get("super.users", "").split(";") if user.strip()
@@ -134,7 +136,10 @@ class Acls:
         journal.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
 
     def authorize(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
-        """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries."""
+        """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries.
+
+        ``host`` is spelled as Kafka does (``host_address``).
+        """
         allowed = principal in self._super_users or self._judge(principal, host, operation, resource_type, name)
         if not allowed and log.isEnabledFor(logging.DEBUG):
             # In the words of Kafka's authorizer, which operators look for.
@@ -145,9 +150,9 @@ class Acls:
     def _judge(self, principal: str, host: str, asked: int, kind: int, name: str) -> bool:
         suffices = _IMPLYING.get(asked, frozenset((asked,)))
         allowed = found_any = False
-        for entry in self._applying(kind, name):
+        for entry, entry_host in self._applying(kind, name):
             found_any = True
-            if entry.principal not in (principal, "User:*") or entry.host not in (host, "*"):
+            if entry.principal not in (principal, "User:*") or entry_host not in (host, "*"):
                 continue
             if entry.permission_type == DENY:
                 if entry.operation in (ALL, asked):
@@ -167,8 +172,8 @@ class Acls:
             for entry in self._entries.values()
             if entry.resource_type == resource_type
             and entry.principal in (principal, "User:*")
-            and entry.host in (host, "*")
             and entry.operation in operations
+            and host_address(entry.host) in (host, "*")
         ]
         denied = {entry[1:3] for entry in concerning if entry.permission_type == DENY}
         if ("*", LITERAL) in denied:
@@ -209,28 +214,28 @@ class Acls:
             self._journal.commit(records)
         return results
 
-    def _applying(self, kind: int, name: str) -> Iterable[AclEntry]:
-        yield from self._literal.get((kind, name), ())
+    def _applying(self, kind: int, name: str) -> Iterable[tuple[AclEntry, str]]:
+        yield from self._literal.get((kind, name), {}).items()
         if name != "*":
-            yield from self._literal.get((kind, "*"), ())
-        for entry in self._prefixed.get(kind, ()):
+            yield from self._literal.get((kind, "*"), {}).items()
+        for entry, host in self._prefixed.get(kind, {}).items():
             if name.startswith(entry.resource_name):
-                yield entry
+                yield entry, host
 
     def _apply(self, record: AccessControlEntryRecord) -> None:
         entry = AclEntry(*(getattr(record, field) for field in AclEntry._fields))
         self._entries[record.id] = entry
-        self._shelf(entry).add(entry)
+        self._shelf(entry)[entry] = host_address(entry.host)
 
     def _apply_remove(self, record: RemoveAccessControlEntryRecord) -> None:
         entry = self._entries.pop(record.id, None)
         if entry is not None:
-            self._shelf(entry).discard(entry)
+            self._shelf(entry).pop(entry, None)
 
-    def _shelf(self, entry: AclEntry) -> set[AclEntry]:
+    def _shelf(self, entry: AclEntry) -> dict[AclEntry, str]:
         if entry.pattern_type == PREFIXED:
-            return self._prefixed.setdefault(entry.resource_type, set())
-        return self._literal.setdefault((entry.resource_type, entry.resource_name), set())
+            return self._prefixed.setdefault(entry.resource_type, {})
+        return self._literal.setdefault((entry.resource_type, entry.resource_name), {})
 
 
 def _applies(entry: AclEntry, name: str) -> bool:
