@@ -17,7 +17,7 @@ from typing import Any
 from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.down_conversion import NotConvertible, down_converted
-from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, Context, Key
+from kafka_tools.broker_embedded.partitions.fetch_sessions import BAD_EPOCH, Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
 from kafka_tools.broker_embedded.refusals import refuse
@@ -201,6 +201,9 @@ class _Fetch:
     def respond(self) -> Work[FetchResponse]:
         context, version = self.context, self.call.version
         response = FetchResponse(session_id=context.session.id if context.session else 0)
+        if context.is_overtaken:
+            response.error_code = BAD_EPOCH
+            return response
         by_topic: dict[Any, FetchResponse.FetchableTopicResponse] = {}
         with_data = []
         told = []

@@ -101,13 +101,20 @@ class Session:
 class Context(NamedTuple):
     """The partitions of one fetch, and the session it belongs to, if any.
 
-    ``error`` is set instead when the session cannot go on. ``full`` answers hold every partition.
+    ``error`` is set instead when the session cannot go on. ``full`` answers hold every partition. ``epoch`` is the
+    session's as this request leaves it.
     """
 
     error: int
     session: Session | None
     asked: dict[Key, Asked]
     full: bool
+    epoch: int = INITIAL_EPOCH
+
+    @property
+    def is_overtaken(self) -> bool:
+        """Whether another request went on with the session while this one waited: BAD_EPOCH is its answer then."""
+        return not self.full and self.session is not None and self.session.epoch != self.epoch
 
 
 class FetchSessions:
@@ -147,7 +154,7 @@ class FetchSessions:
             return Context(0, None, {}, True)
         self._make_room(len(self._sessions), 0)
         known.epoch = 1 if known.epoch == _LAST_EPOCH else known.epoch + 1
-        return Context(0, known, known.asked, False)
+        return Context(0, known, known.asked, False, known.epoch)
 
     def partitions_of(self, session_id: int) -> list[Key]:
         """The partitions of a session; none for an unknown id."""

@@ -152,3 +152,18 @@ def test_an_error_is_told_again_until_it_is_gone(broker: DiskBroker) -> None:
         assert partition.error_code == codes.OFFSET_OUT_OF_RANGE
     (partition,) = fetch(broker, session, 3, {0: 0}).responses[0].partitions
     assert (partition.error_code, partition.high_watermark) == (0, 0)
+
+
+@pytest.mark.parametrize("version", [7, 12, 13])
+def test_a_fetch_that_waits_while_another_goes_on_with_its_session_gets_nothing_of_it(
+    broker: DiskBroker, version: int
+) -> None:
+    session = fetch(broker, 0, 0, {0: 0}, version=version).session_id
+    request = FetchRequest(max_wait_ms=500, min_bytes=1, session_id=session, session_epoch=1)
+    waiting = broker.send(request, version)
+    assert waiting.response is None
+    assert told(fetch(broker, session, 2, version=version)) == []
+    broker.produce("t", broker.batch(b"x"))
+    answer = waiting.response
+    assert (answer.error_code, answer.session_id, told(answer)) == (codes.INVALID_FETCH_SESSION_EPOCH, session, [])
+    assert told(fetch(broker, session, 3, version=version)) == [0]
