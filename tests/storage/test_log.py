@@ -498,6 +498,23 @@ def test_truncation_forgets_batches_epochs_and_producers(reopen: Callable[..., P
     assert log.append(idempotent(12), leader_epoch=3).base_offset == 12
 
 
+def test_a_log_that_was_closed_changes_nothing_where_another_one_is_by_then(tmp_path: Path) -> None:
+    directory = tmp_path / "t-0"
+    old = PartitionLog.open(str(directory), LogConfig(retention_bytes=0), ManualClock(), clean=True)
+    old.append(batch(3), leader_epoch=0)
+    old.close(clean=False)
+    directory.rename(tmp_path / "retired")
+    new = PartitionLog.open(str(directory), LogConfig(), ManualClock(), clean=True)
+    new.append(batch(2), leader_epoch=0)
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    changes = (lambda: old.append(batch(1), leader_epoch=0), old.roll, lambda: old.delete_before(3))
+    for change in (*changes, old.enforce_retention):
+        with pytest.raises(LogOffline, match="t-0 is closed"):
+            change()
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+    new.close()
+
+
 def test_a_failed_write_leaves_no_part_of_the_batch(
     reopen: Callable[..., PartitionLog], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,7 @@ class LogCleaner:
         best: tuple[Partition, Cleanable] | None = None
         for partition in self._compacted():
             opened = partition.log
-            if len(opened.segments) > 1 and not opened.offline:
+            if len(opened.segments) > 1 and not opened.offline and not opened.closed:
                 try:
                     found = cleanable(
                         opened, self.cleaned_to(partition.id, partition.log_dir), self._timers.clock.now_ms()
@@ -144,6 +144,8 @@ class LogCleaner:
 
     def _clean(self, partition: Partition, found: Cleanable) -> Work[None]:
         broker, opened = self._configs.broker, partition.log
+        if opened.closed:  # its topic was deleted while others were looked at
+            return
         size = MapSize(
             broker.integer("log.cleaner.dedupe.buffer.size") // max(1, broker.integer("log.cleaner.threads")),
             broker.number("log.cleaner.io.buffer.load.factor"),

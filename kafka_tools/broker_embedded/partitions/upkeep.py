@@ -121,6 +121,8 @@ class Upkeep:
 
     def enforce_retention_of(self, partition: Partition) -> Work[None]:
         """The same for one partition, between two rounds of its compaction."""
+        if partition.log.closed:
+            return
         if self._shorten(partition):
             yield from self._keep_log_starts(partition)
         self.delete_retired(partition)

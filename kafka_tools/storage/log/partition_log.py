@@ -43,7 +43,8 @@ _NEVER = 2**63 - 1
 
 
 class LogOffline(LogError):
-    """Writing to the log failed in a way that leaves its end in doubt: it answers nothing until a start checks it."""
+    """Writing to the log failed in a way that leaves its end in doubt: it answers nothing until a start checks it.
+    Or it was closed: it changes nothing then, as its directory may be another log's."""
 
 
 class LogConfig(NamedTuple):
@@ -170,8 +171,8 @@ class PartitionLog(ReadableLog):
         written. Raises OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk: then nothing was
         appended, and where only room was wanting (a full disk, a quota, descriptors) the next append may do.
         """
-        if self.offline and not self._may_retry():
-            raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
+        if self.closed or self.offline:
+            self._check_writable()
         if views is None:
             views = list(batches(buffer))
         for view in views:
@@ -237,6 +238,16 @@ class PartitionLog(ReadableLog):
     def _may_retry(self) -> bool:
         return self._retry_at_s is not None and self.clock.monotonic_s() >= self._retry_at_s
 
+    def _check_writable(self) -> None:
+        self._check_open()
+        if self.offline and not self._may_retry():
+            raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
+
+    def _check_open(self) -> None:
+        """Raise LogOffline for a log that was closed: what is at its paths may be another log's."""
+        if self.closed:
+            raise LogOffline(f"{self.name} is closed", path=self.directory)
+
     def take_offline(self, error: OSError) -> None:
         error.filename = error.filename or self.active.path
         self.offline, self._retry_at_s = str(error), None
@@ -294,6 +305,7 @@ class PartitionLog(ReadableLog):
 
     def roll(self) -> None:
         """Seal the active segment and begin a new one at the log end."""
+        self._check_open()
         if self.active.base_offset == self.log_end_offset:
             return
         sealed = self.active
@@ -342,6 +354,7 @@ class PartitionLog(ReadableLog):
 
     def _retire_below_start(self) -> None:
         """A segment goes when the name of the next is on the disk: else a loss of power could leave neither of them."""
+        self._check_open()
         end = min(self.log_start_offset, self._named_to)
         while len(self.segments) > 1 and self.segments[1].base_offset <= end:
             self._retire_first()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.partitions import compaction
+from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -23,6 +24,7 @@ from kafka_tools.storage.checkpoints import read_offset_checkpoint
 from kafka_tools.storage.cleaner.rounds import MapSize
 from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.values import TopicPartition
+from tests.broker_embedded import disk_broker
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 from tests.broker_embedded.transactional_client import Client, read
 
@@ -154,6 +156,51 @@ def test_a_topic_may_be_deleted_while_it_is_cleaned(tmp_path: Path) -> None:
     fill(broker, segments=1)
     let_clean(broker)
     assert cleaned_to(broker) == log_of(broker).active.base_offset
+
+
+class Ticking(ManualClock):
+    """A clock that goes on whenever it is asked by ``tick_s``: each piece of work takes a slice then."""
+
+    tick_s = 0.0
+
+    def monotonic_s(self) -> float:
+        self.advance(self.tick_s)
+        return super().monotonic_s()
+
+
+def test_a_topic_may_be_deleted_and_made_anew_at_any_moment_of_a_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass that went on with the old log once took the files of the new one for its own."""
+    monkeypatch.setattr(disk_broker, "ManualClock", Ticking)
+    config = {**COMPACT, "cleanup_policy": "compact,delete"}
+    pieces, over = 0, False
+    while not over:
+        broker = DiskBroker(tmp_path / str(pieces))
+        for topic in ("a", "t"):
+            broker.create(topic, **config, retention_ms="1000")
+            log = log_of(broker, topic)
+            log.config = log.config._replace(segment_bytes=100)  # a topic may not have less than a megabyte
+            for number in range(3):
+                rows = [(broker.clock.now_ms(), b"k%d" % number, b"old", ())]
+                assert broker.produce(topic, build_batch(rows)).error_code == 0
+        broker.clock.advance(2)
+        broker.core.partitions.cleaner.clean_all()
+        broker.clock.tick_s = 0.005  # type: ignore[attr-defined]
+        for _ in range(pieces):
+            broker.advance(0.01)
+        over = not broker.core.partitions.cleaner.busy
+        broker.clock.tick_s = 0.0  # type: ignore[attr-defined]
+        broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1), 5)
+        broker.create("t", **config)
+        for _ in range(2):
+            assert broker.produce("t", broker.batch(b"new")).error_code == 0
+        let_clean(broker, 0.01)
+        broker.restart(kill=True)
+        assert [view.base_offset for view in log_of(broker).walk()] == [0, 1], pieces
+        broker.core.close()
+        pieces += 1
+    assert pieces > 15
 
 
 def test_a_damaged_log_is_told_once_and_the_others_are_cleaned(
