@@ -121,6 +121,24 @@ def test_a_tombstone_stays_for_its_time_after_it_was_first_seen(tmp_path: Path) 
     assert log.log_end_offset == 5
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_a_tombstone_that_is_to_stay_for_longer_than_times_go_stays(tmp_path: Path, codec: str) -> None:
+    config = COMPACT._replace(delete_retention_ms=2**63 - 1)
+    log = opened(tmp_path / "t-0", config=config)
+    put(log, (b"a", None), (b"b", b"1"), codec=codec)
+    log.roll()
+    cleaned_to = None
+    for _ in range(2):
+        _, done = clean_once(log, cleaned_to, START_MS, SIZE)
+        assert done is not None
+        cleaned_to = done.end_offset
+        assert next(log.walk()).delete_horizon_ms == 2**63 - 1
+        found = [(record.key, record.timestamp) for _, record in visible(log)]
+        assert found[:2] == [(b"a", START_MS), (b"b", START_MS)]
+        put(log, (b"c", b"1"))
+        log.roll()
+
+
 @pytest.mark.req("DESIGN-25")
 def test_what_is_young_is_not_touched_and_what_waited_too_long_is_due(tmp_path: Path) -> None:
     config = COMPACT._replace(min_compaction_lag_ms=1000, max_compaction_lag_ms=50_000)

@@ -134,7 +134,7 @@ class LogCleaner:
                     found = cleanable(
                         opened, self.cleaned_to(partition.id, partition.log_dir), self._timers.clock.now_ms()
                     )
-                except (LogError, OSError) as error:
+                except Exception as error:  # noqa: BLE001 - told of this log, the others are cleaned
                     self._give_up(partition, error)
                     continue
                 if found.worth_it(opened.config.min_cleanable_dirty_ratio):
@@ -155,7 +155,7 @@ class LogCleaner:
         except CleaningAborted as error:
             log.info("%s", error)
             return
-        except (LogError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - told of this log, the others are cleaned
             if isinstance(error, OSError) and error.errno in FOR_WANT_OF_ROOM:
                 self._wait_for_room(partition, error)
                 yield Pause(broker.integer("log.cleaner.backoff.ms"))
@@ -220,10 +220,11 @@ class LogCleaner:
     def _give_up(self, partition: Partition, error: Exception) -> None:
         """Told once: until the next start nothing is done to the log but what appends and readers do."""
         self._uncleanable.add(partition)
+        foreseen = isinstance(error, LogError | OSError)
         log.error(
             "%s cannot be compacted and grows from now on: %s. What is damaged is told by kafka-dump-log; after it is "
             "mended, restart the broker",
-            partition.id, error,
+            partition.id, error if foreseen else repr(error), exc_info=None if foreseen else error,
         )  # fmt: skip
 
     def _wait_for_room(self, partition: Partition, error: OSError) -> None:

@@ -27,6 +27,8 @@ and touches nothing but its own bytes or files, whose result is sent back.
 
 _PIECE = 128
 """So many records between two pieces: a few milliseconds at most."""
+_LATEST_MS = 2**63 - 1
+"""The latest time that a batch can tell."""
 LONG_BYTES = 128 * 1024
 """Batches of so many bytes are decompressed and compressed aside."""
 
@@ -44,6 +46,7 @@ class Retention(NamedTuple):
     transactions: CleanedTransactions
     now_ms: int
     delete_retention_ms: int
+    """As long a time as an int64 holds may be set: what is to stay so long stays for ever."""
     end_offset: int
     """Where the round ends: the batch before it stays, with or without records."""
     producers: Mapping[int, ProducerEntry]
@@ -76,7 +79,9 @@ def rewritten(view: BatchView, retention: Retention) -> Generator[Step, Any, byt
     begins = (tombstones or (discardable and view.is_control)) and horizon is None
     if len(records) == seen and view.magic >= 2 and not begins:
         return view.raw()
-    return (yield from _with(view, records, retention.now_ms + retention.delete_retention_ms if begins else horizon))
+    if begins:
+        horizon = min(retention.now_ms + retention.delete_retention_ms, _LATEST_MS)
+    return (yield from _with(view, records, horizon))
 
 
 def _has_last_sequence(view: BatchView, retention: Retention) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,34 @@ def test_a_damaged_log_is_told_once_and_the_others_are_cleaned(
     assert cleaned_to(broker, "bad") is None
     assert cleaned_to(broker, "good") == log_of(broker, "good").active.base_offset
     assert path.read_bytes() == data
+
+
+def test_what_nobody_foresaw_in_one_log_keeps_no_other_from_being_cleaned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = DiskBroker(tmp_path / "data")
+    for topic in ("bad", "good", "odd"):
+        broker.create(topic, **COMPACT)
+        fill(broker, topic)
+    real = compaction.cleanable, compaction.clean
+
+    def failing(number: int) -> Callable[..., Any]:
+        def call(log: PartitionLog, *arguments: Any) -> Any:
+            if log is log_of(broker, ("odd", "bad")[number]):
+                raise ValueError("what nobody foresaw")
+            return real[number](log, *arguments)
+
+        return call
+
+    monkeypatch.setattr(compaction, "cleanable", failing(0))
+    monkeypatch.setattr(compaction, "clean", failing(1))
+    for _ in range(3):
+        let_clean(broker)
+    told = [record.getMessage() for record in caplog.records if "cannot be compacted" in record.getMessage()]
+    assert sorted(line.split(" ")[0] for line in told) == ["bad-0", "odd-0"]
+    assert all("ValueError('what nobody foresaw')" in line for line in told)
+    assert cleaned_to(broker, "good") == log_of(broker, "good").active.base_offset
+    assert (cleaned_to(broker, "bad"), cleaned_to(broker, "odd")) == (None, None)
 
 
 def test_a_full_disk_is_waited_for(
