@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
@@ -107,25 +108,30 @@ def end_transaction(view: BatchView, states: ProducerStates) -> FinishedTransact
     )
 
 
-def append_aborted(path: str, finished: FinishedTransaction) -> None:
-    """One more entry in a segment's .txnindex."""
-    entry = AbortedTransaction(
+def aborted_entry(finished: FinishedTransaction) -> AbortedTransaction:
+    """The entry of a segment's .txnindex."""
+    return AbortedTransaction(
         TXN_VERSION, finished.producer_id, finished.first_offset, finished.last_offset, finished.last_stable_offset
     )
-    append_entries(path, pack_txn_index([entry]))
 
 
-def read_aborted(path: str, first_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-    """The aborted transactions in a .txnindex that touch the range, none without a file.
+def append_aborted(path: str, entries: Iterable[AbortedTransaction]) -> None:
+    """More entries in a segment's .txnindex: all of them, or OSError and the file as it was."""
+    append_entries(path, pack_txn_index(entries))
+
+
+def read_aborted(
+    path: str, first_offset: int, end_offset: int, unwritten: Iterable[AbortedTransaction] = ()
+) -> tuple[list[AbortedTransaction], bool]:
+    """The aborted transactions in a .txnindex, and of ``unwritten`` behind them, that touch the range.
 
     Also whether no later index has any more of them: once the last stable offset is at the end of the range, all that
     began in it are over. What is before the range is not read: markers are entered one after the other.
     Raises OSError, CorruptIndex.
     """
-    if not os.path.exists(path):
-        return [], False
+    written = txn_index_from(path, first_offset) if os.path.exists(path) else ()
     found = []
-    for entry in txn_index_from(path, first_offset):
+    for entry in chain(written, (each for each in unwritten if each.last_offset >= first_offset)):
         if entry.first_offset < end_offset:
             found.append(entry)
         if entry.last_stable_offset >= end_offset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from kafka_tools.clock import ManualClock
+from kafka_tools.records.control import build_marker
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
 from kafka_tools.storage.log.replacement import remove_retired
@@ -127,6 +129,67 @@ def test_index_entries_that_cannot_be_written_stay_in_memory_and_no_append_fails
     assert log.close()
     again = PartitionLog.open(str(tmp_path / "t-0"), config, ManualClock(), clean=True)
     assert again.active.index_entries == 299
+    again.close()
+
+
+def abort(log: PartitionLog, sequence: int) -> None:
+    """A transaction of one record, aborted."""
+    begun = batch(1, producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=True)
+    log.append(begun, leader_epoch=0)
+    marker = build_marker(7, 0, committed=False, coordinator_epoch=1, timestamp=log.clock.now_ms())
+    log.append(bytearray(marker), leader_epoch=0, from_client=False)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE])
+@pytest.mark.parametrize("then", ["abort", "flush", "roll", "close", "kill"])
+def test_an_aborted_transaction_that_its_index_has_no_room_for_is_hidden_and_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int, then: str
+) -> None:
+    log = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(), ManualClock(), clean=True)
+    abort(log, 0)
+    size = os.path.getsize(log.active.transaction_index_path)
+    with monkeypatch.context() as patch:
+        refused = Mock(side_effect=OSError(code, os.strerror(code)))
+        patch.setattr("kafka_tools.storage.producer_files.append_entries", refused)
+        for sequence in (1, 2):
+            abort(log, sequence)
+        assert not log.offline and log.last_stable_offset == log.log_end_offset == 6
+        assert log.aborted_transactions(0, 6) == [(7, 0), (7, 2), (7, 4)]
+        assert log.aborted_transactions(4, 6) == [(7, 4)]
+        assert log.aborted_transactions(0, 2) == [(7, 0)]
+        with pytest.raises(OSError):
+            log.roll()
+    assert len([each for each in caplog.records if "stay in memory" in each.getMessage()]) == 1
+    known = [(7, 0), (7, 2), (7, 4)]
+    if then == "abort":
+        abort(log, 3)
+        known.append((7, 6))
+    elif then == "flush":
+        log.flush()
+    elif then == "roll":
+        log.roll()
+    else:
+        clean = then == "close"
+        assert log.close(clean=clean) == clean
+        log = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(), ManualClock(), clean=clean)
+    assert os.path.getsize(log.segments[0].transaction_index_path) == len(known) * size
+    assert log.aborted_transactions(0, log.log_end_offset) == known
+    assert log.close()
+
+
+def test_a_transaction_index_that_is_broken_takes_the_log_offline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(), ManualClock(), clean=True)
+    with monkeypatch.context() as patch:
+        broken = Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO)))
+        patch.setattr("kafka_tools.storage.producer_files.append_entries", broken)
+        with pytest.raises(OSError):
+            abort(log, 0)
+        assert log.offline and not log.waits_for_room
+        assert not log.close()
+    again = PartitionLog.open(str(tmp_path / "t-0"), LogConfig(), ManualClock(), clean=False)
+    assert again.aborted_transactions(0, 2) == [(7, 0)]
     again.close()
 
 

@@ -28,7 +28,7 @@ from kafka_tools.storage.log.reading import ReadableLog
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
-from kafka_tools.storage.producer_files import append_aborted, end_transaction, write_snapshot
+from kafka_tools.storage.producer_files import aborted_entry, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
@@ -265,7 +265,13 @@ class PartitionLog(ReadableLog):
             return
         finished = end_transaction(view, self.producers)
         if finished and not finished.committed and segment is not None:
-            append_aborted(segment.transaction_index_path, finished)
+            try:
+                segment.note_aborted(aborted_entry(finished))
+            except OSError as error:
+                if segment is not self.active or error.errno not in FOR_WANT_OF_ROOM:
+                    raise
+                if len(segment.unwritten_aborted) == 1:
+                    log.warning("aborted transactions of %s stay in memory for now: %s", self.name, error)
 
     def epochs_seen(self, epoch: int, offset: int) -> None:
         """A batch with ``epoch`` was found at ``offset`` while the log was being recovered."""

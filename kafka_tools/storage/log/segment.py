@@ -36,7 +36,7 @@ from kafka_tools.storage.log.file_range import FileRange, OpenFile
 from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.opening import refuse_others
-from kafka_tools.storage.producer_files import read_aborted
+from kafka_tools.storage.producer_files import append_aborted, read_aborted
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +87,8 @@ class LogSegment:
         self._time_offsets: list[int] = []
         self._pending: list[bytes] = []
         self._pending_times: list[bytes] = []
+        self.unwritten_aborted: list[AbortedTransaction] = []
+        """Entries for which the transaction index had no room yet."""
         self._bytes_since_index = 0
         self._hints: dict[int, int] = {}
 
@@ -179,6 +181,16 @@ class LogSegment:
             self._time_offsets.append(self.offset_of_max_timestamp - self.base_offset)
             self._pending_times.append(TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
 
+    def note_aborted(self, entry: AbortedTransaction) -> None:
+        """Take an aborted transaction into the index. Raises OSError: then it is told all the same, and written with
+        what follows."""
+        self.unwritten_aborted.append(entry)
+        self._flush_aborted()
+
+    def _flush_aborted(self) -> None:
+        append_aborted(self.transaction_index_path, self.unwritten_aborted)
+        self.unwritten_aborted.clear()
+
     @property
     def index_entries(self) -> int:
         return len(self._index_offsets)
@@ -193,6 +205,8 @@ class LogSegment:
             if pending:
                 append_entries(path, b"".join(pending))
                 pending.clear()
+        if self.unwritten_aborted:
+            self._flush_aborted()
 
     def seal(self) -> None:
         """No more appends: the time index gets the newest timestamp and the indexes are complete."""
@@ -517,7 +531,7 @@ class LogSegment:
 
         Raises OSError, CorruptIndex.
         """
-        return read_aborted(self.transaction_index_path, first_offset, end_offset)
+        return read_aborted(self.transaction_index_path, first_offset, end_offset, self.unwritten_aborted)
 
 
 def _before(limit_offset: int | None, data: bytes, starts: list[int], behind: int) -> int:
