@@ -85,7 +85,7 @@ class Core:
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
         self.slices = Slices(self.timers)
-        self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced)
+        self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced, self.timers)
         """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
         self.slices.group_commit = self.group_commit
         self.loading = Slices(self.timers)

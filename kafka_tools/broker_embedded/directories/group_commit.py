@@ -7,7 +7,8 @@ is at work is forced by the next round, with one fsync for each file, however ma
 
 After a failed fsync it is not known what is on the disk, and asking again would not tell. So nothing is acknowledged
 any more, and the broker stops: a start checks what is there. (PostgreSQL does the same, Kafka where a broker's last log
-directory fails.)
+directory fails.) Where a file could not even be opened, for want of descriptors, nothing was lost: who waits goes on
+waiting until it can be.
 """
 
 from __future__ import annotations
@@ -16,10 +17,16 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kafka_tools.storage.log.syncing import NO_DESCRIPTOR
+
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.storage.log.syncing import Unsynced
 
 log = logging.getLogger(__name__)
+
+_RETRY_MS = 100
+"""After so long it is tried again to open what is to be forced."""
 
 Then = Callable[[], None]
 
@@ -37,8 +44,9 @@ def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | N
 class GroupCommit:
     """Rounds of fsyncs, and who waits for them. Everything but the fsyncs runs on the broker's thread."""
 
-    def __init__(self, unsynced: Unsynced) -> None:
+    def __init__(self, unsynced: Unsynced, timers: Timers) -> None:
         self._unsynced = unsynced
+        self._timers = timers
         self.offload: Callable[[Callable[[], Any], Callable[[Any, BaseException | None], None]], None] = _at_once
         """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
         self.failure: BaseException | None = None
@@ -46,6 +54,7 @@ class GroupCommit:
         self._underway: list[Then] | None = None
         """Who waits for the round that the disk is at work on."""
         self._next: list[Then] = []
+        self._wants_descriptor = False
 
     @property
     def is_synced(self) -> bool:
@@ -67,13 +76,22 @@ class GroupCommit:
 
     def _begin(self) -> None:
         self._underway, self._next = self._next, []
-        self.offload(self._unsynced.take(), self._done)
+        self._force(self._unsynced.take())
 
-    def _done(self, _: Any, error: BaseException | None) -> None:
+    def _force(self, force: Callable[[], None]) -> None:
+        self.offload(force, lambda _, error: self._done(force, error))
+
+    def _done(self, force: Callable[[], None], error: BaseException | None) -> None:
+        if isinstance(error, OSError) and error.errno in NO_DESCRIPTOR:
+            self._force_later(force, error)
+            return
         waiting, self._underway = self._underway or [], None
         if error is not None:
             self._fail(error)
             return
+        if self._wants_descriptor:
+            log.info("what was written is forced to the disk again")
+            self._wants_descriptor = False
         if self._next:
             self._begin()
         for then in waiting:
@@ -81,6 +99,15 @@ class GroupCommit:
                 then()
             except Exception:  # one answer's bug must not keep the others
                 log.exception("an answer could not be given")
+
+    def _force_later(self, force: Callable[[], None], error: OSError) -> None:
+        if not self._wants_descriptor:
+            log.error(
+                "what was written cannot be forced to the disk yet: %s. It is acknowledged once there is a descriptor",
+                error,
+            )
+        self._wants_descriptor = True
+        self._timers.call_later(_RETRY_MS, lambda: self._force(force))
 
     def _fail(self, error: BaseException) -> None:
         self.failure = error

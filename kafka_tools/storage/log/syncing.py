@@ -95,7 +95,10 @@ class Unsynced:
         self._steps.append(step)
 
     def take(self) -> Callable[[], None]:
-        """A function that forces all that was noted so far, and which this object forgets; it raises OSError."""
+        """A function that forces all that was noted so far, and which this object forgets; it raises OSError.
+
+        Where there was only no descriptor it may be called again.
+        """
         files, replaced, directories, steps = self._files, self._replaced, self._directories, self._steps
         self._files, self._replaced, self._directories, self._steps = {}, {}, {}, []
         return lambda: _force_all(files, [*replaced, *directories], steps)

@@ -57,8 +57,12 @@ class SlowDisk:
     def finish(self) -> None:
         """One round of fsyncs."""
         function, done = self._waiting.pop(0)
-        function()
-        done(None, None)
+        failure = None
+        try:
+            function()
+        except OSError as error:
+            failure = error
+        done(None, failure)
         self.broker.step()
 
     def fail(self, error: OSError) -> None:
@@ -143,6 +147,54 @@ def test_after_a_failed_fsync_nothing_is_acknowledged_whatever_the_next_one_says
     assert "t-0/0.log" in told and os.strerror(code) in told and "start it again" in told
     broker.restart(kill=True)
     assert broker.produce("t", broker.batch(b"d")).error_code == 0
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_without_a_descriptor_to_force_a_file_with_answers_wait_for_one(
+    disk: SlowDisk, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    caplog.set_level("INFO")
+    broker = disk.broker
+    first = broker.produce_pending("t", broker.batch(b"a"))
+    others = []
+    for _ in range(3):
+        disk.fail(OSError(code, os.strerror(code), "t-0"))
+        others.append(broker.produce_pending("u", broker.batch(b"b")))
+        others.append(broker.send(fetch_request("t", 0), 11))
+        assert not any(each.response for each in (first, *others)) and not disk.is_busy
+        broker.advance(1)
+        assert disk.is_busy, "it is tried again"
+    disk.finish()
+    assert first.response and not any(each.response for each in others), "what came later is not covered"
+    disk.finish_all()
+    assert all(each.response for each in others)
+    told = [record.getMessage() for record in caplog.records if "forced to the disk" in record.getMessage()]
+    assert len(told) == 2 and os.strerror(code) in told[0] and "again" in told[1]
+
+
+def test_without_a_descriptor_a_sealed_segment_is_forced_later(disk: SlowDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = disk.broker
+    log = broker.core.partitions.led("t", 0).log
+    broker.produce_pending("t", broker.batch(b"a"))
+    log.roll()
+    waiting = broker.produce_pending("t", broker.batch(b"b"))
+    real = os.open
+
+    def none_left(path: str, flags: int, *arguments: Any, **options: Any) -> int:
+        if path.endswith(".index"):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        return real(path, flags, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", none_left)
+        for _ in range(3):
+            disk.finish_all()
+            broker.advance(1)
+    assert waiting.response is None and log.recovery_point == 0
+    disk.finish_all()
+    assert waiting.response.responses[0].partition_responses[0].error_code == 0
+    assert log.recovery_point == 1 and not log.offline
+    assert broker.core.group_commit is not None and broker.core.group_commit.failure is None
 
 
 def test_a_transaction_ends_nowhere_before_its_end_is_decided_for_good(disk: SlowDisk) -> None:
