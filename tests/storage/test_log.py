@@ -515,6 +515,32 @@ def test_a_log_that_was_closed_changes_nothing_where_another_one_is_by_then(tmp_
     new.close()
 
 
+@pytest.mark.parametrize(("log_start_offset", "end"), [(0, 9), (15, 15)])
+def test_a_recovery_point_is_not_beyond_the_end_of_a_log_that_was_cut(
+    reopen: Callable[..., PartitionLog], log_start_offset: int, end: int
+) -> None:
+    """A regular stop would complete nothing of what was appended below it."""
+    log = reopen()
+    for at in range(20):
+        log.append(batch(1, at), leader_epoch=0)
+    damaged = log.active.position_of(10) - 1
+    assert log.close() and log.recovery_point == 20
+    path = Path(log.active.path)
+    data = bytearray(path.read_bytes())
+    data[damaged] ^= 1
+    path.write_bytes(data)
+    log = reopen(clean=False, recovery_point=20, log_start_offset=log_start_offset)
+    assert log.recovery_point == log.log_end_offset == end
+    newest_ms = START_MS + 1_000_000
+    log.append(bytearray(build_batch([(newest_ms, None, b"newest", ())])), leader_epoch=0)
+    assert log.close() and log.recovery_point == end + 1
+    log = reopen(recovery_point=end + 1, log_start_offset=log_start_offset)
+    found = log.offset_for_timestamp(newest_ms)
+    assert found is not None and found.offset == end
+    log.truncate_to(end)
+    assert log.recovery_point == log.log_end_offset == end
+
+
 def test_a_failed_write_leaves_no_part_of_the_batch(
     reopen: Callable[..., PartitionLog], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -448,6 +448,7 @@ class PartitionLog(ReadableLog):
         self.active.truncate(self.active.position_of(offset))
         log_recovery.rebuild_indexes(self, self.active)
         self.log_end_offset = min(self.log_end_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
         self.epochs.truncate_end(offset)
         log_recovery.rebuild_producers(self)
 

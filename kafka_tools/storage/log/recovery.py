@@ -36,7 +36,6 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
     bases = sorted(int(match[1]) for name in left if (match := _LOG_FILE.fullmatch(name)))
     segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
     opened.set_segments(segments or [opened.new_segment(log_start_offset)])
-    opened.recovery_point = recovery_point
     try:
         opened.epochs.load()  # before the segments, whose recovery adds what the file lacks
     except CorruptIndex as error:
@@ -76,6 +75,7 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
             _remove_segment(segment)
         opened.set_segments([opened.new_segment(opened.log_start_offset)])
         opened.log_end_offset = opened.log_start_offset
+    opened.recovery_point = min(recovery_point, opened.log_end_offset)  # what was cut may have been on the disk
     opened.epochs.truncate_end(opened.log_end_offset)
     opened.epochs.truncate_start(opened.log_start_offset)
     rebuild_producers(opened, recovered_from)
