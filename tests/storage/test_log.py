@@ -371,6 +371,29 @@ def test_search_by_time_finds_the_first_record_at_or_after(reopen: Callable[...,
     assert newest is not None and newest.offset == 99
 
 
+def test_search_by_time_reads_nothing_below_the_log_start(
+    reopen: Callable[..., PartitionLog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = reopen(LogConfig(segment_bytes=1 << 20, index_interval_bytes=500))
+    for at in range(500):
+        log.append(batch(1, at), leader_epoch=0)
+    log.delete_before(498)
+    read: list[int] = []
+    pread = os.pread
+
+    def counting(fd: int, size: int, position: int) -> bytes:
+        data = pread(fd, size, position)
+        read.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "pread", counting)
+    for timestamp, offset in ((0, 498), (START_MS, 498), (START_MS + 4_990, 499)):
+        found = log.offset_for_timestamp(timestamp)
+        assert found is not None and found.offset == offset
+    assert log.offset_for_timestamp(START_MS + 4_991) is None
+    assert sum(read) < log.active.size // 10
+
+
 def test_delete_before_moves_the_start_and_drops_whole_segments(
     reopen: Callable[..., PartitionLog], tmp_path: Path
 ) -> None:

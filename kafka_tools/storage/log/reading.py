@@ -120,8 +120,11 @@ class ReadableLog:
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue
-            for _, view in segment.walk(segment.first_offset_by_time(timestamp)):
-                if view.max_timestamp < timestamp or view.last_offset < self.log_start_offset:
+            position = segment.first_offset_by_time(timestamp)
+            if segment.base_offset < self.log_start_offset:  # what is below it is not read: it may be a gigabyte
+                position = max(position, segment.position_of(self.log_start_offset))
+            for _, view in segment.walk(position):
+                if view.max_timestamp < timestamp:
                     continue
                 if view.base_offset >= end:
                     return None
