@@ -135,7 +135,7 @@ class LogCleaner:
                         opened, self.cleaned_to(partition.id, partition.log_dir), self._timers.clock.now_ms()
                     )
                 except Exception as error:  # noqa: BLE001 - told of this log, the others are cleaned
-                    self._give_up(partition, error)
+                    self._tell(partition, error)
                     continue
                 if found.worth_it(opened.config.min_cleanable_dirty_ratio):
                     best = max(best or (partition, found), (partition, found), key=lambda each: each[1].ratio)
@@ -156,11 +156,8 @@ class LogCleaner:
             log.info("%s", error)
             return
         except Exception as error:  # noqa: BLE001 - told of this log, the others are cleaned
-            if isinstance(error, OSError) and error.errno in FOR_WANT_OF_ROOM:
-                self._wait_for_room(partition, error)
+            if self._tell(partition, error):
                 yield Pause(broker.integer("log.cleaner.backoff.ms"))
-                return
-            self._give_up(partition, error)
             return
         self._waiting_for_room = False
         if opened.closed:
@@ -216,6 +213,14 @@ class LogCleaner:
         if not rate:
             return math.inf if moved_bytes else 0.0
         return moved_bytes / rate * 1000
+
+    def _tell(self, partition: Partition, error: Exception) -> bool:
+        """Tell of a failure; whether it passes by itself. If not, the log is given up."""
+        if isinstance(error, OSError) and error.errno in FOR_WANT_OF_ROOM:
+            self._wait_for_room(partition, error)
+            return True
+        self._give_up(partition, error)
+        return False
 
     def _give_up(self, partition: Partition, error: Exception) -> None:
         """Told once: until the next start nothing is done to the log but what appends and readers do."""

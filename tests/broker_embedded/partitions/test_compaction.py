@@ -276,6 +276,26 @@ def test_a_full_disk_is_waited_for(
     assert keys_and_offsets(broker) == before
 
 
+def test_a_log_that_cannot_be_looked_at_for_want_of_descriptors_is_cleaned_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = DiskBroker(tmp_path / "data")
+    broker.create("t", **COMPACT)
+    fill(broker)
+
+    def refused(*_: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compaction, "cleanable", refused)
+        for _ in range(3):
+            let_clean(broker)
+    told = [record.getMessage() for record in caplog.records]
+    assert len([line for line in told if "could not be compacted, it is tried again" in line]) == 1
+    let_clean(broker)
+    assert cleaned_to(broker) == log_of(broker).active.base_offset
+
+
 def test_compact_and_delete_does_both(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data")
     broker.create("t", **{**COMPACT, "cleanup_policy": "compact,delete", "retention_ms": "3600000"})
