@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,15 +30,21 @@ def clock_at(now_ms: int) -> ManualClock:
     return clock
 
 
-def driven(work: Generator[Any, Any, T]) -> T:
-    """All of work in pieces at once."""
+def driven(work: Generator[Any, Any, T], between: Callable[[], None] = lambda: None) -> T:
+    """All of work in pieces at once; ``between`` is called after each, before what it hands out is done."""
     sent: Any = None
+    failure: OSError | None = None
     while True:
         try:
-            step = work.send(sent)
+            step = work.send(sent) if failure is None else work.throw(failure)
         except StopIteration as over:
             return over.value  # type: ignore[no-any-return]
-        sent = step() if callable(step) else None
+        between()
+        sent = failure = None
+        try:
+            sent = step() if callable(step) else None
+        except OSError as error:
+            failure = error
 
 
 def opened(directory: Path, now_ms: int = START_MS, config: LogConfig = COMPACT, **options: Any) -> PartitionLog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import shutil
@@ -378,6 +379,30 @@ def test_a_round_ends_where_its_log_goes_away(tmp_path: Path, what: str) -> None
         shutil.rmtree(directory)
         total += 1
     assert total > 10
+
+
+def test_a_round_whose_directory_goes_away_with_its_log_ends_as_one_of_a_closed_log(tmp_path: Path) -> None:
+    """As where a topic is deleted while the disk is at work: no file is missed."""
+    total = 0
+    while True:
+        directory, pieces = tmp_path / str(total) / "t-0", itertools.count()
+        directory.parent.mkdir()
+        log = opened(directory)
+        for turn in range(2):
+            put(log, (b"a", b"%d" % turn))
+            log.roll()
+
+        def go_away(log: PartitionLog = log, pieces: Iterator[int] = pieces, at: int = total) -> None:
+            if next(pieces) == at:
+                log.close(clean=False)
+                os.rename(log.directory, log.directory + "-retired")
+
+        with contextlib.suppress(CleaningAborted):
+            driven(clean(log, cleanable(log, None, START_MS), SIZE, START_MS), go_away)
+        if not log.closed:
+            break
+        total += 1
+    assert total > 5
 
 
 def test_who_reads_an_old_segment_while_it_is_replaced_gets_all_of_it(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ def _clean_group(
         yield lambda: sync_directory(opened.directory)
         _check(opened, *group)
         replace(opened, cleaned, group)
+        yield lambda: sync_directory(opened.directory)
     except Exception as error:
         if not (opened.holds(cleaned) or opened.offline):
             cleaned.close()
@@ -204,7 +205,6 @@ def _clean_group(
         if opened.closed and not isinstance(error, CleaningAborted):
             raise CleaningAborted(f"{opened.name} was closed while it was cleaned", path=opened.directory) from error
         raise
-    yield lambda: sync_directory(opened.directory)
     return cleaned.size
 
 

@@ -169,8 +169,9 @@ class Ticking(ManualClock):
         return super().monotonic_s()
 
 
+@pytest.mark.parametrize("topics", ["at", "ta"])
 def test_a_topic_may_be_deleted_and_made_anew_at_any_moment_of_a_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, topics: str
 ) -> None:
     """A pass that went on with the old log once took the files of the new one for its own."""
     monkeypatch.setattr(disk_broker, "ManualClock", Ticking)
@@ -178,13 +179,14 @@ def test_a_topic_may_be_deleted_and_made_anew_at_any_moment_of_a_pass(
     pieces, over = 0, False
     while not over:
         broker = DiskBroker(tmp_path / str(pieces))
-        for topic in ("a", "t"):
+        for topic in topics:
             broker.create(topic, **config, retention_ms="1000")
             log = log_of(broker, topic)
             log.config = log.config._replace(segment_bytes=100)  # a topic may not have less than a megabyte
             for number in range(3):
                 rows = [(broker.clock.now_ms(), b"k%d" % number, b"old", ())]
                 assert broker.produce(topic, build_batch(rows)).error_code == 0
+        broker.restart()  # nothing of the files is known now
         broker.clock.advance(2)
         broker.core.partitions.cleaner.clean_all()
         broker.clock.tick_s = 0.005  # type: ignore[attr-defined]
@@ -202,6 +204,7 @@ def test_a_topic_may_be_deleted_and_made_anew_at_any_moment_of_a_pass(
         broker.core.close()
         pieces += 1
     assert pieces > 15
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_a_damaged_log_is_told_once_and_the_others_are_cleaned(
