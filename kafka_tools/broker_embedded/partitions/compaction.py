@@ -88,8 +88,28 @@ class LogCleaner:
         return len(self._background) > 0
 
     def start_timers(self) -> None:
+        self._reset_beyond_ends()
         if self._configs.broker.get("log.cleaner.enable"):
             self._wait()
+
+    def _reset_beyond_ends(self) -> None:
+        """A log that a start has cut is cleaned from its start on: what is appended to it now is not clean."""
+        reset = set()
+        for partition in self._partitions:
+            id, log_dir, opened = partition.id, partition.log_dir, partition.log
+            cleaned_to = self.cleaned_to(id, log_dir)
+            if cleaned_to is not None and cleaned_to > opened.log_end_offset:
+                log.warning(
+                    "%s was cleaned up to offset %d and ends at %d: it is cleaned from offset %d on",
+                    id, cleaned_to, opened.log_end_offset, opened.log_start_offset,
+                )  # fmt: skip
+                self._cleaned_to[log_dir][id] = opened.log_start_offset
+                reset.add(log_dir)
+        for log_dir in reset:
+            try:
+                self._files[log_dir].write_now(self._served(log_dir))
+            except OSError as error:
+                self._tell_unwritten(error)
 
     def _wait(self) -> None:
         self._timers.call_later(self._configs.broker.integer("log.cleaner.backoff.ms"), self.clean_all)
@@ -166,7 +186,7 @@ class LogCleaner:
         try:
             yield from self._checkpoint(partition.log_dir)
         except OSError as error:  # what is clean is cleaned once more after a restart
-            log.warning("how far logs are clean cannot be written: %s", error)
+            self._tell_unwritten(error)
         if done.without_key:
             log.warning(
                 "%s: compaction removed %d records without a key, written before the topic was compacted",
@@ -237,9 +257,15 @@ class LogCleaner:
             log.error("%s could not be compacted, it is tried again: %s", partition.id, error)
         self._waiting_for_room = True
 
+    def _tell_unwritten(self, error: OSError) -> None:
+        log.warning("how far logs are clean cannot be written: %s", error)
+
+    def _served(self, log_dir: str) -> dict[TopicPartition, int]:
+        """How far the logs of a directory are clean, of those that are served."""
+        served = {partition.id for partition in self._partitions if partition.log_dir == log_dir}
+        return {id: offset for id, offset in self._cleaned_to[log_dir].items() if id in served}
+
     def _checkpoint(self, log_dir: str) -> Work[None]:
         """Write the checkpoint of a directory as things are now. Raises OSError."""
-        served = {partition.id for partition in self._partitions if partition.log_dir == log_dir}
-        kept = {id: offset for id, offset in self._cleaned_to[log_dir].items() if id in served}
-        file = self._files[log_dir]
+        kept, file = self._served(log_dir), self._files[log_dir]
         return file.end(file.begin(kept), kept, self._slices)

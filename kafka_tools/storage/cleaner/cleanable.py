@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
@@ -10,8 +9,6 @@ from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 if TYPE_CHECKING:
     from kafka_tools.storage.log.partition_log import PartitionLog
     from kafka_tools.storage.log.segment import LogSegment
-
-log = logging.getLogger(__name__)
 
 
 class Cleanable(NamedTuple):
@@ -68,15 +65,7 @@ def cleanable(opened: PartitionLog, cleaned_to: int | None, now_ms: int) -> Clea
 
 def _first_dirty(opened: PartitionLog, cleaned_to: int | None) -> int:
     start = opened.log_start_offset
-    if cleaned_to is None:
-        return start
-    if cleaned_to > opened.log_end_offset:
-        log.warning(
-            "%s was cleaned up to offset %d and ends at %d: it is cleaned from offset %d on",
-            opened.name, cleaned_to, opened.log_end_offset, start,
-        )  # fmt: skip
-        return start
-    return max(cleaned_to, start)
+    return start if cleaned_to is None or cleaned_to > opened.log_end_offset else max(cleaned_to, start)
 
 
 def _ends(opened: PartitionLog) -> list[int]:

@@ -144,6 +144,32 @@ def test_a_new_topic_of_an_old_name_is_cleaned_from_its_start(tmp_path: Path) ->
     assert cleaned_to(broker) == log_of(broker).active.base_offset
 
 
+def test_a_log_that_a_start_cut_is_cleaned_from_its_start_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Where it was clean others records stand now, of which those that are replaced were once kept for ever."""
+    broker = DiskBroker(tmp_path / "data")
+    broker.create("t", **COMPACT)
+    fill(broker)
+    let_clean(broker)
+    clean_to = cleaned_to(broker)
+    *_, cleaned, active = log_of(broker).segments
+    broker.core.close(clean=False)
+    os.truncate(cleaned.path, cleaned.size // 4)
+    os.remove(active.path)
+    broker.open()
+    assert cleaned_to(broker) == 0
+    for value in (b"1", b"2"):
+        assert broker.produce("t", build_batch([(broker.clock.now_ms(), b"twice", value, ())])).error_code == 0
+    assert clean_to is not None and log_of(broker).log_end_offset <= clean_to
+    fill(broker)
+    assert log_of(broker).log_end_offset > clean_to
+    broker.restart(kill=True)
+    let_clean(broker)
+    found = [record.value for view in log_of(broker).walk() for record in view.records() if record.key == b"twice"]
+    assert found == [b"2"]
+    told = [record.getMessage() for record in caplog.records if "it is cleaned from offset 0 on" in record.getMessage()]
+    assert len(told) == 1 and told[0].startswith(f"t-0 was cleaned up to offset {clean_to} and ends at ")
+
+
 def test_a_topic_may_be_deleted_while_it_is_cleaned(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data", {"log.cleaner.io.max.bytes.per.second": "1000000"})
     broker.create("t", **COMPACT)
