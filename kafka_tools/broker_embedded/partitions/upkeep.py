@@ -51,6 +51,8 @@ class Upkeep:
         self._timers = timers
         self._behind: set[str] = set()
         """The directories whose checkpoints could not be written the last time."""
+        self._unflushed: set[TopicPartition] = set()
+        """The partitions whose index entries could not be written the last time."""
 
     def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> Work[None]:
         """See that no checkpoint of a directory tells offsets of a partition that is not there (any more).
@@ -153,13 +155,10 @@ class Upkeep:
 
         Returns the directories in which that failed: they keep their old files, and it is tried again.
         """
+        yield from self._flush()
         failed = set()
         for path in self._dirs.paths:
             try:
-                for partition in self._in(path):
-                    yield
-                    if not partition.log.closed:
-                        partition.log.flush()
                 for name in _OFFSET_OF:
                     yield from self._write(path, name)
             except OSError as error:
@@ -171,6 +170,21 @@ class Upkeep:
                     log.info("the checkpoints of %s are written again", path)
         self._behind = failed
         return failed
+
+    def _flush(self) -> Work[None]:
+        """Hand buffered index entries to the kernel. What a disk refuses stays in memory, and keeps nothing else."""
+        unflushed = set()
+        for partition in list(self._partitions):
+            yield
+            if partition.log.closed:
+                continue
+            try:
+                partition.log.flush()
+            except OSError as error:
+                unflushed.add(partition.id)
+                if partition.id not in self._unflushed:
+                    log.warning("index entries of %s stay in memory, it is tried again: %s", partition.id, error)
+        self._unflushed = unflushed
 
     def _in(self, path: str) -> list[Partition]:
         return [partition for partition in self._partitions if partition.log_dir == path]

@@ -156,6 +156,27 @@ def test_checkpoints_that_cannot_be_written_are_told_once_and_written_later(
     assert "a timer failed" not in caplog.text
 
 
+def test_index_entries_that_one_log_has_no_room_for_keep_no_checkpoint_from_being_written(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for topic in ("a", "b"):
+        broker.create(topic)
+        broker.produce(topic, broker.batch(b"1"))
+    asked: list[None] = []
+
+    def refused() -> None:
+        asked.append(None)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(broker.core.partitions.led("a", 0).log, "flush", refused)
+    for _ in range(3):
+        broker.advance(61)
+    assert len(asked) == 3, "it is tried again"
+    assert {"a 0 1", "b 0 1"} <= set((broker.path / "replication-offset-checkpoint").read_text().splitlines())
+    told = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert len(told) == 1 and told[0].startswith("index entries of a-0 stay in memory")
+
+
 def test_a_stop_on_a_full_disk_is_checked_by_the_next_start(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
