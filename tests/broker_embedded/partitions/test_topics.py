@@ -334,7 +334,7 @@ def test_one_topic_after_the_other_is_made_for_those_who_asked(
     topics.wanted = Wanted()
     monkeypatch.setattr(slices, "SLICE_S", 0.0)
     topics.auto_create_soon("a")
-    broker.core.step()
+    broker.step()
     assert not topics.wanted and len(broker.core.slices) == 0
     assert [answer.error_code for answer in metadata(broker, "a", "b").topics] == [0, 0]
     assert "could not be made" not in caplog.text
@@ -347,7 +347,7 @@ def test_names_that_resemble_each_other_are_not_both_made_by_requests_at_one_tim
         patch.setattr(serving, "SLICE_S", 0.0)
         waiting = broker.send(CreateTopicsRequest(topics=[topic("a_b")]), 7)
     assert create(broker, topic("a.b"))[0].error_code == 0
-    broker.core.step()
+    broker.step()
     (refused,) = waiting.response.topics
     assert (refused.error_code, refused.error_message) == (
         codes.INVALID_TOPIC_EXCEPTION,
