@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.primitives import MOST_STRING_BYTES, fitting
 
 _TEXTS = {
     error_codes.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
@@ -34,7 +35,12 @@ def text_of(code: int) -> str:
 
 def refuse(code: int, message: str | None = None) -> BrokerError:
     """The error that makes dispatch answer with ``code`` in every error field of the response."""
-    return BrokerError(error_codes.error(code), message)
+    return BrokerError(error_codes.error(code), None if message is None else told(message))
+
+
+def told(text: str) -> str:
+    """A text that names what a client named, cut where it became longer than an answer can hold."""
+    return text if len(text.encode("utf-8", "surrogatepass")) <= MOST_STRING_BYTES else fitting(text, "...")
 
 
 def refused(code: int) -> BrokerError:

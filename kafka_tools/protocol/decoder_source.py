@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size
-from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint
+from kafka_tools.protocol.primitives import MOST_STRING_BYTES, Buffer, read_unsigned_varint
 from kafka_tools.protocol.schema import Field, Struct
 
 
@@ -98,7 +98,8 @@ def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path:
         else:
             source.add(indent, "else:", path)
             source.add(indent + 1, "n, pos = read_unsigned_varint(buf, pos)", path)
-            source.add(indent + 1, "if n > 32768: raise Malformed('claims %d bytes, more than 32767' % (n - 1))", path)
+            beyond = f"raise Malformed('claims %d bytes, more than {MOST_STRING_BYTES}' % (n - 1))"
+            source.add(indent + 1, f"if n - 1 > {MOST_STRING_BYTES}: {beyond}", path)
         source.add(indent, "n -= 1", path)
     else:
         unpack = source.constant("unpack", struct.Struct(">i" if wide else ">h").unpack_from)

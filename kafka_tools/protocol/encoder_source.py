@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping
 
 from kafka_tools.protocol.codec_source import FIXED, Source, is_inline
-from kafka_tools.protocol.primitives import write_unsigned_varint
+from kafka_tools.protocol.primitives import MOST_STRING_BYTES, write_unsigned_varint
 from kafka_tools.protocol.schema import Field, Struct
 
 
@@ -58,15 +58,16 @@ def _flush_pack(source: Source, run: list[Field]) -> None:
 
 def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
     """Write ``n``, the length of what follows."""
+    beyond = f"if n > {MOST_STRING_BYTES}: raise Malformed('is longer than {MOST_STRING_BYTES} bytes')"
     if compact:
         source.add(indent, "if n < 127: out.append(n + 1)", path)
         if source.bounded and not wide:
-            source.add(indent, "elif n > 32767: raise Malformed('is longer than 32767 bytes')", path)
+            source.add(indent, f"el{beyond}", path)
         source.add(indent, "else: write_unsigned_varint(out, n + 1)", path)
     elif wide:
         source.add(indent, f"out += {source.constant('pack', struct.Struct('>i').pack)}(n)", path)
     else:
-        source.add(indent, "if n > 32767: raise Malformed('is longer than 32767 bytes')", path)
+        source.add(indent, beyond, path)
         source.add(indent, f"out += {source.constant('pack', struct.Struct('>h').pack)}(n)", path)
 
 

@@ -1,4 +1,4 @@
-"""Variable-length integers of the wire and record formats, as plain functions over buffers.
+"""Variable-length integers of the wire and record formats, as plain functions over buffers; how long strings are.
 
 Readers take (buffer, position) and return (value, position after it). They raise IndexError past the
 end of the buffer and ValueError for a number that is too long; whoever knows the context (codec,
@@ -9,6 +9,14 @@ records) turns those into its own error. Source: protocol guide, "Protocol Primi
 from __future__ import annotations
 
 Buffer = bytes | bytearray | memoryview
+
+MOST_STRING_BYTES = 0x7FFF
+"""No string of a request or an answer is longer, in no version."""
+
+
+def fitting(text: str, behind: str) -> str:
+    """As much of a text as a string holds together with what goes ``behind`` it, which is ASCII."""
+    return text.encode("utf-8", "surrogatepass")[: MOST_STRING_BYTES - len(behind)].decode("utf-8", "ignore") + behind
 
 
 def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from kafka_tools.config_definitions.values import default_of, to_text
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
+from kafka_tools.protocol.primitives import MOST_STRING_BYTES
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 
 log = logging.getLogger(__name__)
@@ -35,8 +36,6 @@ APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
 """Operations on the wire (``AlterConfigOp.OpType``, KIP-339)."""
 
 MIN_ISR = "min.insync.replicas"
-_MOST_BYTES = 32767
-"""Of the value of a config: no string in Kafka's protocol is longer (KAFKA-18020)."""
 
 
 class RefusedByController(BrokerError):
@@ -124,9 +123,10 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
         elif change.operation == SUBTRACT and item in items:
             items.remove(item)
     joined = ",".join(items)
-    if change.operation == APPEND and len(joined.encode()) > _MOST_BYTES:
+    if change.operation == APPEND and len(joined.encode()) > MOST_STRING_BYTES:  # KAFKA-18020
         raise bad_config(
-            f"The configuration value cannot be added because it exceeds the maximum value size of {_MOST_BYTES} bytes."
+            "The configuration value cannot be added because it exceeds the maximum value size of "
+            f"{MOST_STRING_BYTES} bytes."
         )
     return joined
 

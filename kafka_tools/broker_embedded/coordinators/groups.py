@@ -27,7 +27,7 @@ from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.removal import Removal
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import refuse, told
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -198,7 +198,7 @@ class GroupCoordinator:
             if version >= 6:  # KIP-1043
                 answer.error_code = error_codes.GROUP_ID_NOT_FOUND
                 problem = "not found" if group is None else "is not a classic group"
-                answer.error_message = f"Group {group_id} {problem}."
+                answer.error_message = told(f"Group {group_id} {problem}.")
             return answer
         stable = group.state == STABLE
         answer.group_state = group.state

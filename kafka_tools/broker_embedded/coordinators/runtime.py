@@ -251,7 +251,7 @@ def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     try:
         value = None if record.value is None else encode_versioned(record.value, record.version)
         return encode_key(record.key), value
-    except EncodeError as error:  # a member's id, which begins with its client's, may be too long
+    except EncodeError as error:  # what an older broker took may be too long
         raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import refuse, told
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, ElectionType
@@ -46,4 +46,4 @@ def _result(call: Call, topic: str, number: int) -> ElectLeadersResponse.Replica
         text = f"No such partition as {topic}-{number}"
     else:
         code, text = error_codes.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
-    return TopicResult.PartitionResult(partition_id=number, error_code=code, error_message=text)
+    return TopicResult.PartitionResult(partition_id=number, error_code=code, error_message=told(text))

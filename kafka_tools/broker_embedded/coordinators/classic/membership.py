@@ -30,6 +30,7 @@ from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from kafka_tools.protocol.primitives import fitting
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -105,7 +106,7 @@ class Membership:
         if member_id:
             return self._join_known(group, joining, reason)
         prefix = client_id if joining.instance_id is None else joining.instance_id
-        joining.id = f"{prefix}-{uuid.uuid4()}"
+        joining.id = fitting(prefix, f"-{uuid.uuid4()}")
         return self._join_new(group, joining, version, reason)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
