@@ -224,16 +224,21 @@ def test_group_of_another_kind_or_with_a_custom_assignor_is_not_upgraded(broker:
     assert member.beat() == 0, "nothing has changed for it"
 
 
-def test_malformed_subscription_is_not_upgraded_and_not_taken(broker: MemoryBroker) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"\0\1\0", b"\0"), (BELOW_0 + SUBSCRIPTION[2:], BELOW_0 + SUBSCRIPTION[2:])],
+    ids=["too short", "version below 0"],
+)
+def test_malformed_subscription_is_not_upgraded_and_not_taken(broker: MemoryBroker, old: bytes, new: bytes) -> None:
     member = OldMember(broker)
-    member.join(metadata=b"\0\1\0")
+    member.join(metadata=old)
     member.sync(**{member.id: {}})
     answer = ModernMember(broker, "new").join("t")
     assert answer.error_code == codes.GROUP_ID_NOT_FOUND
     assert answer.error_message.endswith("because the embedded consumer protocol is malformed.")
     member.leave()
     ModernMember(broker, "new").join("t")
-    assert OldMember(broker).join(metadata=b"\0").error_code == codes.UNKNOWN_SERVER_ERROR
+    assert OldMember(broker).join(metadata=new).error_code == codes.UNKNOWN_SERVER_ERROR
 
 
 def test_deadlines_of_classic_members(broker: MemoryBroker) -> None:
@@ -279,19 +284,6 @@ def test_empty_groups_change_their_kind_whatever_the_policy() -> None:
     assert OldMember(broker).join("t").error_code == 0
     broker.restart()
     assert describe(broker).error_code == codes.GROUP_ID_NOT_FOUND
-
-
-def test_subscription_of_a_version_below_0_is_as_malformed_as_any(broker: MemoryBroker) -> None:
-    metadata = BELOW_0 + SUBSCRIPTION[2:]
-    member = OldMember(broker)
-    member.join(metadata=metadata)
-    member.sync(**{member.id: {}})
-    answer = ModernMember(broker, "new").join("t")
-    assert answer.error_code == codes.GROUP_ID_NOT_FOUND
-    assert answer.error_message.endswith("because the embedded consumer protocol is malformed.")
-    member.leave()
-    ModernMember(broker, "new").join("t")
-    assert OldMember(broker).join(metadata=metadata).error_code == codes.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize("leaves", [True, False])
