@@ -45,6 +45,7 @@ Answer = TopicAnswer.PartitionData
 _NO_EPOCH = Answer.EpochEndOffset()
 _NO_LEADER = Answer.LeaderIdAndEpoch()
 _NO_SNAPSHOT = Answer.SnapshotId()
+_NOTHING_ABORTED: list[Answer.AbortedTransaction] = []
 """The empty parts of an answer with an error, made once: a request may name hundreds of thousands of partitions."""
 
 READ_COMMITTED = 1
@@ -339,7 +340,7 @@ def _error(
         error_code=code,
         high_watermark=-1,
         # Kafka leaves the list out where reading failed, and has an empty one where it did not get that far.
-        aborted_transactions=[] if before_reading else None,
+        aborted_transactions=_NOTHING_ABORTED if before_reading else None,
         records=b"",
         diverging_epoch=_NO_EPOCH,
         current_leader=_NO_LEADER,
