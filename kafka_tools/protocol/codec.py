@@ -101,11 +101,13 @@ def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0
 
     A byte of a message may cost a hundred in memory. Raises TooManyElements, before they are made.
     """
-    check_version(cls, version)
-    decode = decoder(cls, version, version in cls.FLEXIBLE, counted=True)
+    decode = cls.COUNTED_DECODERS.get(version)
+    if decode is None:
+        check_version(cls, version)
+        decode = cls.COUNTED_DECODERS[version] = decoder(cls, version, version in cls.FLEXIBLE, counted=True)
     _elements.left = most
     try:
-        return cast("tuple[M, int]", decode(buffer, position, len(buffer)))
+        return decode(buffer, position, len(buffer))
     except TooMany as fault:
         _raise_located(fault, TooManyElements, cls, version)
     except _FAULTS as fault:

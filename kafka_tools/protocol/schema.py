@@ -284,6 +284,7 @@ class Message(Struct):
     LATEST_UNSTABLE: ClassVar[bool] = False
     ENCODERS: ClassVar[dict[int, Callable[..., Any]]]
     DECODERS: ClassVar[dict[int | tuple[int, str], Callable[..., Any]]]
+    COUNTED_DECODERS: ClassVar[dict[int, Callable[..., Any]]]
     """By version, what is compiled for the whole message so far (``codec``)."""
 
     def __init_subclass__(
@@ -294,7 +295,7 @@ class Message(Struct):
         cls.FLEXIBLE = Versions.parse(flexible)
         cls.FLEXIBLE_FROM = cls.FLEXIBLE.low if cls.FLEXIBLE != NO_VERSIONS else None
         cls.LATEST_UNSTABLE = latest_unstable
-        cls.ENCODERS, cls.DECODERS = {}, {}
+        cls.ENCODERS, cls.DECODERS, cls.COUNTED_DECODERS = {}, {}, {}
 
 
 class Stored(Message):

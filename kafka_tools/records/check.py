@@ -135,6 +135,8 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place or by tables."""
     times = bytearray()
     begun, position = _pass_plain(body, count, start, times)
+    if begun == count:
+        return Ordinary(*_bounds(set(times)), True) if position == len(body) else None
     null_key = begun > 0
     long_times: list[int] = []
     note = times.append
