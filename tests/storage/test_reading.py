@@ -347,3 +347,29 @@ def test_damage_in_every_batch_costs_what_the_file_costs(tmp_path: Path, monkeyp
         found = list(segment.batches())
         assert len(found) == 3 * 500 - 1
         assert read_bytes < 12 * segment.size_bytes
+
+
+def test_a_segment_is_walked_batch_by_batch_whatever_their_sizes(tmp_path: Path) -> None:
+    """Small ones are read many at once, large ones alone; none is left out, and none comes twice."""
+    sizes = [10, 20_000, *range(30, 1500), 70_000, 70_000, 5, *range(600, 900), 15_000, 16_500, 3]
+    stored = [build_batch([(number, None, b"x" * size, ())]) for number, size in enumerate(sizes)]
+    segment = LogSegment(str(tmp_path), 0, created_ms=0)
+    (tmp_path / "00000000000000000000.log").write_bytes(b"".join(stored))
+    segment = LogSegment(str(tmp_path), 0, created_ms=0)
+    position = 0
+    walked = list(segment.walk())
+    for (at, view), batch in zip(walked, stored, strict=True):
+        assert (at, view.file_position, view.raw()) == (position, position, batch)
+        position += len(batch)
+    middle = len(walked) // 2
+    assert [at for at, _ in segment.walk(walked[middle][0])] == [at for at, _ in walked[middle:]]
+
+
+@pytest.mark.parametrize("lost", [1, 30, 100_000])
+def test_a_segment_that_is_cut_while_it_is_read_ends_in_one_clear_error(tmp_path: Path, lost: int) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(BATCH * 3000 + build_batch([(1, None, b"x" * 90_000, ())]))
+    segment = LogSegment(str(tmp_path), 0, created_ms=0)
+    os.truncate(path, path.stat().st_size - lost)
+    with pytest.raises(CorruptBatch, match=str(path)):
+        list(segment.walk())

@@ -24,6 +24,7 @@ from kafka_tools.records.chain import (
     LEAST_LENGTH,
     MAGIC_POSITION,
     OF_FILES,
+    OF_KNOWN_MAGIC,
     OFFSETS_BYTES,
     PREFIX_BYTES,
     follow,
@@ -45,6 +46,8 @@ _FIRST_SCAN_BYTES = 8 * 1024
 """The bytes between two index entries by default, and a little more."""
 _SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
+_MANY_BYTES = 64 * 1024
+"""What is read at once where batches are small."""
 _HINTS = 8
 
 
@@ -400,12 +403,25 @@ class LogSegment:
         hints[offset] = position
 
     def walk(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
-        """(position, batch) from ``position`` to the end. Raises CorruptBatch at the first bad length or magic."""
+        """(position, batch) from ``position`` to the end. Raises CorruptBatch at the first bad length or magic.
+
+        Small batches are read many at once, and lie in one buffer.
+        """
+        size_bytes = 0
         while position < self.size:
-            data = self._read_batch(position)
-            view = next(batches(data))
-            yield position, view
-            position += view.size_bytes
+            starts: list[int] = []
+            if size_bytes <= _MANY_BYTES // 4:
+                data = os.pread(self.fd, min(_MANY_BYTES, self.size - position), position)
+                starts, _ = follow(data, least=OF_KNOWN_MAGIC)
+            if not starts:  # a large one, or none
+                data = self._read_batch(position)
+                starts.append(next(batches(data)).position)
+            begin = position
+            for start in starts:
+                view = BatchView(data, start, begin + start)
+                size_bytes = view.size_bytes
+                yield begin + start, view
+                position = begin + start + size_bytes
 
     def walk_headers(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
         """As ``walk``, but of batches other than control batches only the header is read."""
@@ -435,7 +451,10 @@ class LogSegment:
                 path=self.path,
                 position=position,
             )
-        return os.pread(self.fd, size_bytes, position)
+        data = os.pread(self.fd, size_bytes, position)
+        if len(data) < size_bytes:
+            raise CorruptBatch(f"{self.path} at {position}: the file ends there", path=self.path, position=position)
+        return data
 
     def first_offset_by_time(self, timestamp: int) -> int:
         """Position from which the first batch with ``max_timestamp >= timestamp`` may be looked for."""

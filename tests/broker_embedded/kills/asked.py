@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.broker_embedded.kills.load import At
 from tests.broker_embedded.wire_client import WireClient
@@ -26,6 +27,15 @@ def ends(address: str, partitions: Iterable[At]) -> dict[At, int]:
     with WireClient(address) as client:
         answer = client.call(ListOffsetsRequest(replica_id=-1, topics=wanted), 7)
     return {(topic.name, each.partition_index): each.offset for topic in answer.topics for each in topic.partitions}
+
+
+def until_loaded(address: str) -> None:
+    """Wait for every transactional id to be loaded. AssertionError if that takes too long."""
+    until_s = time.monotonic() + LOADED_WITHIN_S
+    with WireClient(address) as client:
+        while client.call(ListTransactionsRequest(), 0).error_code == error_codes.COORDINATOR_LOAD_IN_PROGRESS:
+            assert time.monotonic() < until_s, f"transactional ids are loading for {LOADED_WITHIN_S} s"
+            time.sleep(0.05)
 
 
 def committed(address: str, groups: Iterable[str]) -> dict[str, dict[At, int] | None]:

@@ -31,7 +31,8 @@ SETTINGS = {
 }  # fmt: skip
 LONGEST_LIFE_S = 1.5
 CALM, CALM_LIFE_S = 0.1, 6.0
-"""So many of its lives are long: librdkafka's producers need seconds to find a coordinator again."""
+"""So many of its lives are long, and begin once all is loaded: librdkafka's producers need seconds to find their
+coordinator again."""
 REPORTED_AFTER = 20
 """Kills between two reports; then the broker lives for a while."""
 FORGOTTEN_AFTER_S = 8.0
@@ -92,7 +93,10 @@ class Checker:
             load.start()
         reported = 0
         while self.kills < kills:
-            longest_s = CALM_LIFE_S if self._dice.random() < CALM else LONGEST_LIFE_S
+            longest_s = LONGEST_LIFE_S
+            if self._dice.random() < CALM:
+                longest_s = CALM_LIFE_S
+                asked.until_loaded(self.broker.address)
             time.sleep(self._dice.random() ** 2 * longest_s)
             problems = self._kill()
             for load in (*self.writers, *self.readers):
