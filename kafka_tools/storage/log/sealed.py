@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ class SealedSegments:
     def __init__(self, directory: str, epochs_path: str) -> None:
         self._directory = directory
         self._epochs_path = epochs_path
-        self._waiting: deque[tuple[LogSegment, int]] = deque()
+        self._waiting: list[tuple[LogSegment, int]] = []  # few: and an empty deque takes 0.7 KB in each log
         self._syncing = threading.Lock()
         self._failure: OSError | None = None
 
@@ -48,7 +47,7 @@ class SealedSegments:
                         self._failure = None if error.errno in NO_DESCRIPTOR else error
                         raise
                 synced_to = end_offset
-                self._waiting.popleft()
+                del self._waiting[0]
         return synced_to
 
     def _force(self, segment: LogSegment) -> None:

@@ -96,7 +96,21 @@ class LogSegment:
         self._hints: dict[int, int] = {}
 
     def _name(self, state: str) -> None:
-        self.path, self.index_path, self.time_index_path, self.transaction_index_path, _ = self.files(state)
+        self._state = state
+        self.path = f"{self._stem}{LOG}{state}"
+
+    # Made when they are asked for: of ten thousand partitions they would take megabytes.
+    @property
+    def index_path(self) -> str:
+        return f"{self._stem}{INDEX}{self._state}"
+
+    @property
+    def time_index_path(self) -> str:
+        return f"{self._stem}{TIME_INDEX}{self._state}"
+
+    @property
+    def transaction_index_path(self) -> str:
+        return f"{self._stem}{TXN_INDEX}{self._state}"
 
     def _create(self, preallocate_bytes: int) -> None:
         """The segment's files: all of them, or none if the disk refuses one."""
