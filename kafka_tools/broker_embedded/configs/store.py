@@ -189,9 +189,11 @@ class ConfigStore:
         return TopicView(self, lambda: overrides)
 
     def group(self, group_id: str) -> View:
-        view = self._views.get((GROUP, group_id))
+        """Groups for which nothing is set share a view: clients choose their ids, and none of them stays."""
+        key = GROUP, group_id if (GROUP, group_id) in self._set else ""
+        view = self._views.get(key)
         if view is None:
-            view = self._views[GROUP, group_id] = GroupView(self, group_id)
+            view = self._views[key] = GroupView(self, key[1])
         return view
 
     def dynamic(self, resource_type: int, name: str) -> Mapping[str, str]:
@@ -260,6 +262,8 @@ class ConfigStore:
             values[record.name] = record.value
         if not values:
             del self._set[key]
+        if not values and record.resource_type == GROUP:
+            self._views.pop(key, None)
         self._changed(*key)
 
     def _changed(self, resource_type: int, name: str) -> None:

@@ -224,6 +224,26 @@ def test_group_has_its_own_session_within_the_brokers_bounds(broker: MemoryBroke
     assert state(broker) == "Empty"
 
 
+def test_ids_of_groups_are_not_kept_with_the_configs_of_those_that_have_some(broker: MemoryBroker) -> None:
+    from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+
+    def configure(value: str | None) -> None:
+        name = "consumer.session.timeout.ms"
+        broker.core.journal.commit([ConfigRecord(resource_type=32, resource_name="g", name=name, value=value)])
+
+    for number in range(20):
+        member = ModernMember(broker, "m", group=f"short-lived-{number}")
+        member.join("t")
+        member.leave()
+    settings = broker.core.groups.settings
+    for value, session_ms in ((None, SESSION_MS), ("50000", 50_000), (None, SESSION_MS)):
+        configure(value)
+        assert settings.session_timeout_ms("g") == session_ms
+        assert settings.session_timeout_ms("other") == SESSION_MS
+    kept = {name for kind, name in broker.core.configs._views if kind == 32}
+    assert kept == {""}, "what all of them share"
+
+
 # static members
 
 
