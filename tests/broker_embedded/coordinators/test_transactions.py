@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded import EmbeddedBroker, serving, slices
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.broker_embedded.slices import whole
@@ -30,6 +30,7 @@ from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
+from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
@@ -567,6 +568,39 @@ def test_offsets_hold_once_their_transaction_is_committed(broker: DiskBroker, ve
         assert fetched(broker, stable=True) == (held, 0)
     broker.restart(kill=True)
     assert fetched(broker, stable=True) == (9, 0)
+
+
+def offsets_request(client: Client, partitions: int = 1) -> TxnOffsetCommitRequest:
+    Asked = TxnOffsetCommitRequest.RequestTopic
+    asked = [Asked.RequestPartition(partition_index=number, committed_offset=5) for number in range(partitions)]
+    return TxnOffsetCommitRequest(
+        transactional_id=client.id, group_id="g", producer_id=client.producer_id, producer_epoch=client.epoch,
+        topics=[Asked(name="t", partitions=asked)],
+    )  # fmt: skip
+
+
+def test_an_offset_that_is_committed_while_its_transaction_ends_does_not_hang_behind_the_marker(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of its pauses the transaction ends in."""
+    broker.call(FindCoordinatorRequest(key="g"), 0)
+    log = broker.core.partitions.led(CONSUMER_OFFSETS, broker.core.groups.store.partition("g")).log
+    told = set()
+    for pauses in range(15):
+        client = Client(broker, f"tx-{pauses}")
+        client.init()
+        assert client.add_offsets() == 0
+        with monkeypatch.context() as patch:
+            for module in (serving, slices):
+                patch.setattr(module, "SLICE_S", 0.0)
+            pending = broker.send(offsets_request(client), 3)
+            for _ in range(pauses):
+                broker.core.step()
+        assert client.end(True) == 0
+        broker.step()
+        told.add(pending.response.topics[0].partitions[0].error_code)
+        assert log.last_stable_offset == log.log_end_offset, f"after {pauses} pauses"
+    assert told == {codes.NONE, codes.INVALID_TXN_STATE}
 
 
 def test_a_plain_commit_after_a_pending_one_stays(broker: DiskBroker) -> None:

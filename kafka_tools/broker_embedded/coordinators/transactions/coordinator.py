@@ -115,16 +115,21 @@ class TransactionCoordinator:
             yield from self._store.change(current, grown)
 
     def check_partitions(
-        self, transactional_id: str, producer: TxnProducer, wanted: Iterable[TopicPartition]
+        self, transactional_id: str, producer: TxnProducer, wanted: Collection[TopicPartition]
     ) -> Work[dict[TopicPartition, int]]:
-        """Whether partitions are part of the transaction, as an error code for each. BrokerError for all of them."""
-        current = self._known(transactional_id)
-        check_producer(current, producer)
-        codes = {}
-        for at in wanted:
-            yield
-            codes[at] = error_codes.NONE if at in current.partitions else error_codes.TRANSACTION_ABORTABLE
-        return codes
+        """Whether partitions are part of the transaction, as an error code for each. BrokerError for all of them.
+
+        It is so when this returns: a transaction that changes while it is looked at is looked at again.
+        """
+        while True:
+            current = self._known(transactional_id)
+            check_producer(current, producer)
+            codes = {}
+            for at in wanted:
+                yield
+                codes[at] = error_codes.NONE if at in current.partitions else error_codes.TRANSACTION_ABORTABLE
+            if self._store.holds(current):
+                return codes
 
     def end(self, transactional_id: str, producer: TxnProducer, commit: bool, client_version: int) -> Work[TxnProducer]:
         """Commit or abort; returns the producer as it goes on (which only clients of version 2 are told). BrokerError.
