@@ -184,9 +184,16 @@ class Offsets:
         return [code or failed for code in prepared.codes]
 
     def _written(self, group_id: str, prepared: PreparedCommit, producer: Writer = None) -> int:
-        """Append the batch, if there is one; returns an error code."""
+        """Append the batch, if there is one; returns an error code.
+
+        A topic may have been deleted since it was asked for, and with it what was committed for it: a commit that came
+        after would hold for a new topic of its name. Who is told to ask again is told then which topic that is.
+        """
         if prepared.batch is None:
             return prepared.failed
+        topics = self._cluster.topics_by_id
+        if not all(committed.topic_id in topics for _, committed in prepared.accepted):
+            return error_codes.COORDINATOR_LOAD_IN_PROGRESS
         try:
             self._groups.write_batch(group_id, prepared.batch, producer=producer)
         except BrokerError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
@@ -28,6 +29,7 @@ AUTHORIZE = ()
 ResponseTopic = OffsetCommitResponse.ResponseTopic
 ResponsePartition = ResponseTopic.ResponsePartition
 
+_BY_ID = 10
 _LAST_MS = 2**63 - 1
 """The last moment that an offset's record can hold."""
 
@@ -53,7 +55,8 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
                 out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
             else:
                 to_group.partitions.append(ResponsePartition(partition_index=index))
-                wanted.append((TopicPartition(name, index), _committed(call, name, partition)))
+                topic_id = topic.topic_id if call.version >= _BY_ID else call.broker.cluster.topics[name].id
+                wanted.append((TopicPartition(name, index), _committed(call, topic_id, partition)))
         about = topic.name or topic.topic_id
         if code or out.partitions:
             refused.append((about, out))
@@ -94,7 +97,7 @@ def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
     """The topic's name, or the code for all of its partitions."""
     cluster = call.broker.cluster
     name = topic.name
-    if call.version >= 10:
+    if call.version >= _BY_ID:
         found = cluster.topics_by_id.get(topic.topic_id)
         if found is None:
             return "", error_codes.UNKNOWN_TOPIC_ID
@@ -104,7 +107,7 @@ def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
     return name, error_codes.NONE if cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _committed(call: Call, name: str, partition: Any) -> OffsetCommit:
+def _committed(call: Call, topic_id: UUID, partition: Any) -> OffsetCommit:
     now_ms = call.broker.clock.now_ms()
     retention_ms = call.request.retention_time_ms
     return OffsetCommit(
@@ -113,5 +116,5 @@ def _committed(call: Call, name: str, partition: Any) -> OffsetCommit:
         metadata=partition.committed_metadata or "",
         commit_ms=now_ms if partition.commit_timestamp == -1 else partition.commit_timestamp,
         expire_ms=-1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS),
-        topic_id=call.broker.cluster.topics[name].id,
+        topic_id=topic_id,
     )

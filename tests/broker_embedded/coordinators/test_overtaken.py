@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
@@ -85,6 +86,30 @@ def test_an_offset_that_is_committed_while_it_is_deleted_goes_too() -> None:
     next(work)
     commit(broker, 1)
     rest(work)
+    broker.restart()
+    assert committed(broker) == {}
+
+
+def test_no_offset_is_for_a_new_topic_that_took_the_name_of_its_own() -> None:
+    broker = made()
+    broker.create_topic("many", 250)
+    topic = OffsetCommitRequest.RequestTopic
+    asked = [topic.RequestPartition(partition_index=each, committed_offset=5) for each in range(250)]
+    request = OffsetCommitRequest(
+        group_id="g", generation_id_or_member_epoch=-1, topics=[topic(name="many", partitions=asked)]
+    )
+    held: list[Callable[[], None]] = []
+    broker.core.slices.offload = lambda run, done: held.append(lambda: done(run(), None))
+    answer = broker.send(request, 9)
+    broker.step()
+    broker.delete_topic("many")
+    broker.create_topic("many", 250)
+    while held:
+        held.pop()()
+        broker.step()
+    told = {each.error_code for each in answer.response.topics[0].partitions}
+    assert told == {codes.COORDINATOR_LOAD_IN_PROGRESS}, "which every client asks again after"
+    assert committed(broker) == {}
     broker.restart()
     assert committed(broker) == {}
 

@@ -603,6 +603,29 @@ def test_an_offset_that_is_committed_while_its_transaction_ends_does_not_hang_be
     assert told == {codes.NONE, codes.INVALID_TXN_STATE}
 
 
+def test_no_offset_in_a_transaction_is_for_a_new_topic_that_took_the_name_of_its_own(broker: DiskBroker) -> None:
+    broker.create("many", 250)
+    broker.call(FindCoordinatorRequest(key="g"), 0)
+    client = Client(broker)
+    client.init()
+    assert client.add_offsets() == 0
+    request = offsets_request(client, 250)
+    request.topics[0].name = "many"
+    held: list[Callable[[], None]] = []
+    broker.core.slices.offload = lambda run, done: held.append(lambda: done(run(), None))
+    pending = broker.send(request, 3)
+    broker.step()
+    broker.call(DeleteTopicsRequest(topic_names=["many"], timeout_ms=1000), 4)
+    broker.create("many", 250)
+    while held:
+        held.pop()()
+        broker.step()
+    told = {each.error_code for each in pending.response.topics[0].partitions}
+    assert told == {codes.COORDINATOR_LOAD_IN_PROGRESS}, "which every client asks again after"
+    assert client.end(True) == 0
+    assert broker.core.groups.offsets.of("g") == {}
+
+
 def test_a_plain_commit_after_a_pending_one_stays(broker: DiskBroker) -> None:
     client = Client(broker)
     client.init()
