@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
@@ -12,7 +13,7 @@ from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroup
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.values import TopicPartition
-from tests.broker_embedded.coordinators.consumer_member import describe
+from tests.broker_embedded.coordinators.consumer_member import ModernMember, describe, settled
 from tests.broker_embedded.coordinators.test_mixed_groups import OldMember
 from tests.broker_embedded.memory_broker import MemoryBroker
 
@@ -112,6 +113,33 @@ def test_no_offset_is_for_a_new_topic_that_took_the_name_of_its_own() -> None:
     assert committed(broker) == {}
     broker.restart()
     assert committed(broker) == {}
+
+
+def test_a_topic_that_is_deleted_while_an_assignment_of_it_is_computed_fails_no_heartbeat() -> None:
+    """Whichever of its pauses it is deleted in: a consumer does not survive an error that it does not know."""
+    for pauses in range(50):
+        broker = MemoryBroker({"group.consumer.assignment.interval.ms": "0"})
+        broker.create_topic("t", 4)
+        broker.create_topic("other", 2)
+        first = ModernMember(broker, "m1")
+        first.join("t", "other")
+        settled(first)
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g", member_id="m2", rebalance_timeout_ms=1000, subscribed_topic_names=["t", "other"],
+            topic_partitions=[],
+        )  # fmt: skip
+        work = broker.core.groups.consumer.heartbeat(request, 1, "client", "/127.0.0.1", lambda _: True)
+        is_over = len(list(islice(work, pauses))) < pauses
+        broker.delete_topic("t")
+        if is_over:
+            break
+        second = ModernMember(broker, "m2")
+        second.epoch = rest(work).member_epoch
+        del first.assigned["t"]
+        settled(first, second)
+        assert sorted([*first.assigned["other"], *second.assigned["other"]]) == [0, 1]
+        assert {*first.assigned, *second.assigned} == {"other"}
+    assert is_over and pauses > 5
 
 
 def test_a_static_member_that_comes_back_while_its_group_is_upgraded_is_not_lost() -> None:

@@ -103,10 +103,18 @@ class Steps:
         self._rebalances = rebalances
 
     def take(self, group_id: str, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
-        """A step on a group that is still what it was when the step began; one that was overtaken begins anew."""
+        """A step on a group that is still what it was when the step began; one that was overtaken begins anew.
+
+        So does one that failed over it: what it has seen of the group, and of topics, no longer goes together.
+        """
         for _ in range(_MOST_TRIES):
             seen = self._seen(group_id)
-            step = yield from self._written(begin)
+            try:
+                step = yield from self._written(begin)
+            except Exception:
+                if self._seen(group_id) == seen:
+                    raise
+                continue
             if self._seen(group_id) == seen:
                 return step
         return whole(self._written(begin))
