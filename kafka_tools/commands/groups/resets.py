@@ -39,7 +39,8 @@ def run(
     """Plan the reset of groups, commit it with ``--execute``, and print it; the exit status.
 
     ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
-    ``then``: what is done to groups that were reset, and failed. ``warning`` is told once the command line is right.
+    ``then``: deletes the internal topics of groups that were reset as a whole, and returns what failed. ``warning`` is
+    told once the command line is right.
     """
     plan, errors = prepare(kind, groups, mode, given)
     if warning is not None:
@@ -47,10 +48,13 @@ def run(
     before = positions(kind, plan) if output_format is not None else {}
     if given["execute"]:
         refused = {error.item for error in errors}
-        plan, failures = commit(kind, plan)
+        wanted = plan
+        plan, failures = commit(kind, wanted)
         errors += failures
         if then is not None:
-            errors += then([name for name in plan if f"group '{name}'" not in refused])
+            done = [name for name in plan if f"group '{name}'" not in refused]
+            _tell_undone([name for name in done if plan[name] != wanted[name]])
+            errors += then([name for name in done if plan[name] == wanted[name]])
     if output_format is None and (plan or not errors):
         csv = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given.get("export") else None
         running.emit(csv or text(running.shown(plan)))
@@ -126,6 +130,13 @@ def _tell_empty(groups: Sequence[str]) -> None:
     if groups:
         subject, has = ("group", "has") if len(groups) == 1 else ("groups", "have")
         running.note(f"{subject} {_listed(groups)} {has} no offsets of these topics: there is nothing to reset")
+
+
+def _tell_undone(groups: Sequence[str]) -> None:
+    """Without its state an application that goes on where it was would count from nothing."""
+    if groups:
+        whose = "group" if len(groups) == 1 else "groups"
+        running.note(f"internal topics of {whose} {_listed(groups)} are not deleted: offsets could not be committed")
 
 
 def _listed(groups: Sequence[str]) -> str:

@@ -258,7 +258,8 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     (mode,) = modes_given(given, MODES)
     scope = given | {"topic": given["input_topic"], "all_topics": given["all_input_topics"]}
     groups = typed_groups.named(admin, given, rows_of_streams.TYPE)
-    return resets.run(kind, groups, mode, scope, output_format, streams_group_text.reset_plan, then=delete_topics)
+    then = delete_topics if given["delete_all_internal_topics"] or given["delete_internal_topic"] else None
+    return resets.run(kind, groups, mode, scope, output_format, streams_group_text.reset_plan, then=then)
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
@@ -92,6 +93,19 @@ def test_a_reset_leaves_out_what_is_not_the_groups_and_does_the_rest(run: Run) -
     (status, out, err), cluster = run("--reset-offsets --group idle --input-topic t:0,5 --to-latest --execute")
     assert (status, sent(cluster, OffsetCommitRequest)) == (1, [])
     assert "One or more topics are not part of the group 'idle'." in err
+
+
+@pytest.mark.parametrize("topics", ["--delete-all-internal-topics", "--delete-internal-topic idle-count-changelog"])
+def test_internal_topics_stay_where_offsets_could_not_be_committed(run: Run, topics: str) -> None:
+    def refused(request: Any, version: int, node: Any) -> Any:
+        if isinstance(request, OffsetCommitRequest):
+            return error_reply(request, version, error_codes.UNKNOWN_MEMBER_ID)
+        return told(request, version, node)
+
+    reset = f"--reset-offsets --group idle --all-input-topics --to-earliest --execute {topics}"
+    (status, _, err), cluster = run(reset, fault=refused)
+    assert (status, sent(cluster, DeleteTopicsRequest)) == (1, [])
+    assert "internal topics of group 'idle' are not deleted: offsets could not be committed\n" in err
 
 
 def test_a_group_of_another_type_is_told_in_the_brokers_words(run: Run) -> None:
