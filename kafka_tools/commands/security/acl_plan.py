@@ -80,6 +80,25 @@ def check(given: Mapping[str, Any], action: str) -> None:
         raise UsageError(
             f"A '--resource-pattern-type' value of '{given['resource_pattern_type']}' is not valid when adding acls"
         )
+    _check_narrowing(given, action)
+
+
+def _check_narrowing(given: Mapping[str, Any], action: str) -> None:
+    """UsageError for an option that would narrow what happens, and in Kafka's tool is left out of account.
+
+    There ``--remove --topic orders --operation Read`` removes all entries of the topic.
+    """
+    for kind in ("allow", "deny"):
+        if given[f"{kind}_host"] and not given[f"{kind}_principal"]:
+            raise UsageError(f"--{kind}-host needs --{kind}-principal: whose entries are from there is not said")
+    if action == "remove" and not (given["allow_principal"] or given["deny_principal"]):
+        for option in ("operation", "producer", "consumer"):
+            if given[option]:
+                raise UsageError(
+                    f"--remove with --{option} needs --allow-principal or --deny-principal",
+                    hint="without --operation, --producer and --consumer all entries of the resources are removed, "
+                    "whosever they are",
+                )
 
 
 def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> None:

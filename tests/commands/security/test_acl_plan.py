@@ -74,6 +74,11 @@ def test_the_cluster_has_no_prefixed_pattern() -> None:
         ("add", {"topic": ("t",), "consumer": True, "allow_principal": ALICE}, "a --topic and a --group"),
         ("add", {"topic": ("t",), "group": ("g",), "consumer": True, "cluster": True}, "no --cluster"),
         ("add", {"topic": ("t",), "producer": True, "operation": ("Read",)}, "producer can't be used with --operation"),
+        ("add", {"topic": ("t",), "allow_principal": ALICE, "deny_host": ("::1",)}, "--deny-host needs --deny-"),
+        ("remove", {"topic": ("t",), "allow_host": ("::1",)}, "--allow-host needs --allow-principal"),
+        ("remove", {"topic": ("t",), "operation": ("Read",)}, "--remove with --operation needs --allow-principal or"),
+        ("remove", {"topic": ("t",), "producer": True}, "--remove with --producer needs --allow-principal or"),
+        ("remove", {"topic": ("t",), "group": ("g",), "consumer": True}, "--remove with --consumer needs"),
         ("list", {"allow_principal": ALICE}, "--list can't be used with --allow-principal"),
     ],
 )
