@@ -80,6 +80,9 @@ def check(given: Mapping[str, Any], action: str) -> None:
         raise UsageError(
             f"A '--resource-pattern-type' value of '{given['resource_pattern_type']}' is not valid when adding acls"
         )
+    for name in ("cluster", "idempotent"):
+        if given[name] and given["resource_pattern_type"] != "literal":
+            raise UsageError(f"--{name} only goes with --resource-pattern-type literal: the cluster has no patterns")
     _check_narrowing(given, action)
 
 

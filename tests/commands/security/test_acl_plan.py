@@ -80,6 +80,8 @@ def test_the_cluster_has_no_prefixed_pattern() -> None:
         ("remove", {"topic": ("t",), "producer": True}, "--remove with --producer needs --allow-principal or"),
         ("remove", {"topic": ("t",), "group": ("g",), "consumer": True}, "--remove with --consumer needs"),
         ("list", {"allow_principal": ALICE}, "--list can't be used with --allow-principal"),
+        ("list", {"cluster": True, "resource_pattern_type": "any"}, "--cluster only goes with --resource-pattern-type"),
+        ("remove", {"topic": ("t",), "cluster": True, "resource_pattern_type": "match"}, "the cluster has no patterns"),
     ],
 )
 def test_options_that_do_not_go_together_are_usage_errors(action: str, changes: dict[str, Any], message: str) -> None:
