@@ -136,7 +136,11 @@ def _remove(admin: AdminClient, planned: Plan, refused: list[ResourcePattern], o
         if outcome.error is not None:
             errors.append(ItemError.of(filters[key], outcome.error))
             continue
-        for binding, ended in outcome.get():
+        matched = outcome.get()
+        if not matched:
+            what = _shown(key) if key.principal is not None else f"of {filters[key]}"
+            running.note(f"nothing to remove: there is no entry {what}")
+        for binding, ended in matched:
             if ended.error is not None:
                 errors.append(ItemError.of(_shown(binding), ended.error))
             else:
