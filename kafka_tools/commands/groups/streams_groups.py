@@ -244,12 +244,14 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     from kafka_tools.output.kafka import streams_group_text
 
     kind = rows_of_streams.StreamsGroupResets(admin)
+    groups = typed_groups.named(admin, given, rows_of_streams.TYPE)
+    named = _internal_topics(given["delete_internal_topic"], groups)
 
     def delete_topics(groups: Iterable[str]) -> list[ItemError]:
         errors = []
         for name in groups:
             if name in kind.described:
-                topics = given["delete_internal_topic"]
+                topics = named.get(name, [])
                 if given["delete_all_internal_topics"]:
                     topics = rows_of_streams.internal_topics(kind.described[name])
                 errors += rows_of_streams.delete_topics(admin, name, topics)
@@ -257,9 +259,29 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
     (mode,) = modes_given(given, MODES)
     scope = given | {"topic": given["input_topic"], "all_topics": given["all_input_topics"]}
-    groups = typed_groups.named(admin, given, rows_of_streams.TYPE)
     then = delete_topics if given["delete_all_internal_topics"] or given["delete_internal_topic"] else None
     return resets.run(kind, groups, mode, scope, output_format, streams_group_text.reset_plan, then=then)
+
+
+def _internal_topics(topics: Sequence[str], groups: Sequence[str]) -> dict[str, list[str]]:
+    """Group -> those of the named topics that are its internal ones, by their names.
+
+    Raises InputError for a topic that is of none of the groups: it may be anybody's.
+    """
+    from kafka_tools.commands.groups.internal_topics import is_internal
+    from kafka_tools.errors import InputError
+
+    found: dict[str, list[str]] = {}
+    for topic in dict.fromkeys(topics):
+        # Where the id of one begins with that of another, the longer one is meant.
+        owners = sorted((name for name in groups if is_internal(topic, name)), key=len)
+        if not owners:
+            raise InputError(
+                f"--delete-internal-topic: '{topic}' is not the name of an internal topic of "
+                f"{'these groups' if len(groups) > 1 else 'this group'}; nothing was reset"
+            )
+        found.setdefault(owners[-1], []).append(topic)
+    return found
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

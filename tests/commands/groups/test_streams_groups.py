@@ -108,6 +108,26 @@ def test_internal_topics_stay_where_offsets_could_not_be_committed(run: Run, top
     assert "internal topics of group 'idle' are not deleted: offsets could not be committed\n" in err
 
 
+def test_a_named_topic_that_is_not_internal_is_refused_before_anything_is_changed(run: Run) -> None:
+    reset = "--reset-offsets --group idle --all-input-topics --to-earliest --execute"
+    for topic in ("t", "other-count-changelog"):
+        (status, out, err), cluster = run(f"{reset} --delete-internal-topic {topic}")
+        assert (status, out) == (1, "")
+        assert f"'{topic}' is not the name of an internal topic of this group; nothing was reset\n" in err
+        assert sent(cluster, DeleteTopicsRequest) == sent(cluster, OffsetCommitRequest) == []
+
+
+def test_a_named_internal_topic_is_deleted_once_with_the_group_whose_it_is(run: Run) -> None:
+    def both_idle(request: Any, version: int, node: Any) -> Any:
+        return None if isinstance(request, StreamsGroupDescribeRequest) else told(request, version, node)
+
+    reset = "--reset-offsets --input-topic t --to-earliest --execute --group app --group app-2"
+    (status, _, err), cluster = run(f"{reset} --delete-internal-topic app-2-x-changelog", fault=both_idle)
+    assert (status, err) == (0, "")
+    (topics,) = sent(cluster, DeleteTopicsRequest)
+    assert [topic.name for topic in topics.topics] == ["app-2-x-changelog"]
+
+
 def test_a_group_of_another_type_is_told_in_the_brokers_words(run: Run) -> None:
     (status, out, err), _ = run("--describe --group consumers")
     assert (status, out) == (1, "")
