@@ -27,6 +27,7 @@ from kafka_tools.commands.options.output import output_options
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.groups.holders import Holder
+    from kafka_tools.output.rows import ItemError
 
 ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
 MODES = (*KAFKAS_MODES, "from_group")
@@ -203,7 +204,9 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
 
         groups, made, errors = readers(admin, given["group"], given["topic"], make)
     else:
-        groups, errors = group_rows.describe(admin, _groups(admin, given))
+        names, unlisted = _groups(admin, given)
+        groups, errors = group_rows.describe(admin, names)
+        errors = unlisted + errors
         made = make(admin, groups)
     errors += [error for _, failed in made.values() for error in failed]
     for group in groups:
@@ -220,8 +223,9 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import Rows
 
-    outcomes = admin.delete_groups(_groups(admin, given))
-    errors = group_rows.refused_for_members(admin, outcomes.failures())
+    names, unlisted = _groups(admin, given)
+    outcomes = admin.delete_groups(names)
+    errors = unlisted + group_rows.refused_for_members(admin, outcomes.failures())
     deleted = list(outcomes.succeeded())
     if output_format is None:
         running.emit(group_text.deleted_groups(running.shown(deleted), bool(errors)))
@@ -252,7 +256,9 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
     (mode,) = modes_given(given, MODES)
     kind = ConsumerGroupResets(admin)
     warning = None if given["dry_run"] or given["execute"] else _NOTHING_IS_DONE
-    return resets.run(kind, _groups(admin, given), mode, given, output_format, group_text.reset_plan, warning=warning)
+    names, unlisted = _groups(admin, given)
+    text = group_text.reset_plan
+    return resets.run(kind, names, mode, given, output_format, text, warning=warning, unlisted=unlisted)
 
 
 def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -261,9 +267,11 @@ def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: st
     return remove(admin, given, output_format)
 
 
-def _groups(admin: AdminClient, given: dict[str, Any]) -> list[str]:
+def _groups(admin: AdminClient, given: dict[str, Any]) -> tuple[list[str], list[ItemError]]:
+    """The groups that the command line means, and the brokers that could not tell theirs."""
     if not given["all_groups"]:
-        return list(dict.fromkeys(given["group"]))
+        return list(dict.fromkeys(given["group"])), []
     from kafka_tools.commands.groups import rows as group_rows
 
-    return [row["group"] for row in group_rows.list_groups(admin, [], []).rows]
+    found = group_rows.list_groups(admin, [], [])
+    return [row["group"] for row in found.rows], [each._replace(item=f"groups of {each.item}") for each in found.errors]

@@ -35,14 +35,16 @@ def run(
     text: Callable[[Plan], str],
     then: Callable[[Iterable[str]], list[ItemError]] | None = None,
     warning: str | None = None,
+    unlisted: Sequence[ItemError] = (),
 ) -> int:
     """Plan the reset of groups, commit it with ``--execute``, and print it; the exit status.
 
     ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
     ``then``: deletes the internal topics of groups that were reset as a whole, and returns what failed. ``warning`` is
-    told once the command line is right.
+    told once the command line is right. ``unlisted``: the brokers whose groups are not known.
     """
     plan, errors = prepare(kind, groups, mode, given)
+    errors = [*unlisted, *errors]
     if warning is not None:
         running.note(warning)
     before = positions(kind, plan) if output_format is not None else {}
