@@ -85,7 +85,7 @@ class Target:
     def partitions(self, groups: Iterable[str], topics: Topics) -> Outcomes[str, list[TopicPartition]] | None:
         """The partitions of each group that the mode itself names; None if it names none.
 
-        ``topics`` restricts those taken from another group; empty for all.
+        ``topics`` restricts them; empty for all.
         """
         if self._wanted is None:
             return None
@@ -95,17 +95,20 @@ class Target:
                 found.append((group, Outcome(None, OutsideGroup(f"No reset plan for group {group} found"))))
                 continue
             keys = sorted(self._wanted[group])
-            if topics and self._mode == "from_group":
-                keys = self._chosen(keys, topics)
-            found.append((group, Outcome(keys)))
+            try:
+                found.append((group, Outcome(self._chosen(group, keys, topics) if topics else keys)))
+            except OutsideGroup as error:
+                found.append((group, Outcome(None, error)))
         return Outcomes(found)
 
-    def _chosen(self, keys: Sequence[TopicPartition], topics: Topics) -> list[TopicPartition]:
+    def _chosen(self, group: str, keys: Sequence[TopicPartition], topics: Topics) -> list[TopicPartition]:
         chosen = []
         for topic, numbers in topics.items():
             found = [key for key in keys if key.topic == topic and (numbers is None or key.partition in numbers)]
-            if not found:
+            if not found and self._mode == "from_group":
                 raise InputError(f"group '{self._given['from_group']}' has no committed offsets of topic {topic}")
+            if not found:
+                raise OutsideGroup(f"{self._given['from_file']}: there is no offset of topic {topic} for group {group}")
             chosen += found
         return sorted(chosen)
 

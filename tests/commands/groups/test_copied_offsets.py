@@ -102,3 +102,14 @@ def test_rows_of_groups_that_are_not_named_are_told(run: Run, tmp_path: Path) ->
     assert "plan.csv: the rows of groups that are not named here are left out: 'green'" in err
     status, _, err = run("--group", "blue", "--group", "grey", "--from-file", str(plan), "--dry-run")
     assert (status, "could not reset group 'grey': No reset plan for group grey found" in err) == (1, True)
+
+
+def test_of_a_file_only_the_topics_that_are_named_are_reset(run: Run, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text("orders,0,4\norders,1,0\nbills,0,1\n")
+    words = ("--group", "blue", "--from-file", str(plan), "--dry-run")
+    for topic, rows in (("orders", ["orders 0 4", "orders 1 0"]), ("orders:1", ["orders 1 0"])):
+        status, out, _ = run(*words, "--topic", topic)
+        assert (status, [" ".join(line.split()[1:]) for line in out.splitlines()[2:]]) == (0, rows)
+    status, _, err = run(*words, "--topic", "refunds")
+    assert (status, "plan.csv: there is no offset of topic refunds for group blue" in err) == (1, True)
