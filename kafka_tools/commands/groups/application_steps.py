@@ -191,6 +191,10 @@ class ApplicationReset:
         offsets: Offsets = {}
         if self._has_text is False or self._mode == "shift_by":
             found = self._admin.list_group_offsets(self._group)
+            if self._mode == "shift_by":  # an offset that is not told is not one that is not there
+                for key in sorted(found.failures().keys() & set(read)):
+                    with running.about(key), running.doing(f"the committed offset of {key}"):
+                        found[key].get()
             self._committed = {key: each.offset for key, each in found.succeeded().items() if each is not None}
         if read:
             self._say(text.heading(running.shown(self._group)))

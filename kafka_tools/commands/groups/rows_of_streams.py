@@ -72,13 +72,15 @@ def offsets(
         if outcome.error is not None:
             errors.append(ItemError.of(f"the offsets of group '{name}'", outcome.error))
             continue
-        positions = outcome.get().succeeded()
+        positions, untold = outcome.get().succeeded(), outcome.get().failures()
+        errors += [ItemError.of(f"the offset of {key} of group '{name}'", error) for key, error in untold.items()]
         made[name] = []
         for key, member in sorted(readers[name].items(), key=lambda item: item[0]):
             if key not in starts or key not in ends:
                 continue
             found = positions.get(key)
             position = None if found is None or found.offset < 0 else found.offset
+            read_from = starts[key] if position is None else position
             made[name].append(
                 {
                     "group": name,
@@ -87,7 +89,7 @@ def offsets(
                     "leader_epoch": None if found is None else found.leader_epoch,
                     "current_offset": position,
                     "log_end_offset": ends[key],
-                    "lag": ends[key] - (starts[key] if position is None else position),
+                    "lag": None if key in untold else ends[key] - read_from,
                     "consumer_id": member.member_id,
                     "host": member.host,
                     "client_id": member.client_id,
