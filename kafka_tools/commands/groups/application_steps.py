@@ -52,9 +52,14 @@ class ApplicationReset:
 
     def run(self) -> Rows:
         """Reset, or only show it with --dry-run; returns a row for each change."""
-        self._without_members()
+        has_members = self._has_members()
         topics = sorted(topic.name for topic in self._admin.list_topics(include_internal=False))
         internal = self._internal_topics(topics)
+        if has_members:
+            read = [topic for topic in self._given["input_topics"] if topic in topics]
+            if read and self._mode == "from_file":
+                self._planned(self._partitions(read))
+            self._remove_members()
         if self._dry_run:
             self._say(text.DRY_RUN)
         offsets = self._new_offsets(set(topics))
@@ -95,27 +100,30 @@ class ApplicationReset:
             self._since = at_or_after(moment_ms)
             running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
 
-    def _without_members(self) -> None:
-        """Refuse a group that has members, or remove them with ``--force``."""
+    def _has_members(self) -> bool:
+        """Whether there are members to be removed; without ``--force`` a group that has some is refused."""
         group = self._group
         outcome = self._admin.describe_groups([group])[group]
         if isinstance(outcome.error, NotFound):
             self._without_streams_members()
-            return
+            return False
         with running.about(group):
             members = outcome.get().members
-            if not members:
-                return
-            if not self._given["force"]:
+            if members and not self._given["force"]:
                 raise InputError(
                     f"Consumer group '{group}' is still active.{named(members)} Make sure to stop all running "
                     "application instances before running the reset tool. You can use option '--force' to remove "
                     "active members from the group."
                 )
-            self._say(text.forced(running.shown(group)))
-            if self._dry_run:
-                running.note("the members stay for now: nothing is changed in a dry run")
-                return
+            return bool(members)
+
+    def _remove_members(self) -> None:
+        group = self._group
+        self._say(text.forced(running.shown(group)))
+        if self._dry_run:
+            running.note("the members stay for now: nothing is changed in a dry run")
+            return
+        with running.about(group):
             for member, error in self._admin.remove_members(group, None).failures().items():
                 if not has_code(error, error_codes.UNKNOWN_MEMBER_ID):  # such a one has gone by itself
                     raise InputError(f"member '{member}' could not be removed: {error}") from error

@@ -225,6 +225,24 @@ def test_a_group_with_members_is_refused_unless_they_are_forced_out(run: Run, se
         assert (status, out.splitlines()[0]) == (0, "Force deleting all active members in the group: app-live")
 
 
+def test_members_stay_in_their_group_where_the_command_line_or_its_file_is_wrong(
+    run: Run, servers: str, admin: AdminClient, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.csv"
+    plan.write_text("orders,0,7\n")
+    settings = {"group.id": "app-live", "client.id": "billing", **LASTING}
+    with Consumer(ClientConfig.load(servers, properties=settings)) as consumer:
+        consumer.subscribe(["orders"])
+        poll_until_assigned(consumer)
+        for words, text in (
+            (("--internal-topics", "orders"), "Not internal: orders"),
+            (("--from-file", str(plan)), "there is no offset of partition orders-1 of an input topic"),
+        ):
+            status, out, err = run("--input-topics", "orders", "--force", *words, application="app-live")
+            assert (status, out, text in err) == (1, "", True), err
+            assert len(admin.describe_groups(["app-live"])["app-live"].get().members) == 1
+
+
 def test_members_of_the_streams_protocol_are_seen(capsys: pytest.CaptureFixture[str]) -> None:
     def streams(request: Any, version: int, node: Any) -> Any:
         if isinstance(request, ConsumerGroupDescribeRequest | DescribeGroupsRequest):
