@@ -137,6 +137,10 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     if given["config"]:
         from kafka_tools.commands.options.units import with_numbers
 
+        names = [name for name, _ in given["config"]]
+        for name in names:
+            if names.count(name) > 1:
+                raise click.UsageError(f"--config: {name} is given twice.", ctx=context)
         given["config"] = with_numbers("topics", dict(given["config"]), "--config", UsageError)
     run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
     with connection.admin() as admin:

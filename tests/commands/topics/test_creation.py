@@ -105,6 +105,13 @@ def test_a_literal_name_is_no_pattern(run: Run) -> None:
     assert run("--list", "--literal").status == 2
 
 
+def test_a_config_is_given_once(run: Run) -> None:
+    made = run("--create", "--topic", "twice", "--config", "retention.ms=1d", "--config", "retention.ms=7d")
+    assert (made.status, made.out) == (2, "")
+    assert "--config: retention.ms is given twice." in made.err
+    assert run("--list", "--topic", "twice").out == "\n"
+
+
 def test_a_misspelt_config_is_answered_with_the_nearest_one(run: Run) -> None:
     made = run("--create", "--topic", "typo", "--config", "retention_ms=1000", "--config", "flush.ms=1")
     assert (made.status, made.out) == (1, "")
