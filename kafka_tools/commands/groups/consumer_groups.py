@@ -137,6 +137,8 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
 
     if action == "validate_regex" and given["output_format"] is not None:
         refuse("-o does not go with --validate-regex, which prints one line.")
+    if given["export"] and given["output_format"] is not None:
+        refuse("-o does not go with --export, which prints CSV.")
     if given["group"] and given["all_groups"]:
         refuse("--group and --all-groups exclude each other.")
     all_of_topic = action == "describe" and given["topic"]

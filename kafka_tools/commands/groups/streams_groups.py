@@ -104,7 +104,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     """List, describe and delete streams groups, and reset their offsets."""
     action = one_of(context, *ACTIONS)
     only_with(context, action, _ALLOWED)
-    _check(context, action, given)
+    _check(context, action, given | {"output_format": output_format})
     connection.check()
     run = {
         "list": _list,
@@ -144,6 +144,8 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
 
 def _check_reset(refuse: Any, given: dict[str, Any], has_topics: bool) -> None:
     typed_groups.check_committing(refuse, given)
+    if given["export"] and given["output_format"] is not None:
+        refuse("-o does not go with --export, which prints CSV.")
     if not typed_groups.check_one_mode(refuse, given, MODES):
         listed = ", ".join(f"[{name.replace('_', '-')}]" for name in sorted(MODES))
         refuse(f"Option '[reset-offsets]' requires one of the following scenarios: {listed}")

@@ -124,6 +124,10 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
         (("--remove-members", "--group", "g"), "needs --member or --instance, or --all-members."),
         (("--remove-members", "--group", "g", "--all-members", "--member", "m"), "needs --member or --instance, or"),
         (("--delete", "--group", "g", "--member", "m"), "--member only goes with --remove-members."),
+        (
+            ("--reset-offsets", "--group", "g", "--all-topics", "--to-latest", "--export", "-o", "json"),
+            "-o does not go with --export, which prints CSV.",
+        ),
     ):
         status, out, err = run(*words)
         assert (status, out) == (2, "")

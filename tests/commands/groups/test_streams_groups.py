@@ -173,6 +173,7 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
             "--reset-offsets --group g --to-latest --execute": "One of the reset scopes should be defined",
             "--reset-offsets --group g --all-input-topics --execute": "requires one of the following scenarios",
             f"{reset} --to-latest --to-current --execute": '"[to-latest]" can\'t be used with option "[to-current]"',
+            f"{reset} --to-latest --dry-run --export -o json": "-o does not go with --export, which prints CSV.",
             f"{reset} --to-latest --dry-run --delete-internal-topic x": "Option [delete-internal-topic] takes [reset-"
             "offsets] when [execute] is used.",
             "--delete --group g --input-topic t": "--input-topic only goes with --reset-offsets or --delete-offsets.",
