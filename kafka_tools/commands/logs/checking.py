@@ -24,11 +24,23 @@ if TYPE_CHECKING:
 
 
 def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: str | None, records: bool) -> int:
-    """A line on stdout for each damage; the exit status. ``records``: also decompress and parse every record."""
+    """A line on stdout for each damage; the exit status. ``records``: also decompress and parse every record.
+
+    A path that cannot be looked into leaves the others alone.
+    """
     ending = run.make_ending(output)
     damaged = False
     for path in paths:
-        for finding in _findings(path, records):
+        try:
+            findings = _findings(path, records)
+        except (InputError, OSError) as error:
+            damaged = True
+            reason = str(error) if isinstance(error, InputError) else f"{path}: {error.strerror or error}"
+            output.fail(path, reason)
+            output.flush()
+            running.complain("kafka-dump-log", reason, getattr(error, "hint", None))
+            continue
+        for finding in findings:
             # A file that was named is to be one of Kafka's; in a directory anything may lie about.
             if finding.is_damage or finding.path == path:
                 damaged = True

@@ -107,6 +107,22 @@ def test_what_is_no_log_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "there are no log files in the directory" in capsys.readouterr().err
 
 
+def test_a_directory_without_logs_leaves_the_others_to_be_checked(
+    log_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    named = (log_dir / "hurt-0", tmp_path / "empty", log_dir / "hurt-0")
+    assert dump_log("--check", *named) == 1
+    out, err = capsys.readouterr()
+    assert out.count("the CRC of the batch") == 2
+    assert err.startswith(f"kafka-dump-log: there are no log files in the directory {tmp_path / 'empty'}\n")
+    assert dump_log("--check", "-o", "json", *named) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["data"]
+    (error,) = document["errors"]
+    assert error["item"] == str(tmp_path / "empty")
+
+
 @pytest.mark.parametrize("words", [["--follow"], ["--summary"], ["--offsets", "1:2"], ["--jobs", "2"], ["--key", "a"]])
 def test_check_reads_whole_files(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert dump_log("--check", a_log(SOUND), *words) == 2
