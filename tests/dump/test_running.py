@@ -62,6 +62,23 @@ def test_processes_end_where_one_ends(tmp_path: Path) -> None:
     assert (together.stdout, together.stderr, together.returncode) == (alone.stdout, alone.stderr, alone.returncode)
 
 
+def test_a_process_that_dies_leaves_a_whole_document(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text("import os\ndef decode(data): os._exit(9)\n")
+    paths = []
+    for name, content in (("sound", b""), ("deadly", batch(0))):
+        (tmp_path / name).mkdir()
+        paths.append(str(log_of(tmp_path / name, content)))
+    arguments = ("-o", "json", "--jobs", "2", "--value-decoder-class", "dying:decode", *paths)
+    places = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": places}
+    ended = subprocess.run([*MAIN, *arguments], capture_output=True, timeout=120, env=environment)
+    assert ended.returncode == 1
+    document = json.loads(ended.stdout)
+    assert document["data"]
+    assert [error["message"] for error in document["errors"]] == ["a worker process ended before its file was read"]
+    assert ended.stderr.count(b"a worker process ended before its file was read") == 1
+
+
 @pytest.mark.parametrize("form", [(), ("-o", "json"), ("-o", "jsonl", "--jobs", "2"), ("--jobs", "2")])
 def test_a_reader_that_goes_away_ends_it_quietly(form: tuple[str, ...]) -> None:
     paths = [str(path) for path in files(".log") if "many-lz4-43" in str(path)] * 8

@@ -17,7 +17,7 @@ import click
 
 from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.options.command import OUTPUT, Command, option
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import KafkaToolsError, OutputError
 
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
@@ -233,7 +233,10 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
         if request.summary:
             print_summaries(report, request.form, output)
         output.close()
-    except KafkaToolsError:
+    except KafkaToolsError as error:
+        if not isinstance(error, OutputError):  # a document is whole whatever ended it
+            output.fail(getattr(error, "path", None), str(error))
+            output.close()
         report.finish()
         raise
     return report.finish()

@@ -61,8 +61,8 @@ class Output:
         """The end of the output."""
         self.flush()
 
-    def fail(self, item: str, message: str) -> None:
-        """An item that could not be shown, for a form that has a place for it."""
+    def fail(self, item: str | None, message: str) -> None:
+        """An item that could not be shown (None: what was asked for as a whole), for a form that has a place for it."""
 
 
 class JsonDocument(Output):
@@ -99,7 +99,7 @@ class JsonDocument(Output):
         self._head = b""
         self.flush()
 
-    def fail(self, item: str, message: str) -> None:
+    def fail(self, item: str | None, message: str) -> None:
         self._errors.append({"item": item, "error": None, "message": message})
 
 
