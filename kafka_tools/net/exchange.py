@@ -117,11 +117,10 @@ class Exchange:
         pending.expires_s = self.clock.monotonic_s() + deadline.left_s()
         try:
             connection = self._pool.connection(node, channel, deadline.left_s())
-            connection.queue.append(pending)
-            connection.flush_queue()
         except KafkaToolsError as error:
-            if not pending.done:
-                pending.fail(error)
+            pending.fail(error)
+        else:
+            self._pool.submit(connection, pending)
         return pending
 
     def poll(self, pending: Sequence[Pending], deadline: Deadline) -> list[Pending]:

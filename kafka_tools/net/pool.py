@@ -102,6 +102,14 @@ class ConnectionPool:
             connection = None
         return connection if connection is not None else self._open(key, node, left_s)
 
+    def submit(self, connection: NodeConnection, pending: Pending) -> None:
+        """Queue a request, and write it if that can be done now; a connection that breaks meanwhile is dropped."""
+        connection.queue.append(pending)
+        try:
+            connection.flush_queue()
+        except KafkaToolsError as error:
+            self._drop(self._key_of(connection), error)
+
     def _is_fresh(self, key: Key, connection: NodeConnection) -> bool:
         """Whether an idle connection can be used; else it is dropped. Brokers close idle ones without a word."""
         now_s = self.clock.monotonic_s()

@@ -5,6 +5,7 @@ import contextlib
 import random
 import re
 import socket
+import struct
 import threading
 
 import pytest
@@ -299,6 +300,24 @@ def test_connection_that_the_broker_closed_while_idle_is_replaced():
         node.hang_up()
         while node._threads[1].is_alive():
             node._threads[1].join(LONG_S)
+        assert client.call(node.node, MetadataRequest(), deadline()).cluster_id == "c"
+        assert node.connections == 2
+
+
+def test_connection_that_breaks_while_a_request_is_made_is_replaced():
+    with ScriptedNode(metadata) as node, exchange(node.bootstrap) as client:
+        client.call(node.node, MetadataRequest(), deadline())
+
+        def build(versions):
+            # The connection was looked at, and sound, a moment before; nothing can be written to it any more.
+            node._open[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            node.hang_up()
+            while node._threads[1].is_alive():
+                node._threads[1].join(LONG_S)
+            return MetadataRequest()
+
+        with pytest.raises(Disconnected, match=r"Cancelled Metadata request .* being disconnected"):
+            client.call(node.node, build, deadline())
         assert client.call(node.node, MetadataRequest(), deadline()).cluster_id == "c"
         assert node.connections == 2
 
