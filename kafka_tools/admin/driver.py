@@ -122,7 +122,9 @@ class AdminCall(ABC, Generic[K, V, R]):
 def run(call: AdminCall[K, V, Any], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
     """The outcome of every key, in order; keys that occur twice share one.
 
-    Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings.
+    Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings. After the first
+    answer of a broker it raises nothing: a broker that refuses the login, or whose certificate is not accepted, is an
+    error of its keys.
     """
     return _Run(call, list(dict.fromkeys(keys)), cluster, deadline).run()
 
@@ -157,6 +159,8 @@ class _Run(Generic[K, V]):
         """Some keys were refused before anything was sent: the rest need no pause."""
         self._maybe_done: set[K] = set()
         """Keys that a request without an answer held: the broker may have acted on it."""
+        self._answered = False
+        """Whether a broker has answered a request of the call: from then on errors belong to keys."""
 
     def run(self) -> Outcomes[K, V]:
         attempt = 0
@@ -188,8 +192,9 @@ class _Run(Generic[K, V]):
             return
         try:
             found = self._call.lookup.find(self._cluster, keys, self._deadline)
-        except (SecurityError, ConfigError, WireError, LoginWanted):
-            raise
+        except (SecurityError, ConfigError, WireError, LoginWanted) as error:
+            self._refused(keys, error)
+            return
         except DeadlineExceeded:
             if not self._outcomes and not any(self._open.values()):
                 raise
@@ -203,7 +208,8 @@ class _Run(Generic[K, V]):
             return
         except BrokerError as error:
             if not error.code.retriable:
-                raise
+                self._refused(keys, error)
+                return
             self._again(dict.fromkeys(keys, error))
             return
         found.keep_only(keys)
@@ -231,7 +237,8 @@ class _Run(Generic[K, V]):
             for start in range(0, len(members), size):
                 sent.append(self._send_one(node, members[start : start + size]))
         self._cluster.exchange.wait([pending for _, _, pending in sent])
-        for node, members, pending in sent:
+        # Answers first: one node that refuses us does not undo what the others did.
+        for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
             self._take(node, members, pending)
 
     def _send_one(self, node: Node, keys: list[K]) -> tuple[Node, list[K], Pending]:
@@ -251,12 +258,19 @@ class _Run(Generic[K, V]):
             for key, reason in error.errors.items():
                 self._fail(key, reason)
         elif isinstance(error, SecurityError | ConfigError | LoginWanted):
-            raise error
+            self._refused(keys, error)
         elif isinstance(error, NetworkError) and not isinstance(error, DeadlineExceeded):
             self._unreached(node, keys, error, was_sent=pending.request is not None)
         else:
             for key in keys:
                 self._fail(key, self._with_reason(error, self._open.get(key)))
+
+    def _refused(self, keys: Iterable[K], error: KafkaToolsError) -> None:
+        """What is wrong for all keys alike is raised; once something was done it must not hide that."""
+        if not self._answered:
+            raise error
+        for key in keys:
+            self._fail(key, error)
 
     @staticmethod
     def _with_reason(error: KafkaToolsError, reason: KafkaToolsError | None) -> KafkaToolsError:
@@ -266,6 +280,7 @@ class _Run(Generic[K, V]):
         return DeadlineExceeded(f"{error}; before that: {reason}", node=error.node, hint=error.hint or reason.hint)
 
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
+        self._answered = True
         progress: Progress[K, V] = Progress()
         self._call.interpret(keys, pending.response, pending.version, node, progress)
         progress.keep_only(keys)

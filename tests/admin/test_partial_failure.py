@@ -15,14 +15,16 @@ from kafka_tools.admin.client import (
     MemberIdentity,
     NewPartitions,
     NewTopic,
+    ReplicaPlace,
     ScramDeletion,
 )
-from kafka_tools.errors import BrokerError
+from kafka_tools.errors import AuthenticationFailed, BrokerError, TlsFailed
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode
 from kafka_tools.values import TopicPartition
 from tests.admin.operations import CHANGES
 from tests.admin.virtual_cluster import VirtualCluster
+from tests.net.peers import HANG_UP
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 T, U = ConfigResource("topic", "t"), ConfigResource("topic", "u")
@@ -179,3 +181,52 @@ def rename(item, version):
         elif field.kind == "array" and field.item.kind == "struct":
             for inner in getattr(item, field.name) or ():
                 rename(inner, version)
+
+
+def refusing(error):
+    """In place of ``refuses`` of a node: connections to it end with this error."""
+
+    def refuses():
+        raise error
+
+    return refuses
+
+
+def test_a_node_that_lets_nobody_in_does_not_hide_what_the_others_did():
+    cluster = VirtualCluster()
+    error = TlsFailed("the certificate has expired")
+    cluster.nodes[0].refuses = refusing(error)
+    with cluster.admin() as admin:
+        moved = admin.alter_replica_log_dirs({ReplicaPlace("t", 0, id): "/d" for id in (1, 2, 3)})
+    assert [outcome.error for outcome in moved.values()] == [error, None, None]
+
+
+def test_what_is_done_is_told_when_the_next_login_is_refused():
+    cluster = VirtualCluster()
+    error = AuthenticationFailed("the user is gone")
+
+    def fault(request, version, node):
+        if not cluster.is_own("create_topics", request):
+            return HANG_UP if cluster.sent("create_topics") else None
+        response = cluster.truth(request, version)
+        response.topics[1].error_code = error_codes.NOT_CONTROLLER
+        # Who is the controller now can only be asked on a new connection, and none gets that far.
+        for other in cluster.nodes:
+            other.refuses = refusing(error)
+        return response
+
+    cluster.fault = fault
+    with cluster.admin() as admin:
+        created = admin.create_topics([NewTopic("t", 1, 1), NewTopic("u", 1, 1)])
+    assert created["t"].error is None
+    assert created["u"].error is error
+
+
+def test_a_login_that_nobody_accepts_is_raised():
+    cluster = VirtualCluster()
+    with cluster.admin() as admin:
+        admin.list_topics()
+        for node in cluster.nodes[1:]:
+            node.refuses = refusing(AuthenticationFailed("wrong password"))
+        with pytest.raises(AuthenticationFailed):
+            admin.describe_log_dirs([2, 3])
