@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from kafka_tools.errors import ConfigError, Disconnected, TlsFailed
+from kafka_tools.errors import ConfigError, ConnectFailed, Disconnected, TlsFailed
 from kafka_tools.net.key_stores import (
     KeyMaterial,
     pem_certificates,
@@ -116,7 +116,10 @@ class TlsStream:
         )
 
     def handshake(self) -> bool:
-        """Go on with the handshake; True once it is complete, else ``wants_write`` says what it waits for."""
+        """Go on with the handshake; True once it is complete, else ``wants_write`` says what it waits for.
+
+        Raises TlsFailed for what is refused, ConnectFailed when the peer ends the connection.
+        """
         try:
             self.socket.do_handshake()
         except ssl.SSLWantReadError:
@@ -125,12 +128,13 @@ class TlsStream:
         except ssl.SSLWantWriteError:
             self.wants_write = True
             return False
+        except (ssl.SSLEOFError, ConnectionError) as error:
+            # Nothing was judged: a node that goes down ends connections so, too.
+            raise ConnectFailed(
+                f"TLS handshake with {self.peer} failed: the peer closed the connection", node=self.peer, hint=_NOT_TLS
+            ) from error
         except ssl.SSLError as error:
             raise failure(error, self.peer) from error
-        except ConnectionError as error:
-            raise TlsFailed(
-                f"TLS handshake with {self.peer} failed: the peer closed the connection", hint=_NOT_TLS
-            ) from error
         if self._suites and self.chosen[0] == "TLSv1.3" and self.chosen[1] not in self._suites:
             raise TlsFailed(f"TLS: {self.peer} chose {self.chosen[1]}, which ssl.cipher.suites does not name")
         return True
@@ -181,10 +185,8 @@ def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
             hint = "set ssl.truststore.location (ssl.truststore.type=PEM) to the authority that signed it"
         return TlsFailed(f"TLS: the certificate of {peer} is not accepted: {reason}", hint=hint)
     reason = (error.reason or str(error)).lower().replace("_", " ")
-    if "wrong version number" in reason or "unexpected eof" in reason or "record layer failure" in reason:
+    if "wrong version number" in reason or "record layer failure" in reason:
         return TlsFailed(f"TLS handshake with {peer} failed: the answer is not TLS", hint=_NOT_TLS)
-    if isinstance(error, ssl.SSLEOFError):
-        return TlsFailed(f"TLS handshake with {peer} failed: the peer closed the connection", hint=_NOT_TLS)
     if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
         return TlsFailed(f"TLS: {peer} refused the connection: {reason}", hint=_NO_CERTIFICATE)
     if reason == "unexpected message":

@@ -83,7 +83,8 @@ class SocketTransport:
             raise self._disconnected(error) from error
 
     def start_tls(self, settings: TlsSettings, host: str) -> bool:
-        """Begin or continue the TLS handshake with ``host``; True once it is complete. Raises TlsFailed."""
+        """Begin or continue the TLS handshake with ``host``; True once it is complete. Raises TlsFailed,
+        ConnectFailed, Disconnected."""
         if self._tls is None:
             from kafka_tools.net.tls import TlsStream
 

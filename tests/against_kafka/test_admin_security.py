@@ -99,7 +99,7 @@ def test_wrong_password_is_said_at_once_and_not_shown(
     [
         ("SSL", "PLAINTEXT", ConnectFailed, "SSL"),
         ("SASL_PLAINTEXT", "PLAINTEXT", KafkaToolsError, "SASL_PLAINTEXT"),
-        ("PLAINTEXT", "SSL", TlsFailed, "does this port speak TLS"),
+        ("PLAINTEXT", "SSL", ConnectFailed, "does this port speak TLS"),
         ("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "security.protocol"),
     ],
 )

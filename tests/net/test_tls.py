@@ -17,6 +17,7 @@ from cryptography.x509 import load_pem_x509_certificate
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_tools.admin.client import AdminClient
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import ConfigError, ConnectFailed, Disconnected, TlsFailed
 from kafka_tools.net.config import ClientConfig
@@ -158,9 +159,37 @@ def test_plaintext_client_on_a_tls_port_is_told_to_use_tls(material):
 
 
 def test_tls_client_on_a_plaintext_port_is_told_so(material):
-    with ScriptedNode() as node, pytest.raises(TlsFailed) as caught:
+    with ScriptedNode() as node, pytest.raises(ConnectFailed) as caught:
         ask(node, ssl_truststore_certificates=material.ca_pem)
     assert "does this port speak TLS?" in caught.value.hint
+
+
+class RestartingNode(ScriptedNode):
+    """Goes down at its second request; the connection after that ends in the TLS handshake."""
+
+    def __init__(self, context):
+        super().__init__(self.goes_down, tls=context)
+
+    def goes_down(self, request, version, state):
+        asked = [request for request, _ in self.requests if isinstance(request, MetadataRequest)]
+        return HANG_UP if len(asked) == 2 else MetadataResponse(cluster_id="secure")
+
+    def _serve(self, sock):
+        if self.connections == 2:
+            with sock:
+                sock.recv(10)
+        else:
+            super()._serve(sock)
+
+
+def test_handshake_that_a_node_cuts_short_is_tried_again(material):
+    with (
+        RestartingNode(material.context()) as node,
+        AdminClient(node.bootstrap, security_protocol="SSL", ssl_truststore_certificates=material.ca_pem) as admin,
+    ):
+        assert admin.list_topics() == []
+        assert admin.list_topics() == []
+        assert node.connections == 3
 
 
 def test_trust_in_a_single_certificate_is_enough(material):
