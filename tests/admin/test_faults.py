@@ -55,6 +55,9 @@ TRIED_AGAIN = {
     ("list_partition_reassignments", TOP): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION},
     ("describe_topics", ITEMS): RETRIABLE - {error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.UNKNOWN_TOPIC_ID},
     ("elect_leaders", ITEMS): {error_codes.NOT_CONTROLLER},
+    # As Kafka's client: this is how the quorum says that another controller leads it.
+    ("add_voter", TOP): SURELY_NOT_DONE | {error_codes.NOT_LEADER_OR_FOLLOWER},
+    ("remove_voter", TOP): SURELY_NOT_DONE | {error_codes.NOT_LEADER_OR_FOLLOWER},
     ("alter_share_group_offsets", ITEMS): set(),
     ("alter_share_groups_offsets", ITEMS): set(),
     # As Kafka's client: a group in the middle of a rebalance takes commits shortly after.

@@ -252,3 +252,21 @@ def test_with_bootstrap_controllers_the_active_one_is_asked(name):
     assert asked and all(request.endpoint_type == 2 for request in asked)
     assert not any(isinstance(request, MetadataRequest) for _, _, request, _ in cluster.log)
     assert {node for _, node, _, _ in cluster.sent(name)} == {2}
+
+
+@pytest.mark.parametrize("name", ["add_voter", "remove_voter"])
+def test_a_change_of_voters_follows_the_leader_of_the_quorum(name):
+    """A controller that no longer leads says NOT_LEADER_OR_FOLLOWER to what its Raft layer serves."""
+    cluster = VirtualCluster()
+
+    def fault(request, version, node):
+        if not cluster.is_own(name, request) or node.id != 1:
+            return None
+        cluster.owner = 2
+        return error_reply(request, version, error_codes.NOT_LEADER_OR_FOLLOWER)
+
+    cluster.fault = fault
+    config = ClientConfig({"bootstrap.controllers": cluster.bootstrap})
+    with cluster.network.in_use(), AdminClient(config, timeout_s=30.0) as admin:
+        assert run(name, admin) is None
+    assert [node for _, node, _, _ in cluster.sent(name)] == [1, 2]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.admin.driver import ALL, AdminCall, Progress
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.net.broker_errors import error_of
+from kafka_tools.net.broker_errors import broker_error, error_of
 from kafka_tools.net.versions import NodeVersions
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
@@ -148,7 +149,11 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
         node: Node,
         progress: Progress[str, None],
     ) -> None:
-        progress.settle(ALL, response.error_code, response.error_message, None)
+        if response.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
+            # The quorum's own word for NOT_CONTROLLER: another node leads it by now.
+            progress.again[ALL] = broker_error(response.error_code, response.error_message or None)
+        else:
+            progress.settle(ALL, response.error_code, response.error_message, None)
 
 
 class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
