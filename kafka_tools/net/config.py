@@ -86,14 +86,18 @@ class ClientConfig:
         return cls.of(values, command_config or "client settings")
 
     @classmethod
-    def of(cls, values: Mapping[str, str], source: str) -> ClientConfig:
-        """Settings whose ``${provider:path:key}`` are replaced first, by the providers that they declare."""
+    def of(cls, values: Mapping[str, str], source: str, base: Mapping[str, str] | None = None) -> ClientConfig:
+        """Settings whose ``${provider:path:key}`` are replaced first, by the providers that they declare.
+
+        ``base``: settings with their variables already replaced, to which ``values`` are added.
+        """
         from kafka_tools.net.config_providers import declared_providers, transform
 
-        providers = declared_providers(values)
+        base = base or {}
+        providers = declared_providers({**base, **values})
         if providers:
             values = {key: value or "" for key, value in transform(values, providers).values.items()}
-        return cls(values, source)
+        return cls({**base, **values}, source)
 
     def __getitem__(self, key: str) -> str:
         """The text of a setting, or its default; KeyError for a name without default that is not set."""

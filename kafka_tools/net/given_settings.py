@@ -46,9 +46,10 @@ def client_config(given: Given, keywords: Mapping[str, Any], client: str) -> Cli
         if not client_settings.is_known(key):
             raise TypeError(f"{client} has no argument '{name}'{_near(name, '_')}")
         values[key] = _text(key, value)
-    config = ClientConfig.of(values, source)
     if isinstance(given, ClientConfig):
-        config = ClientConfig({**given.values, **config.values}, source) if values else given
+        config = ClientConfig.of(values, source, given.values) if values else given
+    else:
+        config = ClientConfig.of(values, source)
     if not config.bootstrap:
         raise ConfigError(f"{source}: bootstrap.servers is not set; {client} takes {_FORMS}")
     return config

@@ -65,6 +65,22 @@ def test_keywords_win_over_what_they_are_added_to():
     assert AdminClient("a:1", enable_auto_commit=False).config["enable.auto.commit"] == "false"
 
 
+def test_keywords_count_together_with_what_they_are_added_to(tmp_path):
+    (tmp_path / "secrets").write_text("password=s3cret\n")
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    base = {
+        "bootstrap.servers": "a:1",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{module} username="u" password="p";',
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+    admin = AdminClient(ClientConfig(base), security_protocol="SASL_SSL")
+    assert admin.config.credentials().password == "p"
+    jaas = f'{module} username="u" password="${{file:{tmp_path}/secrets:password}}";'
+    assert AdminClient(ClientConfig(base), sasl_jaas_config=jaas).config.credentials().password == "s3cret"
+
+
 def test_variables_of_a_mapping_are_replaced(tmp_path):
     (tmp_path / "secrets").write_text("where=a:1\n")
     admin = AdminClient(
