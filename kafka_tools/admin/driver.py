@@ -44,6 +44,8 @@ R = TypeVar("R")
 UNKNOWN_GRACE_S = 1.0
 """How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
 NO_GRACE: Mapping[Any, float] = MappingProxyType({})
+ANSWER_SHARE, ANSWER_MOST_S = 0.1, 1.0
+"""The part of the time left, and the most of it in seconds, that an answer gets for its way from the broker."""
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
 
@@ -112,7 +114,10 @@ class AdminCall(ABC, Generic[K, V, R]):
 
     @abstractmethod
     def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:
-        """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused."""
+        """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused.
+
+        ``deadline`` is the broker's: it ends a little before the caller stops waiting for the answer.
+        """
 
     @abstractmethod
     def interpret(self, keys: list[K], response: R, version: int, node: Node, progress: Progress[K, V]) -> None:
@@ -245,9 +250,15 @@ class _Run(Generic[K, V]):
         for key in keys:
             self._tries[key] = self._tries.get(key, 0) + 1
         pending = self._cluster.exchange.send(
-            node, lambda versions: self._call.build(keys, versions, self._deadline), self._deadline
+            node, lambda versions: self._call.build(keys, versions, self._brokers_deadline()), self._deadline
         )
         return node, keys, pending
+
+    def _brokers_deadline(self) -> Deadline:
+        """The time that a broker is given for a request: its answer, partial as it may be, must still be awaited."""
+        request_s = self._cluster.exchange.config.number("request.timeout.ms") / 1000
+        left_s = min(self._deadline.left_s(), request_s)
+        return Deadline(self._clock, left_s - min(left_s * ANSWER_SHARE, ANSWER_MOST_S))
 
     def _take(self, node: Node, keys: list[K], pending: Pending) -> None:
         error = pending.error

@@ -19,7 +19,7 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.admin.operations import CONTROLLER, OPERATIONS, run
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP, SILENCE
-from tests.net.virtual import without_chance
+from tests.net.virtual import Later, without_chance
 
 NEW = [NewTopic("t", 1, 1)]
 
@@ -270,3 +270,24 @@ def test_a_change_of_voters_follows_the_leader_of_the_quorum(name):
     with cluster.network.in_use(), AdminClient(config, timeout_s=30.0) as admin:
         assert run(name, admin) is None
     assert [node for _, node, _, _ in cluster.sent(name)] == [1, 2]
+
+
+@pytest.mark.parametrize("timeout_s", [20.0, 60.0])
+def test_a_broker_that_takes_all_its_time_is_waited_for(timeout_s):
+    """What it then tells of the parts that are done must not be lost, nor asked for twice."""
+    cluster = VirtualCluster()
+
+    def fault(request, version, node):
+        if not isinstance(request, CreateTopicsRequest):
+            return None
+        response = error_reply(request, version, error_codes.NONE)
+        response.topics[1].error_code = error_codes.REQUEST_TIMED_OUT
+        return Later(request.timeout_ms / 1000 + 0.5, response)
+
+    cluster.fault = fault
+    with cluster.admin(timeout_s=timeout_s, request_timeout_ms=30_000) as admin:
+        created = admin.create_topics([NewTopic("t", 1, 1), NewTopic("u", 1, 1)])
+    assert created["t"].error is None
+    assert "REQUEST_TIMED_OUT" in str(created["u"].error)
+    assert names(cluster).count("CreateTopics") == 1
+    assert cluster.network.clock.monotonic_s() < 30.0
