@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.admin.lookups import ClusterAccess
-from kafka_tools.admin.outcomes import Listing, Outcomes
+from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
+from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
@@ -22,7 +23,8 @@ class RaisingAdminClient(AdminClient):
     """Kafka's Admin interface; a context manager. Takes what ``AdminClient`` takes, and has its methods.
 
     A method over keys returns Outcomes in which every key succeeded. If one key failed it raises that key's error, if
-    several failed PartialFailure, whose ``outcomes`` has the result of every key. A list gathered from several nodes is
+    several failed PartialFailure, whose ``outcomes`` has the result of every key. A key of which a part failed (one
+    partition of a group, one entry that a filter of ACLs matched) has failed. A list gathered from several nodes is
     complete, or the error of a node is raised. ``admin.outcomes.delete_topics(...)`` raises nothing for single keys.
     """
 
@@ -37,13 +39,32 @@ class RaisingAdminClient(AdminClient):
         return self.outcomes.cluster
 
 
+def _raise_any(found: Outcomes[Any, Any]) -> None:
+    """Raise for the keys, then for the parts of keys: partitions of groups, entries that a filter of ACLs matched."""
+    found.raise_any()
+    checked: dict[Any, Outcome[Any]] = {}
+    for key, value in found.succeeded().items():
+        checked[key] = Outcome(value)
+        parts = Outcomes(value) if isinstance(value, list) and value and _is_part(value[0]) else value
+        if isinstance(parts, Outcomes):
+            try:
+                _raise_any(parts)
+            except KafkaToolsError as error:
+                checked[key] = Outcome(None, error)
+    Outcomes(checked.items()).raise_any()
+
+
+def _is_part(item: object) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Outcome)
+
+
 def _raising(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: RaisingAdminClient, *arguments: Any, **options: Any) -> Any:
         # By the other client, so that what a method asks in between has its outcomes.
         found = getattr(self.outcomes, name)(*arguments, **options)
         if isinstance(found, Outcomes):
-            found.raise_any()
+            _raise_any(found)
         elif isinstance(found, Listing):
             found.complete()
         return found

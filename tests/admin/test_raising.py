@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_tools.admin import AdminClient, client
-from kafka_tools.admin.client import ConfigChange, ConfigResource, NewTopic
-from kafka_tools.admin.outcomes import Listing
+from kafka_tools.admin.client import AclBinding, AclFilter, ConfigChange, ConfigResource, NewTopic
+from kafka_tools.admin.outcomes import Listing, Outcome, Outcomes
 from kafka_tools.admin.raising import RaisingAdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.errors import AlreadyExists, BrokerError, NetworkError, PartialFailure
+from kafka_tools.values import TopicPartition
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,26 @@ def test_a_key_that_failed_is_raised(broker: EmbeddedBroker) -> None:
         with pytest.raises(PartialFailure) as failed:
             admin.delete_topics(["none", "two", "no other"])
         assert [key for key, outcome in failed.value.outcomes.items() if outcome.error is None] == ["two"]
+
+
+def test_a_part_of_a_key_that_failed_is_raised(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, gone = TopicPartition("parts", 0), TopicPartition("parts", 7)
+    with AdminClient(broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic("parts", 1, 1)])
+        admin.alter_groups_offsets({"a": {there: 0}, "b": {there: 0}})
+        with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            admin.alter_groups_offsets({"a": {there: 0}, "b": {there: 0, gone: 0}})
+        with pytest.raises(PartialFailure) as failed:
+            admin.alter_groups_offsets({"a": {gone: 0}, "b": {gone: 0}, "c": {there: 0}})
+        assert list(failed.value.outcomes.failures()) == ["a", "b"]
+        assert not admin.outcomes.alter_groups_offsets({"a": {gone: 0}}).failures()
+
+        bindings = [AclBinding("TOPIC", name, "LITERAL", "User:u", "*", "READ", "ALLOW") for name in ("t", "u")]
+        error = NetworkError("not written")
+        deleted = [(bindings[0], Outcome(None)), (bindings[1], Outcome(None, error))]
+        monkeypatch.setattr(admin.outcomes, "delete_acls", lambda _: Outcomes([(AclFilter(), Outcome(deleted))]))
+        with pytest.raises(NetworkError, match="not written"):
+            admin.delete_acls([AclFilter()])
 
 
 def test_outcomes_are_there_on_request(broker: EmbeddedBroker) -> None:
