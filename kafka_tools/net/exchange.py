@@ -67,7 +67,7 @@ class Exchange:
         A server that stays silent does not hold up the next one, and one that left a request unanswered comes last.
         Raises ConnectFailed with every server's cause, AuthenticationFailed or TlsFailed at once, DeadlineExceeded.
         """
-        nodes = sorted(self._bootstrap_nodes(), key=self._pool.is_suspect)
+        nodes = sorted(self._bootstrap_nodes(deadline), key=self._pool.is_suspect)
         all_suspect = self._pool.is_suspect(nodes[0])
         for node in nodes:
             if self._pool.is_suspect(node) and not all_suspect:
@@ -168,10 +168,10 @@ class Exchange:
 
     # bootstrap
 
-    def _bootstrap_nodes(self) -> list[Node]:
+    def _bootstrap_nodes(self, deadline: Deadline) -> list[Node]:
         nodes = [Node(-1 - number, host, port) for number, (host, port) in enumerate(self.config.require_bootstrap())]
         if self.config["client.dns.lookup"] == "resolve_canonical_bootstrap_servers_only":
-            return _canonical(nodes)
+            return _canonical(nodes, deadline)
         return nodes
 
     def _first_to_answer(self, nodes: list[Node], deadline: Deadline) -> Node:
@@ -238,14 +238,16 @@ def _all_failed(failures: dict[Node, KafkaToolsError]) -> KafkaToolsError:
     return ConnectFailed(f"none of the {len(failures)} bootstrap servers can be used: {causes}", hint=hint)
 
 
-def _canonical(nodes: list[Node]) -> list[Node]:
+def _canonical(nodes: list[Node], deadline: Deadline) -> list[Node]:
     """Each address of each bootstrap server under its canonical name, as Kerberos wants them (KIP-235)."""
     system = network.current()
     names: dict[tuple[str, int], None] = {}
     for node in nodes:
         try:
-            for *_, address in system.resolve(node.host, node.port):
-                names[system.canonical_name(address), node.port] = None
-        except OSError as error:
-            raise ConnectFailed(f"cannot resolve {node}: {error.strerror or error}") from error
+            for *_, address in network.resolve_within(system, node.host, node.port, deadline.left_s()):
+                name = network.canonical_name_within(system, address, deadline.left_s())
+                names[name, node.port] = None
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or "not a valid host name"
+            raise ConnectFailed(f"cannot resolve {node}: {reason}") from error
     return [Node(-1 - number, host, port) for number, (host, port) in enumerate(names)]

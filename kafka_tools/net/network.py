@@ -10,11 +10,12 @@ import _thread
 import contextlib
 import selectors
 import socket
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from kafka_tools.net.transport import SocketTransport
 
+T = TypeVar("T")
 Found = tuple[int, int, int, str, tuple[Any, ...]]
 """An address as ``socket.getaddrinfo`` tells it: family, type, protocol, canonical name, address."""
 
@@ -44,21 +45,31 @@ _LEAST_RESOLVE_S = 1.0
 
 
 def resolve_within(network: Network, host: str | bytes, port: int, limit_s: float) -> Sequence[Found]:
-    """``network.resolve``, given up after a time, and by Ctrl-C: the system's name service knows neither.
-
-    It is asked in a thread, which is left to itself then. Raises TimeoutError, and what ``resolve`` raises.
-    """
+    """``network.resolve``, given up after a time. Raises TimeoutError, and what ``resolve`` raises."""
     name = host.decode() if isinstance(host, bytes) else host
     if name == "localhost" or ":" in name or not any(map(str.isalpha, name)):
         return network.resolve(host, port)  # no name service is asked
-    found: list[Sequence[Found]] = []
+    return _within(limit_s, lambda: network.resolve(host, port))
+
+
+def canonical_name_within(network: Network, address: tuple[Any, ...], limit_s: float) -> str:
+    """``network.canonical_name``, given up after a time. Raises TimeoutError, and what ``canonical_name`` raises."""
+    return _within(limit_s, lambda: network.canonical_name(address))
+
+
+def _within(limit_s: float, asked: Callable[[], T]) -> T:
+    """What the name service says, given up after a time, and by Ctrl-C: the system's knows neither.
+
+    It is asked in a thread, which is left to itself then.
+    """
+    found: list[T] = []
     failures: list[BaseException] = []
     done = _thread.allocate_lock()
     done.acquire()
 
     def ask() -> None:
         try:
-            found.append(network.resolve(host, port))
+            found.append(asked())
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             failures.append(error)
         done.release()

@@ -525,3 +525,45 @@ def test_what_the_name_service_says_is_passed_on():
         pytest.raises(ConnectFailed, match=r"cannot resolve no.example:9092.*: Name or service not known"),
     ):
         client.bootstrap(deadline())
+
+
+CANONICAL = {"client_dns_lookup": "resolve_canonical_bootstrap_servers_only"}
+
+
+class ReverseNames(Network):
+    """Every name is this machine's, whose canonical name is told when ``goes_on`` is set."""
+
+    def __init__(self):
+        self.goes_on = threading.Event()
+
+    def resolve(self, host, port):
+        return super().resolve("127.0.0.1", port)
+
+    def canonical_name(self, address):
+        self.goes_on.wait(LONG_S)
+        return "localhost"
+
+
+def test_bootstrap_servers_are_called_by_their_canonical_names():
+    names = ReverseNames()
+    names.goes_on.set()
+    with using(names), ScriptedNode(metadata) as node, exchange(f"alias.example:{node.port}", **CANONICAL) as client:
+        assert client.bootstrap(deadline()) == Node(-1, "localhost", node.port)
+
+
+@pytest.mark.parametrize("names", [SlowNames(), ReverseNames()])
+def test_canonical_names_are_given_up_with_the_time_limit(names):
+    with using(names), exchange("slow.example:9092", **CANONICAL) as client:
+        with pytest.raises(ConnectFailed, match=r"cannot resolve slow.example:9092.*did not answer within 1\.0 s"):
+            client.bootstrap(deadline(0.5))
+        assert not names.goes_on.is_set()
+    names.goes_on.set()
+
+
+def test_a_bootstrap_name_that_is_none_has_no_canonical_one():
+    name = "a" * 64 + ".example"
+    with (
+        exchange(f"{name}:9092", **CANONICAL) as client,
+        pytest.raises(ConnectFailed, match=rf"cannot resolve {name}:9092: not a valid host name"),
+    ):
+        client.bootstrap(deadline())
