@@ -81,7 +81,7 @@ class Pending:
         self.build = build
         self.deadline = deadline
         self.timeout_s = timeout_s
-        """Longest wait for the answer once the request was sent."""
+        """Longest wait for the answer once the request was sent and those before it are answered."""
         self.expires_s: float | None = None
         self.request: Request | None = None
         self.version = -1
@@ -94,6 +94,14 @@ class Pending:
 
     def fail(self, error: KafkaToolsError) -> None:
         self.error, self.done = error, True
+
+    def longest_wait_s(self, is_next: bool) -> float:
+        """How long to wait for the answer from now on; ``is_next``: no other answer comes before it.
+
+        Brokers work on one request of a connection at a time.
+        """
+        left_s = self.deadline.left_s()
+        return min(self.timeout_s, left_s) if is_next else left_s
 
     def result(self) -> Any:
         """The response; raises the error of a request that failed."""
@@ -229,7 +237,7 @@ class NodeConnection:
             except KafkaToolsError as error:
                 pending.fail(error)
                 continue
-            pending.expires_s = now_s + min(pending.timeout_s, pending.deadline.left_s())
+            pending.expires_s = now_s + pending.longest_wait_s(is_next=self.session.oldest is sent)
             if not stages.is_answered(sent.request):
                 unanswered.append(pending)
         self._write()
@@ -364,6 +372,9 @@ class NodeConnection:
         pending: Pending | None = sent.context
         if pending is not None and not pending.done:
             pending.succeed(response)
+        following = self.session.oldest
+        if following is not None and following.context is not None:
+            following.context.expires_s = now_s + following.context.longest_wait_s(is_next=True)
 
     def _send(self, pending: Pending) -> InFlight:
         built = pending.build(self.versions)

@@ -99,6 +99,11 @@ class ClientSession:
         """Requests without an answer, oldest first."""
         return list(self._in_flight)
 
+    @property
+    def oldest(self) -> InFlight | None:
+        """The request whose answer comes next; None when none is awaited."""
+        return self._in_flight[0] if self._in_flight else None
+
     def start(self) -> None:
         """Ask for the node's versions, in the newest form we know (KIP-511 says what happens if that is too new)."""
         self.stage = VERSIONS

@@ -31,7 +31,7 @@ from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequ
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_tools.values import Node
 from tests.net.peers import HANG_UP, SILENCE, ScriptedNode, all_versions, versions_response
-from tests.net.virtual import VirtualNetwork, VirtualNode
+from tests.net.virtual import Later, VirtualNetwork, VirtualNode
 
 LONG_S = 30.0
 
@@ -285,6 +285,27 @@ def test_request_timeout_is_shorter_than_the_deadline():
     with in_virtual_time(VirtualNode(1, lambda *_: SILENCE), request_timeout_ms=200) as (client, node):
         with pytest.raises(Disconnected, match=r"did not answer Metadata within 0\.2 s"):
             client.call(node, MetadataRequest(), deadline())
+
+
+def test_requests_that_wait_behind_others_have_their_whole_time():
+    """Brokers work on one request of a connection at a time; Kafka's admin client sends one at a time."""
+    times = iter((3.0, 6.0, 9.0, 12.0))
+
+    def one_after_the_other(request, version, node):
+        return Later(next(times), ListGroupsResponse())
+
+    with in_virtual_time(VirtualNode(1, one_after_the_other), request_timeout_ms=5000) as (client, node):
+        limit = Deadline(client.clock, LONG_S)
+        answered = client.call_many([(node, ListGroupsRequest())] * 4, limit)
+        assert [type(answer) for answer in answered] == [ListGroupsResponse] * 4
+        assert 12.0 <= client.clock.monotonic_s() < 13.0
+
+
+def test_requests_behind_one_that_is_not_answered_end_with_it():
+    with in_virtual_time(VirtualNode(1, lambda *_: SILENCE), request_timeout_ms=5000) as (client, node):
+        ended = client.call_many([(node, ListGroupsRequest())] * 3, Deadline(client.clock, LONG_S))
+        assert [type(error) for error in ended] == [Disconnected] * 3
+        assert 5.0 <= client.clock.monotonic_s() < 6.0
 
 
 def test_silent_server_ends_at_the_deadline_with_its_stage():
