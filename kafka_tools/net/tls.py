@@ -249,7 +249,7 @@ def _trusted(values: Mapping[str, str]) -> str | None:
 def _trust(context: ssl.SSLContext, certificates: str) -> None:
     try:
         context.load_verify_locations(cadata=certificates)
-    except ssl.SSLError as error:
+    except (ssl.SSLError, TypeError) as error:  # TypeError: characters that are not ASCII
         raise ConfigError("the trust store holds a certificate that cannot be read") from error
 
 
@@ -272,7 +272,7 @@ def _load_chain(context: ssl.SSLContext, material: KeyMaterial) -> None:
         try:
             # An empty password instead of None: OpenSSL would ask the terminal for one.
             context.load_cert_chain(path, password=material.password or "")
-        except ssl.SSLError as error:
+        except (ssl.SSLError, ValueError) as error:  # ValueError: a password beyond OpenSSL's 1024 bytes
             raise ConfigError(
                 "the private key cannot be used: wrong ssl.key.password, damaged, or not the certificate's"
             ) from error
