@@ -354,7 +354,7 @@ class _Run(Generic[K, V]):
             self._fail(key, DeadlineExceeded(text, hint=hint))
 
     def _fail(self, key: K, error: KafkaToolsError) -> None:
-        if key in self._maybe_done and isinstance(error, AlreadyExists | NotFound):
+        if key in self._maybe_done and _may_stem_from_success(error):
             error.hint = "the connection broke during an earlier attempt of this call, which may have done it"
         self._finish(key, Outcome(None, error))
 
@@ -363,4 +363,13 @@ class _Run(Generic[K, V]):
             self._outcomes[key] = outcome
 
 
+def _may_stem_from_success(error: KafkaToolsError) -> bool:
+    """Whether a broker says so of a change that was made before: it is there, it is gone, or it needs no more."""
+    if isinstance(error, AlreadyExists | NotFound):
+        return True
+    return isinstance(error, BrokerError) and error.code.code in _NOTHING_LEFT_TO_DO
+
+
+_NOTHING_LEFT_TO_DO = frozenset({error_codes.INVALID_PARTITIONS, error_codes.NO_REASSIGNMENT_IN_PROGRESS})
+"""A topic has that many partitions already; the reassignment to be cancelled is none any more."""
 _ABSENT: Any = object()

@@ -5,7 +5,7 @@ import pytest
 from kafka_tools.admin import driver
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.admin.calls.records import HIGH_WATERMARK
-from kafka_tools.admin.client import NewTopic
+from kafka_tools.admin.client import NewPartitions, NewTopic
 from kafka_tools.errors import (
     AlreadyExists,
     AuthorizationFailed,
@@ -18,7 +18,9 @@ from kafka_tools.errors import (
     WireError,
 )
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest, DeleteRecordsResponse
@@ -231,6 +233,29 @@ def test_connection_lost_during_a_change_is_repeated_and_the_doubt_is_told(scrip
     with pytest.raises(AlreadyExists) as caught:
         admin.create_topics([NewTopic("a", 1, 1)]).raise_any()
     assert "earlier attempt" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        (error_codes.INVALID_PARTITIONS, lambda admin: admin.create_partitions({"t": NewPartitions(2)})),
+        (error_codes.NO_REASSIGNMENT_IN_PROGRESS, lambda admin: admin.alter_partition_reassignments({T0: None})),
+    ],
+)
+def test_doubt_is_told_too_where_a_second_attempt_finds_nothing_left_to_do(code, change):
+    cluster = VirtualCluster()
+    changes = (CreatePartitionsRequest, AlterPartitionReassignmentsRequest)
+
+    def fault(request, version, node):
+        if not isinstance(request, changes):
+            return None
+        first = sum(isinstance(item[2], changes) for item in cluster.log) == 1
+        return HANG_UP if first else error_reply(request, version, code)
+
+    cluster.fault = fault
+    with cluster.admin() as admin:
+        (error,) = change(admin).failures().values()
+    assert "earlier attempt" in error.hint
 
 
 @pytest.mark.req("AC-8", "AC-10")
