@@ -48,6 +48,9 @@ ANSWER_SHARE, ANSWER_MOST_S = 0.1, 1.0
 """The part of the time left, and the most of it in seconds, that an answer gets for its way from the broker."""
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
+MISLED_TIMES = 3
+"""Times in a row that the wrong node is asked before another one is asked which is the right one."""
+_WRONG_NODE = frozenset({error_codes.NOT_CONTROLLER, error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.NOT_COORDINATOR})
 
 _MAY_BE_DONE = "it may have been done all the same, or be done shortly: look before trying again"
 
@@ -164,6 +167,10 @@ class _Run(Generic[K, V]):
         """Some keys were refused before anything was sent: the rest need no pause."""
         self._maybe_done: set[K] = set()
         """Keys that a request without an answer held: the broker may have acted on it."""
+        self._was_wrong_node = False
+        """Whether a node that was told to be leader, controller or coordinator has just said that it is not."""
+        self._misled = 0
+        """How many times in a row."""
         self._answered = False
         """Whether a broker has answered a request of the call: from then on errors belong to keys."""
 
@@ -245,6 +252,11 @@ class _Run(Generic[K, V]):
         # Answers first: one node that refuses us does not undo what the others did.
         for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
             self._take(node, members, pending)
+        self._misled = self._misled + 1 if self._was_wrong_node else 0
+        self._was_wrong_node = False
+        if self._misled >= MISLED_TIMES:
+            self._misled = 0
+            self._cluster.metadata.doubt()
 
     def _send_one(self, node: Node, keys: list[K]) -> tuple[Node, list[K], Pending]:
         for key in keys:
@@ -300,10 +312,10 @@ class _Run(Generic[K, V]):
         for key, error in progress.failed.items():
             name_what_is_missing(error, pending.name)
             self._fail(key, error)
-        if any(
-            isinstance(e, BrokerError) and e.code.code == error_codes.NOT_CONTROLLER for e in progress.again.values()
-        ):
+        codes = {error.code.code for error in progress.again.values() if isinstance(error, BrokerError)}
+        if error_codes.NOT_CONTROLLER in codes:
             self._cluster.metadata.clear_controller()
+        self._was_wrong_node |= bool(codes & _WRONG_NODE)
         self._again(progress.again)
         for key in keys:
             if key in self._open and key not in progress.again:

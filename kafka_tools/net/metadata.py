@@ -84,6 +84,10 @@ class ClusterMetadata:
         """Whether a broker has answered yet."""
         self._controller_id = NO_CONTROLLER
         self._turn = 0
+        self._told_by: Node | None = None
+        """The node that was picked last to tell of the cluster."""
+        self._doubted: set[tuple[str, int]] = set()
+        """Addresses of nodes whose word proved wrong time and again, as of one that is cut off from its controller."""
         self._interest: set[str] | None = set()
 
     # Which topics
@@ -112,6 +116,14 @@ class ClusterMetadata:
     def request_update(self) -> None:
         """The metadata proved wrong: refresh it at the next chance."""
         self._freshness.wanted = True
+
+    def doubt(self) -> None:
+        """What the last node told keeps proving wrong: others are asked first, until all have been doubted."""
+        self.request_update()
+        if self._told_by is not None:
+            self._doubted.add(_address(self._told_by))
+        if self.nodes and all(_address(node) in self._doubted for node in self.nodes.values()):
+            self._doubted.clear()
 
     @property
     def update_wanted(self) -> bool:
@@ -174,12 +186,15 @@ class ClusterMetadata:
             try:
                 # One node that swallows requests must not use up the whole time.
                 share_s = deadline.left_s() / 2 if len(self.nodes) > 1 else deadline.left_s()
-                return self._exchange.call(node, request, Deadline(self._clock, share_s))
+                response = self._exchange.call(node, request, Deadline(self._clock, share_s))
+                self._told_by = node
+                return response
             except NetworkError as error:
                 failure = error
         if failure is not None and deadline.expired:
             raise failure
-        return self._exchange.call(self._exchange.bootstrap(deadline), request, deadline)
+        self._told_by = self._exchange.bootstrap(deadline)
+        return self._exchange.call(self._told_by, request, deadline)
 
     # Nodes
 
@@ -201,14 +216,19 @@ class ClusterMetadata:
     def any_node(self, deadline: Deadline) -> Node:
         """A node that answers: one that is connected, else the first bootstrap server or known node that answers.
 
-        One that left a request unanswered is passed over as long as there are others. Raises as ``bootstrap`` of
-        Exchange.
+        One that left a request unanswered, or whose word is doubted, is passed over as long as there are others. Raises
+        as ``bootstrap`` of Exchange.
         """
-        suspect = self._exchange.is_suspect
+        self._told_by = self._pick(deadline)
+        return self._told_by
+
+    def _pick(self, deadline: Deadline) -> Node:
+        if self._doubted and not self.nodes:
+            self.refresh(deadline)
         for node in self.nodes.values():
-            if self._exchange.is_connected(node) and not suspect(node):
+            if self._trouble(node) == (False, False, False):
                 return node
-        if any(map(suspect, self.nodes.values())):
+        if self._doubted or any(map(self._exchange.is_suspect, self.nodes.values())):
             found = self._known_node(deadline)
             if found is not None:
                 return found
@@ -335,15 +355,20 @@ class ClusterMetadata:
         nodes = [Node(item.broker_id, item.host, item.port, item.rack) for item in response.brokers]
         self._replace(nodes, response.controller_id)
 
-    def _trouble(self, node: Node) -> tuple[bool, bool]:
-        """Sorts nodes that are likely to answer before others."""
-        return self._exchange.is_suspect(node), not self._exchange.is_connected(node)
+    def _trouble(self, node: Node) -> tuple[bool, bool, bool]:
+        """Sorts nodes that are likely to answer, and to know, before others."""
+        exchange = self._exchange
+        return exchange.is_suspect(node), _address(node) in self._doubted, not exchange.is_connected(node)
 
     def _known_node(self, deadline: Deadline) -> Node | None:
-        for node in sorted(self.nodes.values(), key=self._exchange.is_suspect):
+        for node in sorted(self.nodes.values(), key=self._trouble):
             try:
                 self._exchange.connected(node, deadline)
             except KafkaToolsError:
                 continue  # the caller reports why the bootstrap servers could not be used
             return node
         return None
+
+
+def _address(node: Node) -> tuple[str, int]:
+    return node.host, node.port

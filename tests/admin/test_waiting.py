@@ -291,3 +291,33 @@ def test_a_broker_that_takes_all_its_time_is_waited_for(timeout_s):
     assert "REQUEST_TIMED_OUT" in str(created["u"].error)
     assert names(cluster).count("CreateTopics") == 1
     assert cluster.network.clock.monotonic_s() < 30.0
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("create_topics", error_codes.NOT_CONTROLLER),
+        ("list_offsets", error_codes.NOT_LEADER_OR_FOLLOWER),
+        ("delete_groups", error_codes.NOT_COORDINATOR),
+    ],
+)
+def test_a_node_that_knows_no_better_is_not_asked_for_ever(name, code):
+    """A broker that is cut off from the controller tells of a cluster that is no more."""
+    cluster = VirtualCluster()
+
+    def fault(request, version, node):
+        if node.id != 1:
+            return None
+        if cluster.is_own(name, request):
+            return error_reply(request, version, code)
+        cluster.owner = 1
+        told = cluster.truth(request, version)
+        cluster.owner = 2
+        return told
+
+    cluster.owner = 2
+    cluster.fault = fault
+    with cluster.admin() as admin:
+        assert run(name, admin) is None
+    assert [node for _, node, _, _ in cluster.sent(name)] == [1, 1, 1, 2]
+    assert cluster.network.clock.monotonic_s() < 2.0
