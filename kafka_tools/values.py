@@ -64,6 +64,11 @@ def parse_uuid(text: str) -> _uuid.UUID:
     return _uuid.UUID(bytes=raw)
 
 
+def can_be_sent(text: str) -> bool:
+    """Whether a text is UTF-8: bytes of a command line or environment that are not come as halves of characters."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def parse_integer(text: str) -> int:
     """The whole number that a text is; ValueError for anything else.
 

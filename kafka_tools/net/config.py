@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.net.properties import read_properties
-from kafka_tools.values import parse_addresses, parse_integer
+from kafka_tools.values import can_be_sent, parse_addresses, parse_integer
 
 if TYPE_CHECKING:
     from kafka_tools.net.jaas import JaasEntry
@@ -161,6 +161,8 @@ class ClientConfig:
         for name in ("username", "password"):
             if name not in options:
                 raise ConfigError(f"sasl.jaas.config: {entry.simple_name} has no option '{name}'")
+            if not can_be_sent(options[name]):
+                raise ConfigError(f"sasl.jaas.config: the {name} is not UTF-8 text")
         if "${" in options["password"] and "config.providers" not in self.values:
             hint = "declare the provider with config.providers and config.providers.<name>.class"
             raise ConfigError("sasl.jaas.config: the password holds a ${...} that no provider replaces", hint=hint)

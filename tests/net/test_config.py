@@ -88,6 +88,14 @@ def test_java_default_mechanism_is_refused_with_the_ones_that_work():
     assert "SCRAM-SHA-512" in caught.value.hint
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_login_in_bytes_that_are_not_utf_8_is_named_and_not_shown(mechanism):
+    """As an environment variable in another encoding gives it."""
+    with pytest.raises(ConfigError, match=r"sasl\.jaas\.config: the password is not UTF-8 text") as caught:
+        sasl(sasl_mechanism=mechanism, sasl_jaas_config='L required username="alice" password="s3cr\udcfcet";')
+    assert "s3cr" not in str(caught.value)
+
+
 def test_missing_jaas_line_shows_the_form():
     with pytest.raises(ConfigError, match=r"sasl\.jaas\.config is not set") as caught:
         sasl(sasl_jaas_config="")

@@ -213,5 +213,7 @@ def test_a_provider_with_another_certificate_gets_no_secret(provider: Provider, 
 def test_what_is_missing_is_named(provider: Provider) -> None:
     with pytest.raises(ConfigError, match=r"client\.credentials\.client\.secret is not set"):
         fetch(provider.config(sasl__oauthbearer__client__credentials__client__secret=""))
+    with pytest.raises(ConfigError, match=r"client\.credentials\.client\.secret is not UTF-8 text"):
+        fetch(provider.config(sasl__oauthbearer__client__credentials__client__secret="s3cr\udcfcet"))
     with pytest.raises(ConfigError, match="https://host/path or file:///path"):
         Tokens(provider.config(sasl__oauthbearer__token__endpoint__url="ftp://x/y"), ManualClock()).token()

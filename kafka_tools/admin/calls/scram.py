@@ -18,7 +18,7 @@ from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
+from kafka_tools.values import Node, can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
@@ -160,6 +160,8 @@ def by_user(changes: Sequence[ScramChange]) -> dict[str, list[ScramChange]]:
         if isinstance(change, ScramUpsertion):
             if not change.password:
                 raise InputError(f"user {change.user}: the password is empty")
+            if not can_be_sent(change.password):
+                raise InputError(f"user {change.user}: the password is not UTF-8 text")
             kind.check_iterations(change.iterations)
         users.setdefault(change.user, []).append(change)
     return users

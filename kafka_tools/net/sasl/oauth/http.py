@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, quote_plus, urlencode
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.sasl.oauth.refresh import seconds
+from kafka_tools.values import can_be_sent
 
 _PREFIX = "sasl.oauthbearer."
 MAX_ANSWER_BYTES = 1024 * 1024
@@ -75,6 +76,8 @@ def _request(config: ClientConfig) -> tuple[dict[str, str], str]:
         given[name] = config[f"{_PREFIX}client.credentials.{name}"] or options.get(option) or ""
         if not given[name]:
             raise ConfigError(f"{_PREFIX}client.credentials.{name} is not set (nor {option} in sasl.jaas.config)")
+        if not can_be_sent(given[name]):
+            raise ConfigError(f"{_PREFIX}client.credentials.{name} is not UTF-8 text")
     if config[f"{_PREFIX}header.urlencode"].strip().lower() == "true":
         given = {name: quote_plus(value) for name, value in given.items()}
     pair = f"{given['client.id']}:{given['client.secret']}".encode()
