@@ -18,7 +18,7 @@ from kafka_tools.admin.driver import Progress
 from kafka_tools.admin.lookups import ClusterAccess
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import WireError
+from kafka_tools.errors import UnsupportedVersion, WireError
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
@@ -35,7 +35,13 @@ def describe_by_pages(
     rest = sorted(names)
     cursor = None
     while rest:
-        page = driver.ask(DescribeTopicPage(rest, cursor, page_size), cluster, deadline)
+        try:
+            page = driver.ask(DescribeTopicPage(rest, cursor, page_size), cluster, deadline)
+        except UnsupportedVersion:
+            # Another broker than before is at hand, in the middle of an upgrade: Metadata has the rest.
+            if cursor is not None:
+                told.pop(cursor.topic_name, None)
+            break
         for topic in page.topics:
             if topic.name is None:
                 raise WireError(

@@ -14,6 +14,10 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kafka_tools.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+)
 from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.admin.operations import CONTROLLER, OPERATIONS, run
@@ -270,6 +274,30 @@ def test_a_change_of_voters_follows_the_leader_of_the_quorum(name):
     with cluster.network.in_use(), AdminClient(config, timeout_s=30.0) as admin:
         assert run(name, admin) is None
     assert [node for _, node, _, _ in cluster.sent(name)] == [1, 2]
+
+
+def test_topics_are_described_in_the_middle_of_an_upgrade():
+    """The broker that has pages goes after the first one, in the middle of a topic; the others know Metadata only."""
+    cluster = VirtualCluster()
+    for node in cluster.nodes[1:]:
+        del node.versions[DescribeTopicPartitionsRequest.API_KEY]
+
+    def fault(request, version, node):
+        if not isinstance(request, DescribeTopicPartitionsRequest):
+            return None
+        if request.cursor is not None:
+            node.refuses = lambda: True
+            return HANG_UP
+        page = cluster.truth(request, version)
+        page.topics[1].partitions[0].replica_nodes = [9]
+        page.next_cursor = DescribeTopicPartitionsResponse.Cursor(topic_name="u", partition_index=1)
+        return page
+
+    cluster.fault = fault
+    with cluster.admin() as admin:
+        described = admin.describe_topics(["t", "u"]).raise_any().succeeded()
+    assert [[part.replicas for part in topic.partitions] for topic in described.values()] == [[(1,)], [(1,)]]
+    assert names(cluster).count("DescribeTopicPartitions") == 2
 
 
 @pytest.mark.parametrize("timeout_s", [20.0, 60.0])
