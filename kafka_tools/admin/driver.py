@@ -13,11 +13,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from kafka_tools.admin.attempts import WrongNodes, brokers_deadline, may_stem_from_success, pause_s, with_reason
 from kafka_tools.admin.lookups import ClusterAccess, Lookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import (
-    AlreadyExists,
     BrokerError,
     ConfigError,
     ConnectFailed,
@@ -25,7 +25,6 @@ from kafka_tools.errors import (
     KafkaToolsError,
     LoginWanted,
     NetworkError,
-    NotFound,
     SecurityError,
     WireError,
 )
@@ -44,13 +43,8 @@ R = TypeVar("R")
 UNKNOWN_GRACE_S = 1.0
 """How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
 NO_GRACE: Mapping[Any, float] = MappingProxyType({})
-ANSWER_SHARE, ANSWER_MOST_S = 0.1, 1.0
-"""The part of the time left, and the most of it in seconds, that an answer gets for its way from the broker."""
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
-MISLED_TIMES = 3
-"""Times in a row that the wrong node is asked before another one is asked which is the right one."""
-_WRONG_NODE = frozenset({error_codes.NOT_CONTROLLER, error_codes.NOT_LEADER_OR_FOLLOWER, error_codes.NOT_COORDINATOR})
 
 _MAY_BE_DONE = "it may have been done all the same, or be done shortly: look before trying again"
 
@@ -167,10 +161,7 @@ class _Run(Generic[K, V]):
         """Some keys were refused before anything was sent: the rest need no pause."""
         self._maybe_done: set[K] = set()
         """Keys that a request without an answer held: the broker may have acted on it."""
-        self._was_wrong_node = False
-        """Whether a node that was told to be leader, controller or coordinator has just said that it is not."""
-        self._misled = 0
-        """How many times in a row."""
+        self._wrong_nodes = WrongNodes(cluster.metadata)
         self._answered = False
         """Whether a broker has answered a request of the call: from then on errors belong to keys."""
 
@@ -189,15 +180,10 @@ class _Run(Generic[K, V]):
         return Outcomes((key, self._outcomes[key]) for key in self._keys)
 
     def _pause(self, attempt: int) -> None:
-        """Doubles with each attempt, give or take 20 % (KIP-580)."""
-        import random  # 1 ms that a call without retries does not pay
-
-        config = self._cluster.exchange.config
-        first, most = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
-        delay_ms = min(first * (1 << min(attempt - 1, 30)), max(first, most)) * random.uniform(0.8, 1.2)
+        delay_s = pause_s(attempt, self._cluster.exchange.config)
         ends_s = min((until for key, (_, until) in self._vain.items() if key in self._open), default=float("inf"))
         left_s = max(ends_s - self._clock.monotonic_s(), 0.0)
-        self._clock.sleep(min(delay_ms / 1000, self._deadline.left_s(), left_s))
+        self._clock.sleep(min(delay_s, self._deadline.left_s(), left_s))
 
     def _look_up(self, keys: Sequence[K]) -> None:
         if not keys:
@@ -252,25 +238,18 @@ class _Run(Generic[K, V]):
         # Answers first: one node that refuses us does not undo what the others did.
         for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
             self._take(node, members, pending)
-        self._misled = self._misled + 1 if self._was_wrong_node else 0
-        self._was_wrong_node = False
-        if self._misled >= MISLED_TIMES:
-            self._misled = 0
-            self._cluster.metadata.doubt()
+        self._wrong_nodes.end_of_attempt()
 
     def _send_one(self, node: Node, keys: list[K]) -> tuple[Node, list[K], Pending]:
         for key in keys:
             self._tries[key] = self._tries.get(key, 0) + 1
+        config = self._cluster.exchange.config
         pending = self._cluster.exchange.send(
-            node, lambda versions: self._call.build(keys, versions, self._brokers_deadline()), self._deadline
+            node,
+            lambda versions: self._call.build(keys, versions, brokers_deadline(self._deadline, config)),
+            self._deadline,
         )
         return node, keys, pending
-
-    def _brokers_deadline(self) -> Deadline:
-        """The time that a broker is given for a request: its answer, partial as it may be, must still be awaited."""
-        request_s = self._cluster.exchange.config.number("request.timeout.ms") / 1000
-        left_s = min(self._deadline.left_s(), request_s)
-        return Deadline(self._clock, left_s - min(left_s * ANSWER_SHARE, ANSWER_MOST_S))
 
     def _take(self, node: Node, keys: list[K], pending: Pending) -> None:
         error = pending.error
@@ -286,7 +265,7 @@ class _Run(Generic[K, V]):
             self._unreached(node, keys, error, was_sent=pending.request is not None)
         else:
             for key in keys:
-                self._fail(key, self._with_reason(error, self._open.get(key)))
+                self._fail(key, with_reason(error, self._open.get(key)))
 
     def _refused(self, keys: Iterable[K], error: KafkaToolsError) -> None:
         """What is wrong for all keys alike is raised; once something was done it must not hide that."""
@@ -294,13 +273,6 @@ class _Run(Generic[K, V]):
             raise error
         for key in keys:
             self._fail(key, error)
-
-    @staticmethod
-    def _with_reason(error: KafkaToolsError, reason: KafkaToolsError | None) -> KafkaToolsError:
-        """An error of the last attempt; where its time was cut short, why there were attempts before tells more."""
-        if reason is None or not isinstance(error, DeadlineExceeded):
-            return error
-        return DeadlineExceeded(f"{error}; before that: {reason}", node=error.node, hint=error.hint or reason.hint)
 
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
         self._answered = True
@@ -312,10 +284,7 @@ class _Run(Generic[K, V]):
         for key, error in progress.failed.items():
             name_what_is_missing(error, pending.name)
             self._fail(key, error)
-        codes = {error.code.code for error in progress.again.values() if isinstance(error, BrokerError)}
-        if error_codes.NOT_CONTROLLER in codes:
-            self._cluster.metadata.clear_controller()
-        self._was_wrong_node |= bool(codes & _WRONG_NODE)
+        self._wrong_nodes.look_at(progress.again.values())
         self._again(progress.again)
         for key in keys:
             if key in self._open and key not in progress.again:
@@ -366,7 +335,7 @@ class _Run(Generic[K, V]):
             self._fail(key, DeadlineExceeded(text, hint=hint))
 
     def _fail(self, key: K, error: KafkaToolsError) -> None:
-        if key in self._maybe_done and _may_stem_from_success(error):
+        if key in self._maybe_done and may_stem_from_success(error):
             error.hint = "the connection broke during an earlier attempt of this call, which may have done it"
         self._finish(key, Outcome(None, error))
 
@@ -375,13 +344,4 @@ class _Run(Generic[K, V]):
             self._outcomes[key] = outcome
 
 
-def _may_stem_from_success(error: KafkaToolsError) -> bool:
-    """Whether a broker says so of a change that was made before: it is there, it is gone, or it needs no more."""
-    if isinstance(error, AlreadyExists | NotFound):
-        return True
-    return isinstance(error, BrokerError) and error.code.code in _NOTHING_LEFT_TO_DO
-
-
-_NOTHING_LEFT_TO_DO = frozenset({error_codes.INVALID_PARTITIONS, error_codes.NO_REASSIGNMENT_IN_PROGRESS})
-"""A topic has that many partitions already; the reassignment to be cancelled is none any more."""
 _ABSENT: Any = object()

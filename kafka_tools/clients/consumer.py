@@ -29,8 +29,9 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
-from kafka_tools.net.metadata import ClusterMetadata, TopicMetadata
+from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
+from kafka_tools.net.topic_metadata import TopicMetadata
 from kafka_tools.protocol import error_codes
 from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Node, TopicPartition

@@ -26,7 +26,8 @@ from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
-from kafka_tools.net.metadata import ClusterMetadata, TopicMetadata
+from kafka_tools.net.metadata import ClusterMetadata
+from kafka_tools.net.topic_metadata import TopicMetadata
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
@@ -23,6 +23,7 @@ from kafka_tools.net.connection import ClosedAtFirstRequest
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.freshness import Freshness
 from kafka_tools.net.rights import with_right
+from kafka_tools.net.topic_metadata import PartitionMetadata, TopicMetadata, topic_metadata
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -32,27 +33,7 @@ from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
-NO_LEADER = -1
 NO_CONTROLLER = -1
-
-
-class PartitionMetadata(NamedTuple):
-    """One partition: who leads it, since which epoch (-1: not known)."""
-
-    leader_id: int
-    leader_epoch: int
-
-
-class TopicMetadata(NamedTuple):
-    """One topic. ``error`` is its error code; partitions by number."""
-
-    name: str
-    topic_id: uuid.UUID
-    is_internal: bool
-    error: int
-    partitions: Mapping[int, PartitionMetadata]
-    available: tuple[int, ...]
-    """Numbers of the partitions that have a leader, ascending."""
 
 
 class ClusterMetadata:
@@ -155,8 +136,8 @@ class ClusterMetadata:
         for row in response.topics:
             if row.name is None:
                 continue
-            topics[row.name] = self._topic(row.name, row)
-            if error_codes.error(row.error_code).retriable:
+            topics[row.name] = topic = topic_metadata(row.name, row, self.topics.get(row.name))
+            if error_codes.error(row.error_code).retriable or len(topic.available) < len(topic.partitions):
                 self.request_update()
         self.topics = topics
 
@@ -306,22 +287,6 @@ class ClusterMetadata:
                 # Such connections are counted: the last one says that a login is wanted.
                 with contextlib.suppress(ClosedAtFirstRequest):
                     self.take(self.call_any(self.request(), deadline))
-
-    def _topic(self, name: str, row: MetadataResponse.ResponseTopic) -> TopicMetadata:
-        known = self.topics.get(name)
-        same = known is not None and known.topic_id == row.topic_id
-        partitions = {}
-        for partition in row.partitions:
-            found = PartitionMetadata(partition.leader_id, partition.leader_epoch)
-            before = known.partitions.get(partition.partition_index) if known is not None and same else None
-            # An answer from a broker that lags behind; a topic made anew starts over.
-            if before is not None and found.leader_epoch < before.leader_epoch:
-                found = before
-            if found.leader_id == NO_LEADER:
-                self.request_update()
-            partitions[partition.partition_index] = found
-        available = tuple(sorted(number for number, found in partitions.items() if found.leader_id != NO_LEADER))
-        return TopicMetadata(name, row.topic_id, row.is_internal, row.error_code, partitions, available)
 
     # Inside
 
