@@ -173,8 +173,14 @@ class Checker:
         visible = {each.topic: self._all(each.topic, "read_committed") for each in self.transactions}
         shown = {place: value for each in visible.values() for place, value in each.items()}
         for readers in self.groups.values():
-            self._until(lambda seen=readers.seen: set(produced) <= set(seen.values), f"{readers.group} read everything")
-        self._until(lambda: set(shown) <= set(self.reader.seen.values), "read_committed shows everything")
+            values = readers.seen.values
+            self._until(
+                lambda seen=values: produced.keys() <= seen.keys(),
+                f"{readers.group} read everything",
+                lambda seen=values: len(seen),
+            )
+        values = self.reader.seen.values
+        self._until(lambda: shown.keys() <= values.keys(), "read_committed shows everything", lambda: len(values))
         for load in self.readers:
             load.finish()
         problems = self.plain.problems(produced) + self.idempotent.problems(produced) + self.reader.problems(shown)
@@ -190,9 +196,12 @@ class Checker:
             problems += group_of.offset_problems(visible[group_of.topic], offset)
         return problems + self.changes.problems()
 
-    def _until(self, true: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + END_S
+    def _until(self, true: Callable[[], bool], what: str, progress: Callable[[], int] = lambda: 0) -> None:
+        """``progress`` grows as long as it goes on: millions of records take as long as they take."""
+        reached, end = progress(), time.monotonic() + END_S
         while not true():
+            if progress() > reached:
+                reached, end = progress(), time.monotonic() + END_S
             assert time.monotonic() < end, f"not within {END_S:.0f} s: {what}"
             time.sleep(0.1)
 
@@ -204,11 +213,11 @@ class Checker:
         client.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for _, partition in ends])
 
         def read_to_the_end() -> bool:
-            for message in client.consume(1000, 0.2):
+            for message in client.consume(20_000, 0.2):
                 if message.error() is None:
                     found[message.topic(), message.partition(), message.offset()] = message.value()
             return all(at.offset >= ends[at.topic, at.partition] for at in client.position(client.assignment()))
 
-        self._until(read_to_the_end, f"{isolation} shows {topic} to its end")
+        self._until(read_to_the_end, f"{isolation} shows {topic} to its end", lambda: len(found))
         client.close()
         return found
