@@ -137,11 +137,12 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     if given["config"]:
         from kafka_tools.commands.options.units import with_numbers
 
-        names = [name for name, _ in given["config"]]
-        for name in names:
-            if names.count(name) > 1:
+        configs: dict[str, str] = {}
+        for name, value in given["config"]:
+            if name in configs:
                 raise click.UsageError(f"--config: {name} is given twice.", ctx=context)
-        given["config"] = with_numbers("topics", dict(given["config"]), "--config", UsageError)
+            configs[name] = value
+        given["config"] = with_numbers("topics", configs, "--config", UsageError)
     run = {"list": _list, "create": _create, "describe": _describe, "alter": _alter, "delete": _delete}[action]
     with connection.admin() as admin:
         return run(admin, given, output_format)
