@@ -65,7 +65,7 @@ def _default_expression(source: Source, field: Field) -> str:
     if isinstance(default, list):
         return "[]"
     if isinstance(default, Struct):
-        return f"{source.constant('make', field.make_default)}()"
+        return f"{source.constant('make', type(default))}()"
     return source.constant("default", default)
 
 

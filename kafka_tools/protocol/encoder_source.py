@@ -137,15 +137,25 @@ def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
         source.add(1, "if m.unknown_tags: write_tags(m.unknown_tags, out)")
         source.add(1, "else: out.append(0)")
         return
-    source.add(1, "tags = dict(m.unknown_tags or ())")
+    source.add(1, "tags = dict(m.unknown_tags) if m.unknown_tags else {}")
     source.add(1, "whole = out")
     for field in fields:
-        default = source.constant("default", field.make_default())
-        source.add(1, f"if m.{field.name} != {default}:", field.name)
+        source.add(1, f"if {_differs(source, field)}:", field.name)
         source.add(2, "out = bytearray()", field.name)
         _encode_value(source, 2, field, f"m.{field.name}", field.name, version, True)
         source.add(2, f"tags[{field.tag}] = out", field.name)
-    source.add(1, "write_tags(tags, whole)")
+    source.add(1, "if tags: write_tags(tags, whole)")
+    source.add(1, "else: whole.append(0)")
+
+
+def _differs(source: Source, field: Field) -> str:
+    """Whether ``m`` has another value than the default; structs, which nearly always have it, are asked by fields."""
+    default = field.make_default()
+    if not isinstance(default, Struct):
+        return f"m.{field.name} != {source.constant('default', default)}"
+    source.add(1, f"v = m.{field.name}", field.name)
+    others = [f"v.{each.name} != {source.constant('default', each.make_default())}" for each in default.FIELDS]
+    return " or ".join(["v is None", *others, "v.unknown_tags"])
 
 
 def _write_tags(tags: Mapping[int, bytes], out: bytearray) -> None:

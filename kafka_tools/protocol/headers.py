@@ -45,7 +45,8 @@ def request_header_version(cls: type[ApiMessage], version: int) -> int:
 
 def response_header_version(cls: type[ApiMessage], version: int) -> int:
     """Header version of a response of this class in this version."""
-    return 1 if version in cls.FLEXIBLE and cls.API_KEY != API_VERSIONS else 0
+    since = cls.FLEXIBLE_FROM
+    return 1 if since is not None and version >= since and cls.API_KEY != API_VERSIONS else 0
 
 
 def encode_request(request: Request, version: int, correlation_id: int, client_id: str | None) -> bytes:

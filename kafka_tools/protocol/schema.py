@@ -260,12 +260,14 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
     scope: dict[str, Any] = {"MISSING": object()}
     parameters, lines = [], ["    self.unknown_tags = unknown_tags"]
     for field in cls.FIELDS:
-        if isinstance(field.make_default(), (list, Struct)):
-            scope[f"make_{field.name}"] = field.make_default
+        default = field.make_default()
+        if isinstance(default, (list, Struct)):
+            scope[f"make_{field.name}"] = type(default)
+            made = "[]" if isinstance(default, list) else f"make_{field.name}()"
             parameters.append(f"{field.name}=MISSING")
-            lines.append(f"    self.{field.name} = make_{field.name}() if {field.name} is MISSING else {field.name}")
+            lines.append(f"    self.{field.name} = {made} if {field.name} is MISSING else {field.name}")
         else:
-            scope[f"default_{field.name}"] = field.default
+            scope[f"default_{field.name}"] = default
             parameters.append(f"{field.name}=default_{field.name}")
             lines.append(f"    self.{field.name} = {field.name}")
     head = ", ".join(["self", "*", *parameters, "unknown_tags=None"])

@@ -1,17 +1,16 @@
 """Whether a batch's body holds exactly the records it claims, in the usual encoding: asked by every produce request.
 
-Four ways to ask: ``in_runs`` looks at records of one shape together, ``in_columns`` (of ``check_columns``) at all of
-them at once, ``walk`` at one after the other, and ``v2.read_records`` is the reference. The first three answer None to
-whatever is not ordinary (damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond their range): then
-the reference says what it is.
+Five ways to ask: ``in_runs`` looks at records of one shape together, ``plain`` and ``in_columns`` (of modules of their
+own) at all of them at once, ``walk`` at one after the other, and ``v2.read_records`` is the reference. The first four
+answer None to whatever is not ordinary (damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond
+their range): then the reference says what it is.
 """
 
 from __future__ import annotations
 
-import struct
-
 from kafka_tools.protocol.primitives import read_varint, read_varlong
-from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, offset_bytes, steps
+from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, bounds, offset_bytes, steps
+from kafka_tools.records.plain import plain
 
 COLUMNS_FROM = 128
 """From this many records on columns are faster than the loop.
@@ -20,24 +19,20 @@ Measured in a busy broker: 60 to 90 µs and 0.2 µs a record beside 0.65 µs. Al
 columns would begin with 25 µs.
 """
 RUNS_FROM = 8
-"""Fewer records of one shape are not worth looking at together (measured: 8 µs for each run)."""
+"""Fewer records are not worth looking at together (measured: 8 µs for each run of one shape)."""
 LONG_RUNS_FROM = 32
 """The same where columns would do."""
 MOST_IN_COLUMNS = 100_000
 """More records are tiny, and their columns would be larger than the batch."""
-
-_BEGINNING = struct.Struct("<BBxBBBBB").unpack_from
-"""Of a record with lengths of two bytes, no key and otherwise numbers of one byte: size, time, offset, key, size."""
-_BEGINNING_BYTES = 6
-"""Up to its value's length."""
 
 
 def ordinary(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """Whether ``body`` from ``start`` on (decompressed) is exactly ``count`` ordinary records of magic 2, or None."""
     if not 0 < count <= len(body) - start:
         return None
-    if count >= RUNS_FROM and _begins_alike(body, start):
-        found = in_runs(body, count, start)
+    if count >= RUNS_FROM:
+        found = in_runs(body, count, start) if _begins_alike(body, start) else None
+        found = found or plain(body, count, start)
         if found is not None:
             return found
     if COLUMNS_FROM <= count <= MOST_IN_COLUMNS:
@@ -94,7 +89,7 @@ def in_runs(body: bytes, count: int, start: int = 0) -> Ordinary | None:
         position, number = stop, number + run
     if position != end:
         return None
-    return Ordinary(*_bounds(deltas), null_key)
+    return Ordinary(*bounds(deltas), null_key)
 
 
 def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, int] | None:
@@ -134,16 +129,14 @@ def _shape(body: bytes, start: int, number: int) -> tuple[int, list[int], int, i
 def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, record by record. Numbers of one byte, and lengths of two, are decoded in place or by tables."""
     times = bytearray()
-    begun, position = _pass_plain(body, count, start, times)
-    if begun == count:
-        return Ordinary(*_bounds(set(times)), True) if position == len(body) else None
-    null_key = begun > 0
+    position = start
+    null_key = False
     long_times: list[int] = []
     note = times.append
     short, long = steps()
     lows, highs = offset_bytes()
     try:
-        for number in range(begun, count):
+        for number in range(count):
             size = body[position]
             if size < 0x80:
                 stop = position + short[size]
@@ -207,28 +200,6 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     return Ordinary(min(deltas), max(deltas), null_key)
 
 
-def _pass_plain(body: bytes, count: int, position: int, times: bytearray) -> tuple[int, int]:
-    """(number, position) of the first record that is not as most are, whose beginnings are read at once.
-
-    Those have no key, no headers, and from 64 bytes to 8 KB; an ``offset`` of more than one byte ends them.
-    """
-    _, long = steps()
-    note = times.append
-    number = 0
-    try:
-        for number in range(min(count, 64)):
-            low, high, time, offset, key, value_low, value_high = _BEGINNING(body, position)
-            stop = position + long[low][high]
-            value_stop = position + _BEGINNING_BYTES + long[value_low][value_high]
-            if offset != number << 1 or key != 1 or time >= 0x80 or value_stop + 1 != stop or body[value_stop]:
-                return number, position
-            note(time)
-            position = stop
-    except (IndexError, struct.error):  # lengths of one byte, or of more than two; the end of the body
-        return number, position
-    return min(count, 64), position
-
-
 def _behind_headers(body: bytes, position: int, stop: int) -> int:
     """The position behind a record's headers, -1 if they are not ordinary."""
     count, position = read_varint(body, position)
@@ -252,9 +223,3 @@ def _behind_headers(body: bytes, position: int, stop: int) -> int:
                 return -1
             position += max(size, 0)
     return position
-
-
-def _bounds(deltas: set[int]) -> tuple[int, int]:
-    """The smallest and the largest of zig-zag numbers of one byte."""
-    signed = [(delta >> 1) ^ -(delta & 1) for delta in deltas]
-    return min(signed), max(signed)

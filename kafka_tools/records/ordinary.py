@@ -39,3 +39,9 @@ def offset_bytes() -> tuple[bytes, bytes]:
         bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),
         bytes(twice >> 7 for twice in numbers),
     )
+
+
+def bounds(deltas: set[int]) -> tuple[int, int]:
+    """The smallest and the largest of zig-zag numbers of one byte."""
+    signed = [(delta >> 1) ^ -(delta & 1) for delta in deltas]
+    return min(signed), max(signed)

@@ -15,6 +15,7 @@ from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.records.check import in_runs, ordinary, walk
 from kafka_tools.records.check_columns import in_columns
 from kafka_tools.records.ordinary import Ordinary
+from kafka_tools.records.plain import plain
 from kafka_tools.records.record import Record
 from tests.against_kafka.produced_batches import FAULTS, sound
 
@@ -52,7 +53,7 @@ def agree(body: bytes, count: int) -> None:
     """Whoever says that the records are ordinary is right, and all who say so say the same."""
     records = reference(body, count)
     before = b"\0\x80\2" * 5  # what a batch's header leaves before its records
-    ways = (walk, in_columns, in_runs, ordinary)
+    ways = (walk, in_columns, in_runs, plain, ordinary)
     results = [(way(body, count), way(before + body, count, len(before))) for way in ways]
     assert all(alone == behind for alone, behind in results)
     said = {alone for alone, _ in results if alone is not None}
@@ -86,16 +87,43 @@ def test_changed_bytes_are_judged_alike(seed: int) -> None:
     agree(changed, max(1, len(rows) + rng.choice((0, 0, 0, -1, 1))))
 
 
-def test_each_byte_of_records_as_most_are_counts() -> None:
-    """Three records whose beginnings are read at once: whatever stands before a value, or behind it."""
-    rows: list[Row] = [(number, None, bytes(64 + number), []) for number in range(3)]
+@pytest.mark.parametrize("count", [3, 64, 65, 130])
+def test_each_byte_of_plain_records_counts(count: int) -> None:
+    """Whatever stands before a value, or behind it: of the first records, at a block's edges and at the end."""
+    rows: list[Row] = [(number % 64, None, bytes(120 + number), []) for number in range(count)]
     body = body_of(rows)
-    starts = [len(body_of(rows[:number])) for number in range(3)]
-    for at in {start + ahead for start in starts for ahead in range(-1, 9)}:
-        for byte in range(0x100):
+    assert plain(body, count) == walk(body, count) == Ordinary(0, min(count - 1, 63), True)
+    numbers = {0, 1, 2, 62, 63, 64, 65, 127, 128, count - 1}
+    starts = [len(body_of(rows[:number])) for number in numbers if number < count]
+    for at in {start + ahead for start in starts for ahead in range(-1, 10)} | {len(body) - 1}:
+        for byte in range(0x100) if count < 65 else (0, 1, 2, 3, 0x7F, 0x80, 0x81, 0xFF, body[at] ^ 1, body[at] ^ 2):
             changed = bytearray(body)
             changed[at] = byte
-            agree(bytes(changed), 3)
+            agree(bytes(changed), count)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_plain_records_are_found_whatever_they_hold(seed: int) -> None:
+    rng = random.Random(seed)
+    size = rng.choice((64, 70, 100, 1000, 8000))
+    rows: list[Row] = []
+    for _ in range(rng.choice((8, 62, 64, 65, 128, 300))):
+        value = rng.randbytes(rng.randint(max(64, size // 2), min(8150, 2 * size)))
+        rows.append((rng.choice((0, 1, 7, 63, -64)), None, value, []))
+    body = body_of(rows)
+    found = plain(body, len(rows))
+    assert found is not None or len(body) < 128 * len(rows)
+    agree(body, len(rows))
+    other = bytearray(body)
+    for _ in range(rng.choice((1, 1, 3))):
+        number = rng.randrange(len(rows))
+        at = len(body_of(rows[:number])) + rng.randrange(-1, 11)
+        other[at] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+    agree(bytes(other), len(rows))
+    agree(bytes(other), max(1, len(rows) + rng.choice((-1, 1))))
+    longer = other + b"\0" * rng.choice((1, 9, 10, 11))
+    agree(bytes(longer), len(rows))
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
@@ -149,5 +177,6 @@ def test_each_way_is_taken_where_it_is_meant(monkeypatch: pytest.MonkeyPatch) ->
     assert in_runs(mixed, 600) is None
     assert in_columns(mixed, 600) == walk(mixed, 600) == Ordinary(0, 599, False)
     assert in_columns(long_times, 9000) == walk(long_times, 9000) == Ordinary(0, 8_999_000, True)
+    few = body_of([(number, None, b"v" * (100 + number), []) for number in range(60)])
     monkeypatch.setattr(check, "walk", None)
-    assert ordinary(alike, 600) and ordinary(mixed, 600)
+    assert ordinary(alike, 600) and ordinary(mixed, 600) and ordinary(few, 60)

@@ -50,7 +50,9 @@ PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
 
 def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     request = call.request
-    topics = yield from _each_once(request.topic_data)
+    topics = request.topic_data
+    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+        topics = yield from _each_once(topics)
     try:
         yield from _look_at_first_batches(call)
         transaction = NOT_IN_ONE if request.transactional_id is None else (yield from producer_of(call))
@@ -112,8 +114,6 @@ def _each_once(
 ) -> Work[Sequence[ProduceRequest.TopicProduceData]]:
     """The topics that have partitions; of a partition that is named twice the last records count, as in Kafka's map."""
     Data = ProduceRequest.TopicProduceData
-    if len(topic_data) == 1 and len(topic_data[0].partition_data) == 1:
-        return topic_data
     topics: dict[tuple[str, UUID], dict[int, PartitionData]] = {}
     for topic in topic_data:
         for data in topic.partition_data:

@@ -265,8 +265,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         """So many bytes have come, to where ``Receiver.room`` said."""
         received = self._received
         was_receiving = received.is_receiving
-        received.received(self._shared.scratch, nbytes)
-        self._comes_more = received.is_full
+        self._comes_more = received.received(self._shared.scratch, nbytes)
         if was_receiving:
             self._large_bytes += nbytes
             self._shared.requests.grew(self, nbytes)
@@ -346,8 +345,11 @@ class ClientConnection(asyncio.BufferedProtocol):
                     break
                 if self._outgoing and self._may_fail_login(connection, request):
                     self._send()  # the answer to a failed login is held back, and no other
+                memory = request.obj if isinstance(request, memoryview) else None
                 self._work(request)
                 del request
+                if memory is not None:
+                    self._shared.scratch.give_back(memory)
                 if not self._outgoing.is_little:
                     self._send()
                 if self._received.is_empty and not self._comes_more:

@@ -1,7 +1,9 @@
 """Requests out of what one client sends: one at a time, and never much more of its bytes than that one's.
 
-Small requests are cut from what came in, of which ``SMALL_BYTES`` are kept at most; a larger one is received into
-memory of its own, which the system hands out as the bytes come, not as the request claims.
+Bytes come in where all connections share one piece of memory (``Scratch``). A request that is there as a whole keeps
+that piece, and another takes its place, so that what is produced is stored from where the system has put it. What is
+too little for that is copied, and of each connection ``SMALL_BYTES`` are kept at most; a request larger than that is
+received into memory of its own, which the system hands out as the bytes come, not as the request claims.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ A batch of 64 KiB, as large as many producers make them, is small with all that 
 _LENGTH_BYTES = 4
 _IN_PLACE_BYTES = 8 * 1024
 """From here on what follows a request is moved, and not the request."""
+_TAKEN_BYTES = 32 * 1024
+"""From here on a request keeps the memory in which it came: never much more than twice what it needs."""
+_AHEAD_BYTES = 512
+"""What is read behind such a request, to know how long the next one is; so little is moved to where that comes in."""
 _STEP_BYTES = 256 * 1024
 _MAPPED_BYTES = 128 * 1024
 
@@ -25,27 +31,59 @@ Request = bytearray | memoryview
 """Memory that is nobody else's: what is produced is changed and stored where it lies."""
 
 
+class Scratch:
+    """Where bytes come in, for all connections of a broker: what is kept of them is moved, or taken, at once."""
+
+    def __init__(self) -> None:
+        self._memory = bytearray(SMALL_BYTES)
+        self._spare: bytearray | None = None
+        self.view = memoryview(self._memory)
+
+    def take(self) -> bytearray:
+        """The memory with what has come in, which is the caller's from now on."""
+        taken = self._memory
+        self._memory, self._spare = self._spare or bytearray(SMALL_BYTES), None
+        self.view = memoryview(self._memory)
+        return taken
+
+    def give_back(self, memory: object) -> None:
+        """Of a request that is served: used again, if it was taken from here and nobody has a part of it."""
+        if type(memory) is not bytearray or len(memory) != SMALL_BYTES:
+            return
+        try:  # Python resizes nothing of which somebody has a view
+            memory.append(0)
+            memory.pop()
+        except BufferError:
+            return
+        self._spare = memory
+
+
 class Receiver:
     """The bytes of one connection that are not served yet."""
 
     def __init__(self) -> None:
+        self._whole: Request | None = None
+        """A request in memory that was taken from the scratch; ``_small`` comes behind it."""
         self._small = bytearray()
         self._large: memoryview | None = None
         self._filled = 0
         self._wanted_bytes = _LENGTH_BYTES
         """How much there must be before the next request can be whole, or found to be a large one."""
+        self._moved = False
+        """Whether the bytes that were kept are in the scratch as well, before what comes in next."""
+        self._room_bytes = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing has come that is not taken."""
-        return not self._small and self._large is None
+        return not self._small and self._whole is None and self._large is None
 
     @property
     def has_news(self) -> bool:
         """Whether ``next`` may come to something: not while a small request is on its way."""
         if self._large is not None:
             return self._filled == len(self._large)
-        return len(self._small) >= self._wanted_bytes
+        return self._whole is not None or len(self._small) >= self._wanted_bytes
 
     @property
     def is_receiving(self) -> bool:
@@ -60,44 +98,74 @@ class Receiver:
     @property
     def pending_bytes(self) -> int:
         """What has come and is not taken."""
-        return len(self._small) + self._filled
+        return self._kept_bytes + self._filled
+
+    @property
+    def _kept_bytes(self) -> int:
+        return len(self._small) + (0 if self._whole is None else _LENGTH_BYTES + len(self._whole))
 
     @property
     def is_full(self) -> bool:
         """Whether nothing more must be read before a request is taken."""
-        return len(self._small) >= SMALL_BYTES if self._large is None else self._filled == len(self._large)
+        return self._kept_bytes >= SMALL_BYTES if self._large is None else self._filled == len(self._large)
 
-    def room(self, scratch: memoryview) -> memoryview:
+    def room(self, scratch: Scratch) -> memoryview:
         """Where the next bytes go: to the large request that is on its way, else to a part of ``scratch``."""
         if self._large is not None and self._filled < len(self._large):
-            return self._large[self._filled : self._filled + _STEP_BYTES]
-        # Never empty: before a TLS connection is there bytes come that cannot be held back.
-        return scratch[: max(SMALL_BYTES - len(self._small), _LENGTH_BYTES)]
+            room = self._large[self._filled : self._filled + _STEP_BYTES]
+        else:
+            kept, end = self._kept_bytes, SMALL_BYTES
+            if _IN_PLACE_BYTES <= self._wanted_bytes < end - _AHEAD_BYTES:
+                end = self._wanted_bytes + _AHEAD_BYTES
+            self._moved = kept <= _AHEAD_BYTES
+            if self._moved:
+                scratch.view[:kept] = self._small
+                room = scratch.view[kept:end]
+            else:
+                # Never empty: before a TLS connection is there bytes come that cannot be held back.
+                room = scratch.view[: max(end - kept, _LENGTH_BYTES)]
+        self._room_bytes = len(room)
+        return room
 
-    def received(self, scratch: memoryview, size_bytes: int) -> None:
-        """So many bytes were written to what ``room`` gave last."""
+    def received(self, scratch: Scratch, size_bytes: int) -> bool:
+        """So many bytes were written to what ``room`` gave last; whether they took all of it: more may have come."""
         if self._large is not None and self._filled < len(self._large):
             self._filled += size_bytes
+        elif self._moved:
+            kept = len(self._small)
+            came = kept + size_bytes
+            end = _LENGTH_BYTES + int.from_bytes(scratch.view[:_LENGTH_BYTES], "big", signed=True)
+            if _TAKEN_BYTES <= end <= came:
+                memory = scratch.take()
+                self._whole = memoryview(memory)[_LENGTH_BYTES:end]
+                self._small = memory[end:came]
+                self._wanted_bytes = _LENGTH_BYTES
+            else:
+                self._small += scratch.view[kept:came]
         else:
-            self._small += scratch[:size_bytes]
+            self._small += scratch.view[:size_bytes]
+        return size_bytes == self._room_bytes
 
     def next(self, most_bytes: int) -> Request | None:
         """The next request's payload if it is whole.
 
         Raises DecodeError for a length below zero or above ``most_bytes``: nothing after it can be trusted.
         """
+        if self._whole is not None:
+            whole, self._whole = self._whole, None
+            _check_length(len(whole), most_bytes)
+            return whole
         if self._large is not None:
             if self._filled < len(self._large):
                 return None
-            whole, self._large, self._filled = self._large, None, 0
-            return whole
+            large, self._large, self._filled = self._large, None, 0
+            return large
         small = self._small
         self._wanted_bytes = _LENGTH_BYTES
         if len(small) < _LENGTH_BYTES:
             return None
         length = int.from_bytes(small[:_LENGTH_BYTES], "big", signed=True)
-        if not 0 <= length <= most_bytes:
-            raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")
+        _check_length(length, most_bytes)
         end = _LENGTH_BYTES + length
         if len(small) >= end:
             if end < _IN_PLACE_BYTES:
@@ -125,5 +193,11 @@ class Receiver:
     def clear(self) -> None:
         """Drop all bytes."""
         self._small = bytearray()
-        self._large, self._filled = None, 0
+        self._whole = self._large = None
+        self._filled = 0
         self._wanted_bytes = _LENGTH_BYTES
+
+
+def _check_length(length: int, most_bytes: int) -> None:
+    if not 0 <= length <= most_bytes:
+        raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from kafka_tools.broker_embedded.listeners.admission import Admission, AdmittedConnection
 from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
-from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.listeners.receiving import Scratch
 from kafka_tools.broker_embedded.listeners.settings import ListenerSettings
 from kafka_tools.broker_embedded.listeners.turns import Turns
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
@@ -63,8 +63,7 @@ class Shared:
         self.requests = RequestMemory(configs.broker.integer("queued.max.request.bytes"), core.timers)
         self.answers = AnswerMemory()
         self.turns = Turns(core.timers, call_soon)
-        self.scratch = memoryview(bytearray(SMALL_BYTES))
-        """Where bytes come in, for all connections: what is kept of them is copied at once."""
+        self.scratch = Scratch()
         protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}
         limits = ConnectionLimits(core.quotas, configs, core.clock, protocols)
         self.admission = Admission(limits, core.timers, self.connections)

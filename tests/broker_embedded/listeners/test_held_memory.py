@@ -17,7 +17,7 @@ import pytest
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
-from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receiver
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receiver, Scratch
 from kafka_tools.broker_embedded.listeners.sending import PIECE_BYTES, Outgoing
 from kafka_tools.broker_embedded.partitions import fetch_sessions as sessions
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, FetchSessions, Key
@@ -437,7 +437,7 @@ def test_requests_come_out_whole_however_the_bytes_arrive(seed: int) -> None:
     rng.shuffle(sizes)
     payloads = [rng.randbytes(size) for size in sizes]
     stream = b"".join(framed(payload) for payload in payloads)
-    receiver, scratch, got, position = Receiver(), memoryview(bytearray(SMALL_BYTES)), [], 0
+    receiver, scratch, got, position = Receiver(), Scratch(), [], 0
     while len(got) < len(payloads):
         if not receiver.is_full and position < len(stream):
             room = receiver.room(scratch)
@@ -453,7 +453,7 @@ def test_requests_come_out_whole_however_the_bytes_arrive(seed: int) -> None:
 
 @pytest.mark.parametrize("length", [-1, MIB + 1])
 def test_a_length_beyond_the_limit_is_refused(length: int) -> None:
-    receiver, scratch = Receiver(), memoryview(bytearray(SMALL_BYTES))
+    receiver, scratch = Receiver(), Scratch()
     receiver.room(scratch)[:4] = length.to_bytes(4, "big", signed=True)
     receiver.received(scratch, 4)
     with pytest.raises(DecodeError, match="frame length"):

@@ -6,18 +6,22 @@ import random
 
 import pytest
 
-from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receiver
+from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receiver, Scratch
 from kafka_tools.errors import DecodeError
 
-SCRATCH = memoryview(bytearray(SMALL_BYTES))
+SCRATCH = Scratch()
 
 
 def feed(receiver: Receiver, data: bytes) -> None:
+    feed_scratch(receiver, SCRATCH, data)
+
+
+def feed_scratch(receiver: Receiver, scratch: Scratch, data: bytes) -> None:
     while data:
-        room = receiver.room(SCRATCH)
+        room = receiver.room(scratch)
         taken = min(len(room), len(data))
         room[:taken] = data[:taken]
-        receiver.received(SCRATCH, taken)
+        receiver.received(scratch, taken)
         data = data[taken:]
 
 
@@ -78,3 +82,67 @@ def test_what_came_behind_a_request_is_not_in_its_memory(size: int) -> None:
     taken[:] = b"x" * size
     feed(receiver, framed(second)[7:])
     assert bytes(receiver.next(1 << 20) or b"") == second and receiver.is_empty
+
+
+@pytest.mark.parametrize("size", [SMALL_BYTES // 2, 65_000, SMALL_BYTES - 600])
+def test_requests_stay_where_they_came_in(size: int) -> None:
+    """Nothing is copied, and the memory is used again once nobody has a part of it."""
+    scratch, receiver = Scratch(), Receiver()
+    places = []
+    data = b"".join(framed(bytes([number]) * size) for number in range(6))
+    while data:
+        came_in = scratch.view.obj
+        room = receiver.room(scratch)
+        taken = min(len(room), len(data))
+        room[:taken] = data[:taken]
+        assert receiver.received(scratch, taken) == (taken == len(room))
+        room.release()
+        data = data[taken:]
+        while (request := receiver.next(1 << 20)) is not None:
+            assert bytes(request) == bytes([len(places)]) * size
+            memory = request.obj if isinstance(request, memoryview) else None
+            places.append((id(memory), memory is came_in))
+            del request
+            scratch.give_back(memory)
+            del memory
+    assert [was_there for _, was_there in places[2:]] == [True] * 4  # a part of the second came behind the first
+    assert len({place for place, _ in places[2:]}) <= 2
+
+
+def test_memory_of_which_somebody_has_a_part_is_not_used_again() -> None:
+    scratch, receiver = Scratch(), Receiver()
+    feed_scratch(receiver, scratch, framed(b"a" * 40_000))
+    request = receiver.next(1 << 20)
+    assert isinstance(request, memoryview)
+    kept, memory = request[10:20], request.obj
+    del request
+    scratch.give_back(memory)
+    for _ in range(3):
+        feed_scratch(receiver, scratch, framed(b"b" * 40_000))
+        other = receiver.next(1 << 20)
+        assert isinstance(other, memoryview) and other.obj is not memory
+        assert kept == b"a" * 10
+
+
+def test_requests_of_several_clients_come_in_between_one_another() -> None:
+    rng = random.Random(7)
+    scratch = Scratch()
+    sent = [[rng.randbytes(rng.choice((3, 500, 9_000, 40_000, 65_000, 100_000))) for _ in range(12)] for _ in range(4)]
+    streams = [b"".join(map(framed, payloads)) for payloads in sent]
+    receivers = [Receiver() for _ in sent]
+    got: list[list[bytes]] = [[] for _ in sent]
+    while got != sent:
+        number = rng.randrange(len(sent))
+        receiver = receivers[number]
+        if not receiver.is_full and streams[number]:
+            room = receiver.room(scratch)
+            taken = min(len(room), len(streams[number]), rng.choice((1, 100, 30_000, 72_000)))
+            room[:taken] = streams[number][:taken]
+            receiver.received(scratch, taken)
+            streams[number] = streams[number][taken:]
+        while rng.random() < 0.5 and (request := receiver.next(1 << 20)) is not None:
+            got[number].append(bytes(request))
+            memory = request.obj if isinstance(request, memoryview) else None
+            if rng.random() < 0.5:
+                del request
+            scratch.give_back(memory)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.listeners.client_connection import ClientConnection
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
-from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES
+from kafka_tools.broker_embedded.listeners.receiving import Scratch
 from kafka_tools.broker_embedded.listeners.turns import Turns
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -46,7 +46,7 @@ class Wire:
             dispatcher=SimpleNamespace(handle_frame=self._handle),
             max_frame_bytes=1_000_000,
             requests=RequestMemory(1_000_000, Timers(self.clock)),
-            scratch=memoryview(bytearray(SMALL_BYTES)),
+            scratch=Scratch(),
             answers=AnswerMemory(),
             turns=Turns(Timers(self.clock), lambda fn: fn()),
             arrived=0,
