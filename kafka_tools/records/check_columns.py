@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from kafka_tools.records.columns import Column
 
+_BEFORE_OFFSET = 2
+"""Bytes between a record's size and its offset delta where its time has one: attributes and time."""
 _EDGES_FROM = 256
 _EDGES_TO_BYTES = 160
 """From so many records of so few bytes on average on, all edges are found faster together than one after the other."""
@@ -38,14 +40,16 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             begin = _chain(body, count, start)
         if begin is None:
             return None
+        found = _without_keys(body, count, begin, bytes_)
+        if found is not None:
+            return found
         known = _tables()
         at = begin[:-1]
         at = at + (take(at) >> 7)
         at += 2  # behind the length and a byte of attributes
         times = take(at).tobytes()
         if times.isascii():
-            ordered = np.frombuffer(times.translate(known.ordered), np.uint8)
-            least, most = int(np.minimum.reduce(ordered)) - 64, int(np.maximum.reduce(ordered)) - 64
+            least, most = _bounds(times)
             at += 1
         else:
             deltas, at = _numbers(body, pairs, at)
@@ -54,7 +58,8 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             first, second = offset_bytes()
             if take(at).tobytes() != first[:count] or take(at[64:] + 1).tobytes() != second[64:count]:
                 return None
-            at += known.offset_sizes[:count]
+            at += known.to_key[:count]
+            at -= _BEFORE_OFFSET
         else:
             offset, at = Numbers(memoryview(body)).read(at, 5)
             if not np.array_equal(offset, np.arange(count)):
@@ -80,6 +85,46 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     return Ordinary(least, most, nulls > 0)
 
 
+def _without_keys(body: bytes, count: int, begin: Any, bytes_: Any) -> Ordinary | None:
+    """``in_columns`` for records without keys and headers and with times of one byte.
+
+    What is around each one's key is fetched at once, as eight bytes, of which the fifth is the key's length.
+    """
+    first = int(begin[0])
+    offset_at = first + (2 if body[first] >= 0x80 else 1) + _BEFORE_OFFSET
+    if count > TWO_BYTES or len(body) < 8 or body[offset_at + 1] != 1:  # a quick look at the first one
+        return None
+    known = _tables()
+    at = begin[:-1]
+    at = at + (bytes_.take(at) >> 7)
+    at += known.to_key[:count]
+    try:
+        around: Any = np.ndarray((len(body) - 7,), "<u8", body, strides=(1,))
+        lanes = around[at - 3].tobytes()
+    except IndexError:  # the last record is an empty one
+        return None
+    # 64 records with an offset of one byte, the others have two.
+    times = lanes[2:512:8] + lanes[513::8]
+    lows, highs = offset_bytes()
+    if lanes[3:512:8] + lanes[514::8] != lows[:count] or lanes[515::8] != highs[64:count]:
+        return None
+    if not times.isascii() or lanes[4::8].count(1) != count:
+        return None
+    values: Any = np.ndarray((count,), "<u2", lanes, 5, (8,))
+    at += known.blob.take(values.astype(np.intp))
+    at += 2
+    if bytes_.take(at, mode="clip").tobytes().count(0) != count:  # headers
+        return None
+    at += 1
+    return Ordinary(*_bounds(times), True) if at.tobytes() == begin[1:].tobytes() else None
+
+
+def _bounds(times: bytes) -> tuple[int, int]:
+    """The smallest and the largest of zig-zag numbers of one byte."""
+    ordered = np.frombuffer(times.translate(_tables().ordered), np.uint8)
+    return int(np.minimum.reduce(ordered)) - 64, int(np.maximum.reduce(ordered)) - 64
+
+
 def _numbers(body: bytes, pairs: Any, at: Column) -> tuple[Column, Column]:
     """(zig-zag numbers, positions behind them)."""
     known = _tables()
@@ -98,18 +143,19 @@ def _edges(body: bytes, count: int, start: int, bytes_: Any, pairs: Any) -> Any:
     """
     if count < _EDGES_FROM or len(body) - start > _EDGES_TO_BYTES * count:
         return None
-    if body[start + _steps()[body[start]][body[start + 1]] - 1]:  # a quick look: the first one has headers
+    first_end = start + _steps()[body[start]][body[start + 1]] - 1
+    if body[first_end]:  # a quick look: the first one has headers
         return None
-    zeros = (bytes_[start:] == 0).nonzero()[0]
-    gaps = zeros[1:] - zeros[:-1]
-    gaps |= 1
-    edges = (gaps == 3).nonzero()[0]
+    zero = bytes_[first_end:] == 0
+    ends = zero[2:-1] | zero[3:]
+    ends &= zero[:-3]
+    edges = ends.nonzero()[0]
     if len(edges) != count - 1:
         return None
     begin = np.empty(count + 1, np.int64)
+    begin[1:-1] = edges
+    begin += first_end + 1
     begin[0] = start
-    begin[1:-1] = zeros.take(edges)
-    begin[1:-1] += start + 1
     begin[-1] = len(body)
     at = begin[:-1]
     after = at + _tables().name.take(pairs[at].astype(np.intp))
@@ -155,8 +201,8 @@ class _Tables(NamedTuple):
     """As ``blob``, by the only byte of a length."""
     ordered: bytes
     """By the only byte of a number: another one, such that they order as the numbers do, from -64 on."""
-    offset_sizes: Column
-    """By record: how many bytes its offset delta takes."""
+    to_key: Column
+    """By record: how many bytes there are from the last one of its size to the last one of its offset delta."""
 
 
 @cache
@@ -171,7 +217,7 @@ def _tables() -> _Tables:
         name=name,
         blob_of_byte=blob[:0x80],
         ordered=bytes((number + 64) & 0xFF for number in value[:0x100].tolist()),
-        offset_sizes=np.where(np.arange(TWO_BYTES) < 64, 1, 2),
+        to_key=_BEFORE_OFFSET + np.where(np.arange(TWO_BYTES) < 64, 1, 2),
     )
 
 

@@ -126,6 +126,30 @@ def test_plain_records_are_found_whatever_they_hold(seed: int) -> None:
     agree(bytes(longer), len(rows))
 
 
+@given(st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_small_records_without_keys_are_judged_alike(seed: int) -> None:
+    """What producers of short lines send: in columns, with edges found together from 256 records on."""
+    rng = random.Random(seed)
+    least, most = rng.choice(((0, 3), (40, 80), (50, 150)))
+    alphabet = rng.choice((b"abc", bytes(range(0x100))))
+    rows: list[Row] = []
+    for number in range(rng.choice((1, 63, 64, 65, 255, 256, 300, 700))):
+        value = bytes(rng.choices(alphabet, k=rng.randint(least, most)))
+        rows.append((min(number // 8, 63), None, value, []))
+    body = body_of(rows)
+    count = len(rows)
+    assert least == 0 or in_columns(body, count) == walk(body, count) == Ordinary(0, min((count - 1) // 8, 63), True)
+    agree(body, count)
+    for _ in range(8):
+        other = bytearray(body)
+        at = len(body_of(rows[: rng.randrange(count)])) + rng.randrange(-1, 10)
+        other[min(at, len(other) - 1)] = rng.choice((0, 1, 2, 3, 0x7F, 0x80, 0x81, 0xFF, rng.randrange(256)))
+        agree(bytes(other), count)
+    agree(body, count + 1)
+    agree(body + b"\0", count)
+
+
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_every_kind_of_fault_is_judged_alike(name: str) -> None:
     rng = random.Random(name)

@@ -41,21 +41,26 @@ class Scratch:
 
     def take(self) -> bytearray:
         """The memory with what has come in, which is the caller's from now on."""
-        taken = self._memory
-        self._memory, self._spare = self._spare or bytearray(SMALL_BYTES), None
+        taken, spare = self._memory, self._spare
+        self._spare = None
+        self._memory = spare if spare is not None and _is_free(spare) else bytearray(SMALL_BYTES)
         self.view = memoryview(self._memory)
         return taken
 
     def give_back(self, memory: object) -> None:
-        """Of a request that is served: used again, if it was taken from here and nobody has a part of it."""
-        if type(memory) is not bytearray or len(memory) != SMALL_BYTES:
-            return
-        try:  # Python resizes nothing of which somebody has a view
-            memory.append(0)
-            memory.pop()
-        except BufferError:
-            return
-        self._spare = memory
+        """Of a request that is served: used again, if it was taken from here, once nobody has a part of it."""
+        if type(memory) is bytearray and len(memory) == SMALL_BYTES:
+            self._spare = memory
+
+
+def _is_free(memory: bytearray) -> bool:
+    """Whether nobody has a view of it, not even of a part: else Python does not let it be resized."""
+    try:
+        memory.append(0)
+        memory.pop()
+    except BufferError:
+        return False
+    return True
 
 
 class Receiver:
