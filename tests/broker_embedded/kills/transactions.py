@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_tools.protocol.schema import Request, Struct
 from kafka_tools.records.build import build_batch
 from tests.broker_embedded.kills.load import END_S, Load, Place, in_order
@@ -97,10 +99,29 @@ class Transactions(Load):
         return found
 
 
+class LastWords(logging.Handler):
+    """The last lines that a client has logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=150)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{time.monotonic():.1f} s: {record.getMessage()}")
+
+
 class ForeignTransactions(Transactions):
     """With librdkafka."""
 
     _producer: Producer | None = None
+
+    def __init__(self, address: str, seed: str, topic: str, partitions: int) -> None:
+        super().__init__(address, seed, topic, partitions)
+        self._last_words = LastWords()
+        self._logger = logging.getLogger(f"kills of {topic}")
+        self._logger.propagate = False
+        self._logger.setLevel(logging.DEBUG)
+        self._logger.addHandler(self._last_words)
 
     def forget(self) -> None:
         self._producer = None
@@ -138,7 +159,8 @@ class ForeignTransactions(Transactions):
     def _ready(self) -> Producer:
         if self._producer is None:
             settings = self.settings(transactional_id=self.id, transaction_timeout_ms=TIMEOUT_MS, linger_ms=1)
-            made = Producer({**settings, "message.timeout.ms": TIMEOUT_MS})
+            logged = {"debug": "eos", "logger": self._logger}
+            made = Producer({**settings, **logged, "message.timeout.ms": TIMEOUT_MS})
             self._again(lambda: made.init_transactions(CALL_S))
             self._producer = made
         return self._producer
@@ -154,7 +176,16 @@ class ForeignTransactions(Transactions):
                 if not error.args[0].retriable():
                     raise
                 said.append(f"{time.monotonic():.1f} s: {error.args[0].str()}")
+        said += ["The broker:", self._described(), "librdkafka:", *self._last_words.lines]
         raise AssertionError("\n".join([f"{self.id} is asked to try again for ever:", *said]))
+
+    def _described(self) -> str:
+        """What the broker knows of the producer, if it is there."""
+        try:
+            with WireClient(self._address) as client:
+                return repr(client.call(DescribeTransactionsRequest(transactional_ids=[self.id]), 0))
+        except OSError as error:
+            return str(error)
 
 
 class Refused(Exception):
