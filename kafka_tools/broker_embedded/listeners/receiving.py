@@ -120,8 +120,9 @@ class Receiver:
             room = self._large[self._filled : self._filled + _STEP_BYTES]
         else:
             kept, end = self._kept_bytes, SMALL_BYTES
-            if _IN_PLACE_BYTES <= self._wanted_bytes < end - _AHEAD_BYTES:
-                end = self._wanted_bytes + _AHEAD_BYTES
+            wanted = self._wanted_bytes
+            if kept < wanted and _IN_PLACE_BYTES <= wanted < end - _AHEAD_BYTES:
+                end = wanted + _AHEAD_BYTES
             self._moved = kept <= _AHEAD_BYTES
             if self._moved:
                 scratch.view[:kept] = self._small

@@ -123,6 +123,24 @@ def test_memory_of_which_somebody_has_a_part_is_not_used_again() -> None:
         assert kept == b"a" * 10
 
 
+@pytest.mark.parametrize("size", [9_000, 40_000])
+def test_what_comes_behind_a_request_that_waits_is_read_in_few_steps(size: int) -> None:
+    """Its client does not take answers, say: what is read ahead is not read by the four bytes."""
+    scratch, receiver = Scratch(), Receiver()
+    data = framed(bytes(size)) + framed(b"next") * 10_000
+    feed_scratch(receiver, scratch, data[:1000])
+    assert receiver.next(1 << 20) is None
+    came, steps = 1000, 0
+    while not receiver.is_full:
+        room = receiver.room(scratch)
+        room[:] = data[came : came + len(room)]
+        receiver.received(scratch, len(room))
+        came, steps = came + len(room), steps + 1
+    assert SMALL_BYTES <= came <= SMALL_BYTES + 4 and steps <= 3
+    assert bytes(receiver.next(1 << 20) or b"") == bytes(size)
+    assert bytes(receiver.next(1 << 20) or b"") == b"next"
+
+
 def test_requests_of_several_clients_come_in_between_one_another() -> None:
     rng = random.Random(7)
     scratch = Scratch()
