@@ -46,6 +46,8 @@ def read_records(
     position, end = 0, len(body)
     if count < 0:
         raise CorruptBatch(f"the batch claims {count} records")
+    # Up to here a delta is one byte and is added as it is; near the end of an int64 each sum may run over.
+    plain_deltas = 0x80 if -_INT64 + 64 <= base_timestamp < _INT64 - 64 else 0
     for number in range(count):
         try:
             size = body[position]
@@ -59,7 +61,7 @@ def read_records(
                 raise CorruptBatch(f"record {number} of the batch claims {size} bytes, {end - position} are left")
             position += 1  # attributes: no bit has a meaning yet
             byte = body[position]
-            if byte < 0x80:
+            if byte < plain_deltas:
                 timestamp = base_timestamp + ((byte >> 1) ^ -(byte & 1))
                 position += 1
             else:

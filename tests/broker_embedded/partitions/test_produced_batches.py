@@ -156,6 +156,21 @@ def test_records_out_of_time_are_named(broker: DiskBroker) -> None:
     assert f"Timestamp {broker.clock.now_ms() + 3_700_000} of message with offset 1" in error.batch_index_error_message
 
 
+@pytest.mark.parametrize("base_timestamp", [2**63 - 1, -(2**63)])
+def test_times_that_run_over_are_no_internal_error(broker: DiskBroker, base_timestamp: int) -> None:
+    """As Java's longs do; where the broker gives the time it does not matter what they say."""
+    records = [Parts(0), Parts(1, timestamp_delta=1), Parts(2, timestamp_delta=-1)]
+    batch = Batch(records, 0, base_timestamp=base_timestamp, max_timestamp=0).encode()
+    broker.create("c", message_timestamp_type="LogAppendTime", compression_type="gzip")
+    assert broker.produce("c", batch).error_code == codes.NONE
+    broker.create("e", message_timestamp_type="LogAppendTime")
+    assert broker.produce("e", batch).error_code == codes.NONE
+    assert broker.produce("t", batch).error_code == codes.INVALID_TIMESTAMP
+    assert [record.timestamp for record in next(batches(batch)).records()] == [
+        (base_timestamp + delta + 2**63) % 2**64 - 2**63 for delta in (0, 1, -1)
+    ]
+
+
 def test_what_needs_no_change_is_not_copied() -> None:
     """Only a request's own memory is written to: offsets are put where the batch lies."""
     sound = Batch([Parts(0), Parts(1)], 0, base_timestamp=0).encode()
