@@ -33,6 +33,8 @@ from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSeque
 VERSIONS = (0, 13)
 AUTHORIZE = ()
 
+_ONE_BATCH = 3
+"""Requests from this version on have one batch for a partition, of magic 2."""
 _BY_ID = 13
 _ANEW_BYTES = 64 * 1024
 """So much is encoded and compressed again while everybody waits: a few milliseconds."""
@@ -247,7 +249,7 @@ def _taken_at_once(records: Buffer | None, version: int, partition: Partition, n
     limits = partition.limits
     if is_long(records):
         return None
-    if records and _is_written_anew(records, limits):
+    if records and (version < _ONE_BATCH or _is_written_anew(records, limits)):
         if len(records) > _ANEW_BYTES:
             return None
         limits = limits._replace(body_bytes=_ANEW_BYTES)

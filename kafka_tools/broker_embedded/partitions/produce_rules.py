@@ -14,11 +14,14 @@ from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.values import TopicPartition
 
 _NEVER_MS = 2**63 - 1
-_INT64 = 1 << 63
+_ANY = _INT64 = 1 << 63
 BODY_BYTES = 2 * 1024 * 1024
 _LARGEST_BODY_BYTES = 32 * 1024 * 1024
 """What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
 ``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
+RECORDS = 20_000
+ONE_BY_ONE = 1_000
+"""So many records are looked at while everybody waits: by columns, or one after the other. A few milliseconds each."""
 MOST_TOLD = 1000
 """So many records at fault are named in an answer: it must not be of gigabytes."""
 
@@ -40,10 +43,14 @@ class Limits(NamedTuple):
     needs_keys: bool = False
     body_bytes: int = BODY_BYTES
     """What is decompressed of a batch at most."""
+    records: int = RECORDS
+    """How many records a batch has at most, whatever is to be done with them."""
+    one_by_one: int = ONE_BY_ONE
+    """The same where something is to be done with each."""
 
     def patient(self) -> Limits:
         """The same for batches that take long, and are judged where nobody waits for it."""
-        return self._replace(body_bytes=_LARGEST_BODY_BYTES)
+        return self._replace(body_bytes=_LARGEST_BODY_BYTES, records=_ANY, one_by_one=_ANY)
 
 
 class Refused(Exception):
@@ -57,7 +64,7 @@ class Refused(Exception):
 
 
 class TooLong(Refused):
-    """A batch that decompresses to more than ``Limits.body_bytes``: ``patient`` limits may take it."""
+    """A batch that takes longer than ``Limits`` say, or decompresses to more: ``patient`` limits may take it."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(

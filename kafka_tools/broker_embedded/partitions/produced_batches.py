@@ -159,6 +159,8 @@ def _check_together(views: Sequence[BatchView]) -> None:
 
 def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
     _check_header(view)
+    if view.record_count > limits.records:
+        raise TooLong(limits)
     body, start = covered, BODY_IN_COVERED
     if view.is_compressed:
         body, start = decompress(view.codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
@@ -168,6 +170,7 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
     base = view.base_timestamp
     wrong: list[tuple[int, str]] = []
     if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
+        _check_patience(view, limits)
         newest, oldest, null_key, wrong = _unusual(view, body[start:])
     else:
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
@@ -181,6 +184,7 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
             limits.log_append_time or (in_time(seen_oldest, limits, now_ms) and in_time(seen_newest, limits, now_ms))
         )
     ):
+        _check_patience(view, limits)
         check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
     if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
         raise Refused(
@@ -189,6 +193,7 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
     if other_codec and not limits.log_append_time and seen_oldest < NO_TIMESTAMP:
         raise Refused(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
     if other_codec or found is None:
+        _check_patience(view, limits)
         return _written_anew(view, codec, limits, partition)
     part = memoryview(view.buffer)[view.position : view.position + view.size_bytes]
     if part.readonly:
@@ -199,6 +204,12 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
         set_times(part, 0, max_timestamp=newest)
         view = BatchView(part, 0)
     return Taken(part, (view,))
+
+
+def _check_patience(view: BatchView, limits: Limits) -> None:
+    """TooLong if the records are too many to look at one after the other."""
+    if view.record_count > limits.one_by_one:
+        raise TooLong(limits)
 
 
 def _check_header(view: BatchView) -> None:
@@ -270,6 +281,8 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     try:
         for view in views:
             records += view.records(limit_bytes=limits.body_bytes)
+            if len(records) > limits.one_by_one:
+                raise TooLong(limits)
     except DecompressesToMore:
         raise
     except CorruptBatch as error:

@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.build import encode_message
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.produced_batches import Batch, Header, Parts, varint
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
@@ -154,6 +155,46 @@ def test_records_out_of_time_are_named(broker: DiskBroker) -> None:
     (error,) = answer.record_errors
     assert error.batch_index == 1
     assert f"Timestamp {broker.clock.now_ms() + 3_700_000} of message with offset 1" in error.batch_index_error_message
+
+
+def test_what_is_looked_at_one_by_one_is_looked_at_elsewhere_where_it_is_much(broker: DiskBroker) -> None:
+    """A few hundred kilobytes of records of seven bytes kept everybody waiting for a second."""
+    elsewhere: list[str] = []
+    slices: Any = broker.core.slices
+    offload = slices.offload
+    broker.create("c", cleanup_policy="compact")
+    now_ms = broker.clock.now_ms()
+
+    def offloaded(run: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        elsewhere.append("")
+        offload(run, done)
+
+    slices.offload = offloaded
+
+    def batch(count: int, **last: Any) -> bytes:
+        records = [Parts(number, key=b"", value=b"") for number in range(count - 1)]
+        return Batch([*records, Parts(count - 1, **last)], base_timestamp=now_ms).encode()
+
+    def produced(topic: str, data: bytes, version: int = 9) -> tuple[int, bool]:
+        """(error code, whether something was done elsewhere)."""
+        elsewhere.clear()
+        pending = broker.produce_pending(topic, data, version=version)
+        while pending.response is None:
+            broker.step()
+        return pending.response.responses[0].partition_responses[0].error_code, bool(elsewhere)
+
+    late = {"timestamp_delta": 3_700_000}
+    long_null = {"key": None, "key_size": b"\x81\x00"}  # only a lenient reader understands it: it is written anew
+    for count, is_much in ((1000, False), (1001, True)):
+        assert produced("t", batch(count, **late)) == (codes.INVALID_TIMESTAMP, is_much)
+        assert produced("t", batch(count, **long_null)) == (codes.NONE, is_much)
+        assert produced("c", batch(count, key=None)) == (codes.INVALID_RECORD, is_much)
+        messages = b"".join(encode_message(1, 0, number, now_ms, b"", b"") for number in range(count))
+        assert produced("t", messages, 2) == (codes.NONE, is_much)
+    assert produced("t", batch(20_000)) == (codes.NONE, False)
+    assert produced("t", batch(20_001)) == (codes.NONE, True)
+    message = encode_message(0, 0, 0, -1, None, b"")
+    assert produced("t", batch(1) + message * 10_000, 2) == (codes.INVALID_RECORD, True)
 
 
 @pytest.mark.parametrize("base_timestamp", [2**63 - 1, -(2**63)])
