@@ -21,12 +21,12 @@ from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
-from kafka_tools.errors import BrokerError, LogError
+from kafka_tools.errors import BrokerError, CorruptBatch, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
-from kafka_tools.records.chain import FLAGS_POSITION, MAGIC_POSITION
+from kafka_tools.records.chain import FLAGS_POSITION, LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, size_at
 from kafka_tools.storage.log.partition_log import LogOffline
 from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSequence, StaleProducerEpoch
 
@@ -60,6 +60,8 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
         transaction = NOT_IN_ONE if request.transactional_id is None else (yield from producer_of(call))
     except BrokerError as error:
         return _all_refused(call, topics, error.code.code, error.broker_message)
+    except CorruptBatch as error:
+        return _all_refused(call, topics, error_codes.CORRUPT_MESSAGE, str(error))
     response = ProduceResponse()
     failed = False
     found = [_topic(call, topic_data) for topic_data in topics]
@@ -137,6 +139,9 @@ def _look_at_first_batches(call: Call) -> Work[None]:
             if not looked_at % _LOOKED_AT_ONCE:
                 yield
             records = data.records or b""
+            if len(records) >= PREFIX_BYTES and (length := size_at(records) - PREFIX_BYTES) < LEAST_LENGTH:
+                text = f"Record size {length} is less than the minimum record overhead ({LEAST_LENGTH})"
+                raise refuse(error_codes.CORRUPT_MESSAGE, text)
             if len(records) <= MAGIC_POSITION:
                 continue
             magic = records[MAGIC_POSITION]

@@ -354,6 +354,36 @@ def test_the_first_partition_at_fault_says_why_all_is_refused_and_each_is_answer
         ] == [("t", [(0, code), (1, code)])]
 
 
+@pytest.mark.parametrize("transactional_id", [None, "tx"])
+@pytest.mark.parametrize("length", [13, 0, -1, -(2**31)])
+def test_a_length_that_cannot_be_refuses_all_and_is_no_storage_error(
+    broker: DiskBroker, length: int, transactional_id: str | None
+) -> None:
+    """As in Kafka, which comes upon it when it looks whether the request is a transaction's."""
+    spoiled = broker.batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    spoiled = spoiled[:8] + length.to_bytes(4, "big", signed=True) + spoiled[12:]
+    Data = ProduceRequest.TopicProduceData
+    rows = [
+        Data.PartitionProduceData(index=0, records=broker.batch(b"b")),
+        Data.PartitionProduceData(index=1, records=spoiled),
+    ]
+    data = [Data(name="t", partition_data=rows)]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, transactional_id=transactional_id, topic_data=data)
+    (topic,) = broker.call(request, 9).responses
+    assert [row.error_code for row in topic.partition_responses] == [codes.CORRUPT_MESSAGE] * 2
+    assert f"Record size {length} is less" in (topic.partition_responses[0].error_message or "")
+
+
+def test_a_batch_of_a_transaction_that_is_too_short_for_its_magic_is_no_storage_error(broker: DiskBroker) -> None:
+    spoiled = broker.batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    Data = ProduceRequest.TopicProduceData
+    rows = [Data.PartitionProduceData(index=0, records=spoiled[:8] + (40).to_bytes(4, "big") + spoiled[12:])]
+    data = [Data(name="t", partition_data=rows)]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, transactional_id="tx", topic_data=data)
+    (topic,) = broker.call(request, 9).responses
+    assert [row.error_code for row in topic.partition_responses] == [codes.CORRUPT_MESSAGE]
+
+
 def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
