@@ -55,16 +55,24 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     topics = request.topic_data
     if len(topics) != 1 or len(topics[0].partition_data) != 1:
         topics = yield from _each_once(topics)
+    transaction, refusal = NOT_IN_ONE, None
     try:
         yield from _look_at_first_batches(call)
-        transaction = NOT_IN_ONE if request.transactional_id is None else (yield from producer_of(call))
+        if request.transactional_id is not None:
+            transaction = yield from producer_of(call)
     except BrokerError as error:
-        return _all_refused(call, topics, error.code.code, error.broker_message)
+        refusal = error.code.code, error.broker_message
     except CorruptBatch as error:
-        return _all_refused(call, topics, error_codes.CORRUPT_MESSAGE, str(error))
+        refusal = error_codes.CORRUPT_MESSAGE, str(error)
+    if refusal is not None:
+        return (yield from _all_refused(call, topics, *refusal))
     response = ProduceResponse()
     failed = False
-    found = [_topic(call, topic_data) for topic_data in topics]
+    found: list[Topic | int] = []
+    for topic_data in topics:
+        if found:
+            yield
+        found.append(_topic(call, topic_data))
     if transaction.producer is not None:
         yield from transaction.verify(call, _may_be_appended(call, topics, found))
     for topic_data, topic in zip(topics, found, strict=True):
@@ -156,19 +164,17 @@ def _look_at_first_batches(call: Call) -> Work[None]:
 
 def _all_refused(
     call: Call, topics: Sequence[ProduceRequest.TopicProduceData], code: int, message: str | None
-) -> ProduceResponse | NoReply:
+) -> Work[ProduceResponse]:
     if call.request.acks == 0:
         raise CloseConnection("a produce request with acks=0 failed")
-    return ProduceResponse(
-        responses=[
-            TopicResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=[_error(data.index, code, message) for data in topic.partition_data],
-            )
-            for topic in topics
-        ]
-    )
+    response = ProduceResponse()
+    for topic in topics:
+        answers: list[PartitionResponse] = []
+        for data in topic.partition_data:
+            yield
+            answers.append(_error(data.index, code, message))
+        response.responses.append(TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers))
+    return response
 
 
 def _refusal(call: Call, topic: Topic, data: PartitionData) -> PartitionResponse | None:

@@ -9,9 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from kafka_tools.broker_embedded.call import CloseConnection
+from kafka_tools.broker_embedded.call import Call, CloseConnection
+from kafka_tools.broker_embedded.handlers import produce
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest
@@ -352,6 +354,33 @@ def test_the_first_partition_at_fault_says_why_all_is_refused_and_each_is_answer
             (topic.name, [(row.index, row.error_code) for row in topic.partition_responses])
             for topic in answer.responses
         ] == [("t", [(0, code), (1, code)])]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_topics_without_number_are_looked_at_and_refused_in_slices(
+    broker: DiskBroker, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[object] = []
+    for name in ("_topic", "_error"):
+        real = getattr(produce, name)
+        monkeypatch.setattr(produce, name, lambda *args, real=real, **more: (done.append(None), real(*args, **more))[1])
+    Data = ProduceRequest.TopicProduceData
+    records = bytes(16) + b"\x07" if refused else b""  # the magic
+    rows = [Data.PartitionProduceData(index=at, records=records) for at in range(20)]
+    topics = [Data(name=f"none-{number}", partition_data=rows) for number in range(20)]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics)
+    work = produce.handle(Call(broker.core, broker.connection, registry.api(0), 9, "test", request))
+    before, most = 0, 0
+    try:
+        while True:
+            next(work)
+            before, most = len(done), max(most, len(done) - before)
+    except StopIteration as over:
+        answer, most = over.value, max(most, len(done) - before)
+    code = codes.CORRUPT_MESSAGE if refused else codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert {row.error_code for topic in answer.responses for row in topic.partition_responses} == {code}
+    assert sum(len(topic.partition_responses) for topic in answer.responses) == 400
+    assert most <= 2
 
 
 @pytest.mark.parametrize("transactional_id", [None, "tx"])
