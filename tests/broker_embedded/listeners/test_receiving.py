@@ -108,6 +108,19 @@ def test_requests_stay_where_they_came_in(size: int) -> None:
     assert len({id(memory) for memory, _ in places[2:]}) == 2
 
 
+@pytest.mark.parametrize("size", [32 * 1024, 40_000, 65_000])
+def test_what_waits_takes_no_more_memory_than_is_said(size: int) -> None:
+    scratch, receiver = Scratch(), Receiver()
+    data = framed(bytes(size)) + framed(bytes(60_000)) * 2
+    while not receiver.is_full:
+        room = receiver.room(scratch)
+        room[:], data = data[: len(room)], data[len(room) :]
+        receiver.received(scratch, len(room))
+    assert isinstance(receiver._whole, memoryview)
+    assert len(receiver._whole.obj) + len(receiver._small) <= 112 * 1024  # type: ignore[arg-type]
+    assert receiver.pending_bytes <= SMALL_BYTES + 4
+
+
 def test_memory_of_which_somebody_has_a_part_is_not_used_again() -> None:
     scratch, receiver = Scratch(), Receiver()
     feed_scratch(receiver, scratch, framed(b"a" * 40_000))
