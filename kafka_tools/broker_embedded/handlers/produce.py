@@ -17,7 +17,13 @@ from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, No
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.handlers._in_transaction import NOT_IN_ONE, InTransaction, producer_of
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused, TooLong, stored_codec
+from kafka_tools.broker_embedded.partitions.produce_rules import (
+    MOST_TOLD_TOGETHER,
+    Limits,
+    Refused,
+    TooLong,
+    stored_codec,
+)
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
@@ -67,7 +73,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     if refusal is not None:
         return (yield from _all_refused(call, topics, *refusal))
     response = ProduceResponse()
-    failed = False
+    failed, may_tell = False, MOST_TOLD_TOGETHER
     found: list[Topic | int] = []
     for topic_data in topics:
         if found:
@@ -87,6 +93,9 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
             failed = failed or answer.error_code != error_codes.NONE
+            if answer.record_errors:
+                del answer.record_errors[may_tell:]
+                may_tell -= len(answer.record_errors)
             answers.append(answer)
         response.responses.append(
             TopicResponse(name=topic_data.name, topic_id=topic_data.topic_id, partition_responses=answers)

@@ -23,7 +23,8 @@ RECORDS = 20_000
 ONE_BY_ONE = 1_000
 """So many records are looked at while everybody waits: by columns, or one after the other. A few milliseconds each."""
 MOST_TOLD = 1000
-"""So many records at fault are named in an answer: it must not be of gigabytes."""
+MOST_TOLD_TOGETHER = 10_000
+"""So many records at fault are named of a partition, and in one answer: it must not be of gigabytes."""
 
 
 class Limits(NamedTuple):

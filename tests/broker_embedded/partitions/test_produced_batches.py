@@ -12,8 +12,9 @@ from kafka_tools.broker_embedded.partitions.produce_rules import Limits
 from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.records.build import encode_message
+from kafka_tools.records.build import build_batch, encode_message
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.produced_batches import Batch, Header, Parts, varint
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
@@ -210,6 +211,21 @@ def test_times_that_run_over_are_no_internal_error(broker: DiskBroker, base_time
     assert [record.timestamp for record in next(batches(batch)).records()] == [
         (base_timestamp + delta + 2**63) % 2**64 - 2**63 for delta in (0, 1, -1)
     ]
+
+
+def test_no_more_than_ten_thousand_records_at_fault_are_named_in_one_answer(broker: DiskBroker) -> None:
+    """Kafka names all: a request of 15 MB to ten thousand partitions would be answered with a gigabyte."""
+    broker.create("c", 12, cleanup_policy="compact")
+    batch = build_batch([(broker.clock.now_ms(), None, b"", ())] * 1000, codec="gzip")
+    Data = ProduceRequest.TopicProduceData
+    rows = [Data.PartitionProduceData(index=at, records=batch) for at in range(12)]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[Data(name="c", partition_data=rows)])
+    pending = broker.send(request, 9)
+    while pending.response is None:
+        broker.step()
+    (topic,) = pending.response.responses
+    assert [len(row.record_errors) for row in topic.partition_responses] == [1000] * 10 + [0] * 2
+    assert {row.error_code for row in topic.partition_responses} == {codes.INVALID_RECORD}
 
 
 def test_what_needs_no_change_is_not_copied() -> None:
