@@ -165,7 +165,8 @@ def _look_at_first_batches(call: Call) -> Work[None]:
             if magic > 2:
                 said = magic if magic < 128 else magic - 256
                 raise refuse(error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}")
-            if magic == 2 and len(records) > FLAGS_POSITION and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
+            is_whole = FLAGS_POSITION < len(records) >= size_at(records)
+            if magic == 2 and is_whole and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
                 if owner is not None and call.allowed_on_transactional_id(AclOperation.WRITE, owner):
                     return
                 raise refused(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

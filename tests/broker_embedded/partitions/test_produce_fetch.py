@@ -356,6 +356,19 @@ def test_the_first_partition_at_fault_says_why_all_is_refused_and_each_is_answer
         ] == [("t", [(0, code), (1, code)])]
 
 
+def test_a_batch_that_is_not_whole_is_none_of_a_transaction_and_refused_alone(broker: DiskBroker) -> None:
+    of_transaction = broker.batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    Data = ProduceRequest.TopicProduceData
+    broker.create("u", partitions=2)
+    rows = [
+        Data.PartitionProduceData(index=at, records=records)
+        for at, records in enumerate([of_transaction[:-1], broker.batch(b"b")])
+    ]
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[Data(name="u", partition_data=rows)])
+    (topic,) = broker.call(request, 9).responses
+    assert [row.error_code for row in topic.partition_responses] == [codes.INVALID_RECORD, codes.NONE]
+
+
 @pytest.mark.parametrize("refused", [False, True])
 def test_topics_without_number_are_looked_at_and_refused_in_slices(
     broker: DiskBroker, refused: bool, monkeypatch: pytest.MonkeyPatch
