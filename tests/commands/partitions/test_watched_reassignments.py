@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_tools.output.progress import StatusLine
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from kafka_tools.texts.quantities import bytes_text, span_text
 from tests.commands.partitions.moving_cluster import NAME, SIZE_BYTES, MovingCluster
@@ -152,6 +155,49 @@ def test_a_broker_that_is_away_does_not_stop_it(capsys: Printed) -> None:
         "warning: broker 3 does not answer: 1 partition waits for it",
         "broker 3 is no longer waited for",
     ]
+
+
+@pytest.mark.parametrize("away", ["dead", "silent"])
+@pytest.mark.parametrize("line", ["--watch", "--watch --reassignment-json-file plan.json", f"{EXECUTE} --watch"])
+def test_a_move_between_directories_goes_on_while_its_broker_does_not_tell(
+    line: str, away: str, capsys: Printed
+) -> None:
+    brokers = MovingCluster(1)
+    write(*plan(0, replicas=(1, 2), log_dirs=["any", "/b"]))
+    if EXECUTE not in line:
+        brokers.futures[0, 2] = "/b", brokers.now_s
+    answer = brokers.cluster.fault
+
+    def silent(request: Any, version: int, node: Any) -> Any:
+        if isinstance(request, DescribeLogDirsRequest) and node.id == 2 and 3 < brokers.now_s < 40:
+            return HANG_UP
+        return answer(request, version, node)
+
+    if away == "silent":
+        brokers.cluster.fault = silent
+    else:
+        brokers.at += [(3.0, lambda: brokers.dead.add(2)), (40.0, brokers.dead.clear)]
+    status, out, err = brokers.run(line, capsys)
+    assert (status, brokers.paths) == (0, {(0, 2): "/b"})
+    assert err == ("warning: broker 2 does not answer: 1 partition waits for it\nbroker 2 is no longer waited for\n")
+    assert brokers.now_s >= 40
+    assert "1 move between log directories under way" in out
+
+
+def test_a_replica_that_cannot_move_to_a_directory_is_named_as_kafka_does(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    write(*plan(0, replicas=(1, 2), log_dirs=["any", "/b"]))
+    answer = brokers.cluster.fault
+
+    def refusing(request: Any, version: int, node: Any) -> Any:
+        answered = answer(request, version, node)
+        if isinstance(request, AlterReplicaLogDirsRequest):
+            answered.results[0].partitions[0].error_code = error_codes.LOG_DIR_NOT_FOUND
+        return answered
+
+    brokers.cluster.fault = refusing
+    status, _, err = brokers.run(f"{EXECUTE} --watch", capsys)
+    assert (status, "the first is t-0-2: LOG_DIR_NOT_FOUND" in err) == (1, True), err
 
 
 @pytest.mark.parametrize("silent_s", [100.0, 1000.0])

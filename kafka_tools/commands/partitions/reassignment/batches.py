@@ -189,7 +189,8 @@ class _Execution:
         if begun:
             self._wait(begun, paths, begins)
         failed = list(self._failed.items())[failed_before:]
-        self._note(begins, len(failed), "failed", f"the first is {failed[0][0]}: {failed[0][1]}" if failed else "")
+        first = f"the first is {log_dir_moves.item_text(failed[0][0])}: {failed[0][1]}" if failed else ""
+        self._note(begins, len(failed), "failed", first)
 
     def _limit(self, partitions: Sequence[TopicPartition]) -> None:
         """Set the throttles of a batch, and keep those of partitions under way."""
@@ -238,7 +239,7 @@ class _Execution:
         return started
 
     def _wait(self, begun: Sequence[TopicPartition], paths: dict[ReplicaPlace, str], begins: str) -> None:
-        follower = ReassignmentFollower(self._admin, begun, paths)
+        follower = ReassignmentFollower(self._admin, begun, paths, have_begun=True)
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
         status = follow(self._admin, follower, self._line, begins=begins, gives_up=lambda still_s: still_s >= stalled_s)
@@ -275,7 +276,7 @@ class _Execution:
         """Look again at partitions that were no longer waited for; those still under way have failed."""
         if not (self._stalled or self._stalled_paths):
             return
-        follower = ReassignmentFollower(self._admin, self._stalled, self._stalled_paths)
+        follower = ReassignmentFollower(self._admin, self._stalled, self._stalled_paths, have_begun=True)
         follower.look()
         open_ones, open_paths = follower.open_partitions, follower.open_paths
         self._take(

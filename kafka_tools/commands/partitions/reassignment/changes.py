@@ -164,13 +164,9 @@ def change_row(partition: TopicPartition, result: str, **more: Any) -> Row:
 
 def changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
     """The rows, and an error for each partition or replica that failed."""
-    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.output.rows import ItemError, Rows
 
-    errors = [
-        ItemError.of(log_dir_moves.replica_text(key) if isinstance(key, ReplicaPlace) else key, error)
-        for key, error in failed.items()
-    ]
+    errors = [ItemError.of(log_dir_moves.item_text(key), error) for key, error in failed.items()]
     return Rows("changed-reassignments", rows, errors)
 
 

@@ -67,6 +67,8 @@ class ReassignmentFollower:
     """Looks at all reassignments, or at certain partitions and replicas that change their log directory.
 
     ``targets``: partition seen under way -> its replicas at the end; ``paths``: replica -> directory it moves to.
+    A replica that was seen moving between directories, or of which is known that it does (``have_begun``), moves until
+    its broker says otherwise.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class ReassignmentFollower:
         admin: AdminClient,
         partitions: Collection[TopicPartition] | None = None,
         paths: Mapping[ReplicaPlace, str] | None = None,
+        *,
+        have_begun: bool = False,
     ) -> None:
         self.targets: dict[TopicPartition, Replicas] = {}
         self.paths: dict[ReplicaPlace, str] = {}
@@ -82,8 +86,8 @@ class ReassignmentFollower:
         self.left: dict[ReplicaPlace, int] = {}
         """Bytes that each new replica has still to get, where known."""
         self.open_partitions: set[TopicPartition] = set()
-        self.open_paths: set[ReplicaPlace] = set()
-        """Replicas that the last look saw moving between directories."""
+        self.open_paths: set[ReplicaPlace] = set(paths or ()) if have_begun else set()
+        """Replicas that moved between directories at the last look, or before it on brokers that did not answer."""
         self._admin = admin
         self._partitions = None if partitions is None else set(partitions)
         self._paths = paths
@@ -107,18 +111,22 @@ class ReassignmentFollower:
             if self._partitions is None or partition in self._partitions
         }
         alive = {node.id for node in admin.nodes()}
-        futures, silent = self._ask_brokers(moves, alive)
+        futures, answered = self._ask_brokers(moves, alive)
         left, unknown = self._left(moves)
         left |= {place: max(0, self._sizes.get(place, size) - size) for place, size in futures.items()}
-        self._note_progress(moves, futures, left)
+        untold = {place for place in self.open_paths if place.broker_id not in answered}
+        left |= {place: self.left[place] for place in untold & self.left.keys()}
+        unknown += len(untold - self.left.keys())
+        self._note_progress(moves, untold | futures.keys(), left)
         self.targets |= {partition: target_of(each) for partition, each in moves.items()}
-        away = Counter(id for each in moves.values() for id in each.adding if id not in alive or id in silent)
-        return Status(len(moves), len(futures), sum(left.values()), unknown > 0, self._rate(), away)
+        away = Counter(id for each in moves.values() for id in each.adding if id not in answered)
+        away.update(place.broker_id for place in untold)
+        return Status(len(moves), len(self.open_paths), sum(left.values()), unknown > 0, self._rate(), away)
 
     def _ask_brokers(
         self, moves: Mapping[TopicPartition, Reassignment], alive: set[int]
     ) -> tuple[dict[ReplicaPlace, int], set[int]]:
-        """Bytes that replicas have in the directory they move to, and the brokers that did not answer.
+        """Bytes that replicas have in the directory they move to, and the brokers that answered.
 
         Keeps the sizes of replicas; for a broker that does not answer the earlier ones stay.
         """
@@ -148,7 +156,7 @@ class ReassignmentFollower:
         if everything:  # the sizes of what does not move are of no use
             kept = {*moves, *(place.topic_partition for place in futures)}
             self._sizes = {place: size for place, size in self._sizes.items() if place.topic_partition in kept}
-        return futures, set(described.failures())
+        return futures, set(described.succeeded())
 
     def _left(self, moves: Mapping[TopicPartition, Reassignment]) -> tuple[dict[ReplicaPlace, int], int]:
         """Bytes that each new replica has still to get, and the number of replicas where that is not known."""
@@ -169,17 +177,17 @@ class ReassignmentFollower:
     def _note_progress(
         self,
         moves: Mapping[TopicPartition, Reassignment],
-        futures: Mapping[ReplicaPlace, int],
+        moving: set[ReplicaPlace],
         left: dict[ReplicaPlace, int],
     ) -> None:
         # Counted is how much less a replica lacks than before, not how much it received: a log that grows puts the end
         # off. A replica that is no longer under way has received all that it lacked.
         moved = sum(max(0, before - left.get(place, 0)) for place, before in self.left.items())
         now_s = self._admin.deadline().clock.monotonic_s()
-        if moved or self.open_partitions != moves.keys() or self.open_paths != futures.keys():
+        if moved or self.open_partitions != moves.keys() or self.open_paths != moving:
             self.progressed_s = now_s
         self.left = left
-        self.open_partitions, self.open_paths = set(moves), set(futures)
+        self.open_partitions, self.open_paths = set(moves), moving
         self._moved += moved
         self._history.append((now_s, self._moved))
         while len(self._history) > 2 and self._history[1][0] <= now_s - RATE_S:

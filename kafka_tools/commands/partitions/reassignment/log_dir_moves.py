@@ -13,6 +13,7 @@ from kafka_tools.protocol import error_codes
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.clock import Deadline
+    from kafka_tools.values import TopicPartition
 
 COMPLETED = "completed"
 IN_PROGRESS = "in_progress"
@@ -100,6 +101,11 @@ def by_broker(place: ReplicaPlace) -> tuple[int, str, int]:
 def replica_text(place: ReplicaPlace) -> str:
     """``orders-0-1``, as Kafka writes a replica."""
     return f"{place.topic}-{place.partition}-{place.broker_id}"
+
+
+def item_text(item: TopicPartition | ReplicaPlace) -> str:
+    """A partition or a replica, as Kafka writes it."""
+    return replica_text(item) if isinstance(item, ReplicaPlace) else str(item)
 
 
 def _is_not_there_yet(error: KafkaToolsError) -> bool:
