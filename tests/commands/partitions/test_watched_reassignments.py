@@ -380,6 +380,15 @@ def test_moves_between_log_directories_belong_to_their_batch(capsys: Printed) ->
     assert [row["result"] for row in json.loads(out)["data"]] == ["unchanged"] * 2
 
 
+def test_what_others_move_elsewhere_is_not_there_already(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.move(0, 2, 3)
+    write(*plan(0, replicas=(2, 3, 1)))
+    status, out, _ = brokers.run(f"{EXECUTE} --watch --additional", capsys)
+    assert (status, brokers.replicas) == (0, {0: (2, 3, 1)})
+    assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
+
+
 @pytest.mark.parametrize(
     "line, message",
     [

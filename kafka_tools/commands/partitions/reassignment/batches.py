@@ -109,7 +109,9 @@ class _Execution:
             raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
         self._look_up(running_now)
         self._say(kafka_text.current_assignment(reassignment_text(self._before, self._log_dirs)))
-        there = {partition: None for partition in self._before if self._is_there(partition)}
+        there = {
+            partition: None for partition in self._before if partition not in running_now and self._is_there(partition)
+        }
         self._rows += [self._row(partition, "unchanged") for partition in there]
         rest = [partition for partition in self._before if partition not in there]
         rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
@@ -153,7 +155,7 @@ class _Execution:
         self._log_dirs = current.log_dirs_of(self._admin, self._before)
 
     def _is_there(self, partition: TopicPartition) -> bool:
-        if partition in self._underway or self._before[partition] != self._wanted[partition]:
+        if self._before[partition] != self._wanted[partition]:
             return False
         return all(self._log_dirs.get(place) == path for place, path in self._paths_of([partition]).items())
 
