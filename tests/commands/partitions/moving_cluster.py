@@ -60,6 +60,8 @@ class MovingCluster:
 
     def __init__(self, partitions: int = 4, topic: str = "t") -> None:
         self.topic = topic
+        self.names: dict[int, str] = {}
+        """Partition -> its topic, where that is another one."""
         self.cluster = VirtualCluster()
         self.cluster.fault = self._answer
         self.replicas: dict[int, tuple[int, ...]] = dict.fromkeys(range(partitions), (1, 2))
@@ -81,6 +83,9 @@ class MovingCluster:
     @property
     def now_s(self) -> float:
         return self.cluster.network.clock.monotonic_s()
+
+    def name(self, number: int) -> str:
+        return self.names.get(number, self.topic)
 
     def move(self, number: int, *target: int) -> None:
         self.moving[number] = Move(target, self.now_s)
@@ -145,30 +150,34 @@ class MovingCluster:
 
     def _list(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
         Topic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
-        found = [
-            Topic.OngoingPartitionReassignment(
-                partition_index=number,
-                replicas=list(self._all(number)),
-                adding_replicas=[id for id in move.target if id not in self.replicas[number]],
-                removing_replicas=[id for id in self.replicas[number] if id not in move.target],
+        found: dict[str, list[Any]] = {}
+        for number, move in self.moving.items():
+            found.setdefault(self.name(number), []).append(
+                Topic.OngoingPartitionReassignment(
+                    partition_index=number,
+                    replicas=list(self._all(number)),
+                    adding_replicas=[id for id in move.target if id not in self.replicas[number]],
+                    removing_replicas=[id for id in self.replicas[number] if id not in move.target],
+                )
             )
-            for number, move in self.moving.items()
-        ]
-        return ListPartitionReassignmentsResponse(topics=[Topic(name=self.topic, partitions=found)] if found else [])
+        return ListPartitionReassignmentsResponse(
+            topics=[Topic(name=name, partitions=each) for name, each in found.items()]
+        )
 
     def _describe(self, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
         Topic = DescribeTopicPartitionsResponse.ResponseTopic
-        partitions = [
-            Topic.ResponsePartition(
-                partition_index=number, leader_id=1, replica_nodes=list(self._all(number)), isr_nodes=[1]
+        partitions: dict[str, list[Any]] = {}
+        for number in self.replicas:
+            partitions.setdefault(self.name(number), []).append(
+                Topic.ResponsePartition(
+                    partition_index=number, leader_id=1, replica_nodes=list(self._all(number)), isr_nodes=[1]
+                )
             )
-            for number in self.replicas
-        ]
         code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
         return DescribeTopicPartitionsResponse(
             topics=[
-                Topic(name=self.topic, partitions=partitions)
-                if each.name == self.topic
+                Topic(name=each.name, partitions=partitions[each.name])
+                if each.name in partitions
                 else Topic(name=each.name, error_code=code)
                 for each in request.topics
             ]
@@ -176,9 +185,10 @@ class MovingCluster:
 
     def _alter(self, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
         Answer = AlterPartitionReassignmentsResponse.ReassignableTopicResponse
-        answers = []
+        responses = []
         begun = []
         for topic in request.topics:
+            answers = []
             for each in topic.partitions:
                 number, code = each.partition_index, self.refused.get(each.partition_index, 0)
                 if not code and each.replicas is not None:
@@ -186,13 +196,14 @@ class MovingCluster:
                     if tuple(each.replicas) != self.replicas[number]:
                         self.move(number, *each.replicas)
                 answers.append(Answer.ReassignablePartitionResponse(partition_index=number, error_code=code))
+            responses.append(Answer(name=topic.name, partitions=answers))
         self.begun.append(begun)
         self._turn()
-        return AlterPartitionReassignmentsResponse(responses=[Answer(name=self.topic, partitions=answers)])
+        return AlterPartitionReassignmentsResponse(responses=responses)
 
     def _log_dirs(self, id: int) -> DescribeLogDirsResponse:
         Result = DescribeLogDirsResponse.Result
-        held: dict[str, list[Any]] = {}
+        held: dict[str, dict[str, list[Any]]] = {}
         for number, replicas in self.replicas.items():
             move = self.moving.get(number)
             if id in replicas:
@@ -203,31 +214,35 @@ class MovingCluster:
                 continue
             Partition = Result.Topic.Partition
             path = self.paths.get((number, id), "/a")
-            held.setdefault(path, []).append(Partition(partition_index=number, partition_size=size))
+            held.setdefault(path, {}).setdefault(self.name(number), []).append(
+                Partition(partition_index=number, partition_size=size)
+            )
             if (number, id) in self.futures:
                 future, began_s = self.futures[number, id]
-                held.setdefault(future, []).append(
+                held.setdefault(future, {}).setdefault(self.name(number), []).append(
                     Partition(partition_index=number, partition_size=self._copied(began_s), is_future_key=True)
                 )
         return DescribeLogDirsResponse(
             results=[
-                Result(log_dir=path, topics=[Result.Topic(name=self.topic, partitions=found)])
-                for path, found in {"/a": [], **held}.items()
+                Result(log_dir=path, topics=[Result.Topic(name=name, partitions=each) for name, each in found.items()])
+                for path, found in {"/a": {}, **held}.items()
             ]
         )
 
     def _move_dirs(self, request: AlterReplicaLogDirsRequest, id: int) -> AlterReplicaLogDirsResponse:
         Result = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
-        moved = []
-        for each in request.dirs:
-            for number in each.topics[0].partitions:
+        results = []
+        for path, topic in [(each.path, topic) for each in request.dirs for topic in each.topics]:
+            moved = []
+            for number in topic.partitions:
                 code = 0
                 if id in self._all(number):
-                    self.futures[number, id] = each.path, self.now_s
+                    self.futures[number, id] = path, self.now_s
                 else:
                     code = error_codes.REPLICA_NOT_AVAILABLE
                 moved.append(Result.AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code))
-        return AlterReplicaLogDirsResponse(results=[Result(topic_name=self.topic, partitions=moved)])
+            results.append(Result(topic_name=topic.name, partitions=moved))
+        return AlterReplicaLogDirsResponse(results=results)
 
     def _describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         Result = DescribeConfigsResponse.Result

@@ -389,6 +389,17 @@ def test_what_others_move_elsewhere_is_not_there_already(capsys: Printed) -> Non
     assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
 
 
+def test_a_partition_may_have_the_name_of_another_ones_replica(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    brokers.names[1] = "t-0"
+    write(*plan(0, replicas=(1, 2), log_dirs=["/b", "any"]), *plan(1, replicas=(2, 1), topic="t-0"))
+    status, out, err = brokers.run(f"{EXECUTE} --watch -o json", capsys)
+    assert (status, [line for line in err.splitlines() if "under way" not in line]) == (0, [])
+    assert [(row["topic"], row["partition"], row["broker"]) for row in json.loads(out)["data"]] == [
+        ("t", 0, None), ("t-0", 1, None), ("t", 0, 1),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "line, message",
     [

@@ -260,19 +260,16 @@ class _Execution:
         """Add a row for each partition that has arrived, and an error for each other."""
         targets = [(partition, self._wanted[partition]) for partition in partitions]
         rows, errors = how_it_ended(self._admin, ReassignmentDocument(targets, paths))
-        names: dict[str, Any] = {str(partition): partition for partition in partitions}
-        names |= {log_dir_moves.replica_text(place): place for place in paths}
-        self._failed |= {names[str(each.item)]: KafkaToolsError(each.message) for each in errors}
+        self._failed |= errors
         for row in rows:
             if row["state"] != log_dir_moves.COMPLETED:
                 continue
-            if row["broker"] is None:
-                self._rows.append(self._row(names[f"{row['topic']}-{row['partition']}"], "completed"))
+            partition, broker = TopicPartition(row["topic"], row["partition"]), row["broker"]
+            if broker is None:
+                self._rows.append(self._row(partition, "completed"))
             else:
-                place = names[f"{row['topic']}-{row['partition']}-{row['broker']}"]
-                self._rows.append(
-                    change_row(place.topic_partition, "completed", broker=place.broker_id, log_dir=paths[place])
-                )
+                path = paths[ReplicaPlace(*partition, broker)]
+                self._rows.append(change_row(partition, "completed", broker=broker, log_dir=path))
 
     def _look_after_stalled(self) -> None:
         """Look again at partitions that were no longer waited for; those still under way have failed."""

@@ -12,6 +12,7 @@ from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
     from kafka_tools.errors import KafkaToolsError
@@ -38,7 +39,8 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
         topics = [partition.topic for partition, _ in document.partitions]
         throttles.clear(admin, broker_ids, topics, ledger, say=say)
     errors = [ItemError.of(partition, error) for partition, error in failed.items()]
-    return Rows("reassignment-states", [*rows, *moves], errors + move_errors)
+    errors += [ItemError.of(log_dir_moves.item_text(key), error) for key, error in move_errors.items()]
+    return Rows("reassignment-states", [*rows, *moves], errors)
 
 
 def list_running(admin: AdminClient, *, say: bool) -> Rows:
@@ -80,7 +82,9 @@ def remove_left_throttles(admin: AdminClient) -> None:
     throttles.restore_recorded(admin, ledger)
 
 
-def move_rows(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
+def move_rows(
+    admin: AdminClient, document: ReassignmentDocument
+) -> tuple[list[Row], dict[ReplicaPlace, KafkaToolsError]]:
     """A row with the state of each move between log directories, by broker, and the errors."""
     states, errors = log_dir_moves.move_states(admin, document.log_dirs)
     rows = [
@@ -94,7 +98,7 @@ def move_rows(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[
         )
         for place in sorted(states, key=log_dir_moves.by_broker)
     ]
-    return rows, [ItemError.of(log_dir_moves.replica_text(key), error) for key, error in errors.items()]
+    return rows, errors
 
 
 def partition_rows(

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import log_dir_moves, progress
 from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
 from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.log_dir_moves import item_text
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.progress import StatusLine
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -41,7 +45,7 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
         follow(admin, follower, line)
         if document is None:
             document = ReassignmentDocument(list(follower.targets.items()), follower.paths)
-        rows, errors = how_it_ended(admin, document)
+        rows, failed = how_it_ended(admin, document)
         if say:
             completed = sum(row["state"] == log_dir_moves.COMPLETED for row in rows)
             plural = "" if len(rows) == 1 else "s"
@@ -50,10 +54,12 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
             )
             sys.stdout.flush()
         remove_throttles(admin)
-    return Rows("reassignment-states", rows, errors)
+    return Rows("reassignment-states", rows, [ItemError.of(item_text(key), error) for key, error in failed.items()])
 
 
-def how_it_ended(admin: AdminClient, document: ReassignmentDocument) -> tuple[list[Row], list[ItemError]]:
+def how_it_ended(
+    admin: AdminClient, document: ReassignmentDocument
+) -> tuple[list[Row], dict[TopicPartition | ReplicaPlace, KafkaToolsError]]:
     """A row for each partition and move of a document that is over, and an error for each that is elsewhere.
 
     Brokers that have not yet learned of the end are asked again.
@@ -66,14 +72,14 @@ def how_it_ended(admin: AdminClient, document: ReassignmentDocument) -> tuple[li
         if not astray or settling.expired:
             break
         settling.clock.sleep(_PAUSE_S)
-    errors = [ItemError.of(partition, error) for partition, error in failed.items()]
+    errors: dict[TopicPartition | ReplicaPlace, KafkaToolsError] = dict(failed.items())
     for row in astray:
-        name = f"{row['topic']}-{row['partition']}"
+        partition = TopicPartition(row["topic"], row["partition"])
         if row["broker"] is None:
-            errors.append(ItemError(name, None, kafka_text.partition_state(row)))
+            errors[partition] = KafkaToolsError(kafka_text.partition_state(row))
         else:
-            errors.append(ItemError(f"{name}-{row['broker']}", None, kafka_text.move_state(row)))
-    return [*rows, *moves], errors + move_errors
+            errors[ReplicaPlace(*partition, row["broker"])] = KafkaToolsError(kafka_text.move_state(row))
+    return [*rows, *moves], errors | move_errors
 
 
 def remove_throttles(admin: AdminClient) -> None:
