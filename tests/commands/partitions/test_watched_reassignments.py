@@ -380,15 +380,6 @@ def test_moves_between_log_directories_belong_to_their_batch(capsys: Printed) ->
     assert [row["result"] for row in json.loads(out)["data"]] == ["unchanged"] * 2
 
 
-def test_what_others_move_elsewhere_is_not_there_already(capsys: Printed) -> None:
-    brokers = MovingCluster(1)
-    brokers.move(0, 2, 3)
-    write(*plan(0, replicas=(2, 3, 1)))
-    status, out, _ = brokers.run(f"{EXECUTE} --watch --additional", capsys)
-    assert (status, brokers.replicas) == (0, {0: (2, 3, 1)})
-    assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
-
-
 def test_a_partition_may_have_the_name_of_another_ones_replica(capsys: Printed) -> None:
     brokers = MovingCluster(2)
     brokers.names[1] = "t-0"
@@ -398,6 +389,55 @@ def test_a_partition_may_have_the_name_of_another_ones_replica(capsys: Printed) 
     assert [(row["topic"], row["partition"], row["broker"]) for row in json.loads(out)["data"]] == [
         ("t", 0, None), ("t-0", 1, None), ("t", 0, 1),
     ]  # fmt: skip
+
+
+def test_what_others_move_elsewhere_is_not_there_already(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    brokers.move(0, 2, 3)
+    write(*plan(0, replicas=(2, 3, 1)))
+    status, out, _ = brokers.run(f"{EXECUTE} --watch --additional", capsys)
+    assert (status, brokers.replicas) == (0, {0: (2, 3, 1)})
+    assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
+
+
+@pytest.mark.parametrize("line", [f"{EXECUTE} --batch-size 1 --throttle 2000000", "--watch"])
+@pytest.mark.parametrize("asked", ["DescribeTopicPartitions", "IncrementalAlterConfigs"])
+def test_a_cluster_that_is_silent_at_the_end_is_asked_again(line: str, asked: str, capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    write(*plan(0, 1))
+    if line == "--watch":
+        for number in (0, 1):
+            write(*plan(number))
+            brokers.run(f"{EXECUTE} --additional --throttle 2000000", capsys)
+    answer = brokers.cluster.fault
+    since: list[float] = []
+
+    def silent(request: Any, version: int, node: Any) -> Any:
+        answered = answer(request, version, node)
+        is_over = not brokers.moving and len(brokers.begun) == 2
+        if is_over and type(request).__name__ == f"{asked}Request" and not since:
+            since.append(brokers.now_s)
+        return HANG_UP if since and brokers.now_s < since[0] + 90 else answered
+
+    brokers.cluster.fault = silent
+    status, out, err = brokers.run(f"{line} -o json", capsys)
+    assert (status, len(json.loads(out or "{}")["data"])) == (0, 2), err
+    assert since and not any(brokers.configs.values())
+
+
+def test_a_cluster_that_is_silent_when_a_batch_has_begun_is_asked_again(capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    write(*plan(0, 1))
+    answer = brokers.cluster.fault
+
+    def silent(request: Any, version: int, node: Any) -> Any:
+        has_begun = 1 in brokers.moving and brokers.moving[1].began_s + 60 > brokers.now_s
+        return HANG_UP if has_begun and len(brokers.begun) == 2 else answer(request, version, node)
+
+    brokers.cluster.fault = silent
+    status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, brokers.replicas) == (0, {0: (2, 3), 1: (2, 3)}), err
+    assert "the cluster answers again" in err
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ from kafka_tools.commands.partitions.reassignment.documents import (
     reassignment_text,
 )
 from kafka_tools.commands.partitions.reassignment.following import (
+    AGAIN_S,
     LONGEST_SILENCE_S,
     ReassignmentFollower,
     follow,
+    patiently,
     target_of,
 )
 from kafka_tools.commands.partitions.reassignment.watch import (
@@ -51,7 +53,7 @@ STALLED_S = 300.0
 """Seconds without progress after which a batch is no longer waited for."""
 _FETCHED_BYTES = 10 << 20
 """replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
-_AGAIN_S = 5.0
+_GO_ON = "the same command again goes on with the rest"
 
 T = TypeVar("T")
 
@@ -115,16 +117,16 @@ class _Execution:
         self._rows += [self._row(partition, "unchanged") for partition in there]
         rest = [partition for partition in self._before if partition not in there]
         rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
-        with going_on(self._line, "the same command again goes on with the rest, --watch follows what has begun"):
+        with going_on(self._line, f"{_GO_ON}, --watch follows what has begun"):
             self._in_batches(rest, size)
             put_off, self._put_off = self._put_off, []
             self._in_batches(put_off, size)
-            alive = self._alive() if self._put_off else set()
+            alive = self._patiently(self._alive) if self._put_off else set()
             for partition in self._put_off:
                 missing = self._missing_brokers(partition, alive) or "its brokers have come back too late"
                 self._failed[partition] = KafkaToolsError(f"{missing}: nothing was begun")
             self._look_after_stalled()
-            remove_throttles(self._admin)
+            self._patiently(lambda: remove_throttles(self._admin))
         completed = sum(row["result"] == "completed" and row["broker"] is None for row in self._rows)
         failed = f", {len(self._failed)} failed" if self._failed else ""
         self._say(f"Moved: {completed} of {len(self._wanted)} partitions; {len(there)} were there already{failed}.\n")
@@ -225,11 +227,11 @@ class _Execution:
             pending = [partition for partition, error in failures.items() if _may_pass(error)]
             if pending and self._clock.monotonic_s() >= until_s:
                 error = failures[pending[0]]
-                error.hint = "the same command again goes on with the rest"
+                error.hint = _GO_ON
                 raise error
             self._failed |= {partition: error for partition, error in failures.items() if partition not in pending}
             if pending:
-                self._clock.sleep(_AGAIN_S)
+                self._clock.sleep(AGAIN_S)
         return sorted(begun)
 
     def _start_moves(self, begun: Sequence[TopicPartition]) -> dict[ReplicaPlace, str]:
@@ -244,7 +246,11 @@ class _Execution:
         follower = ReassignmentFollower(self._admin, begun, paths, have_begun=True)
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
-        status = follow(self._admin, follower, self._line, begins=begins, gives_up=lambda still_s: still_s >= stalled_s)
+
+        def gives_up(still_s: float) -> bool:
+            return still_s >= stalled_s
+
+        status = follow(self._admin, follower, self._line, begins=begins, gives_up=gives_up, is_first=False)
         stalled, stalled_paths = follower.open_partitions, follower.open_paths
         if stalled or stalled_paths:
             away = f": waits for broker {', '.join(map(str, sorted(status.away)))}" if status.away else ""
@@ -259,7 +265,7 @@ class _Execution:
     def _take(self, partitions: Sequence[TopicPartition], paths: dict[ReplicaPlace, str]) -> None:
         """Add a row for each partition that has arrived, and an error for each other."""
         targets = [(partition, self._wanted[partition]) for partition in partitions]
-        rows, errors = how_it_ended(self._admin, ReassignmentDocument(targets, paths))
+        rows, errors = self._patiently(lambda: how_it_ended(self._admin, ReassignmentDocument(targets, paths)))
         self._failed |= errors
         for row in rows:
             if row["state"] != log_dir_moves.COMPLETED:
@@ -276,7 +282,7 @@ class _Execution:
         if not (self._stalled or self._stalled_paths):
             return
         follower = ReassignmentFollower(self._admin, self._stalled, self._stalled_paths, have_begun=True)
-        follower.look()
+        self._patiently(follower.look)
         open_ones, open_paths = follower.open_partitions, follower.open_paths
         self._take(
             [each for each in self._stalled if each not in open_ones],
@@ -299,16 +305,7 @@ class _Execution:
         )
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        """The result of ``ask``, tried again for some minutes while the cluster does not answer."""
-        until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
-        while True:
-            try:
-                return ask()
-            except NetworkError as error:
-                if self._clock.monotonic_s() >= until_s:
-                    error.hint = "the same command again goes on with the rest"
-                    raise
-            self._clock.sleep(_AGAIN_S)
+        return patiently(self._clock, ask, _GO_ON)
 
     def _alive(self) -> set[int]:
         return {node.id for node in self._admin.nodes()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kafka_tools.admin.calls.reassignments import Reassignment
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.clock import Clock
     from kafka_tools.commands.partitions.reassignment.documents import Replicas
     from kafka_tools.output.progress import StatusLine
     from kafka_tools.values import TopicPartition
@@ -30,6 +31,12 @@ RATE_S = 30.0
 """Seconds over which the rate is measured."""
 LONGEST_SILENCE_S = 300.0
 """Seconds without an answer of the cluster after which following ends with the error."""
+
+AGAIN_S = 5.0
+"""Seconds between two questions to a cluster that does not answer."""
+_FOLLOWED_AGAIN = "what has begun goes on; --watch follows it again"
+
+T = TypeVar("T")
 
 
 class Status(NamedTuple):
@@ -211,11 +218,13 @@ def follow(
     *,
     begins: str = "",
     gives_up: Callable[[float], bool] | None = None,
+    is_first: bool = True,
 ) -> Status:
     """Look again and again until nothing is under way; returns the last status.
 
     ``begins``: the start of the status line. ``gives_up`` is called after each look with the seconds since the last
-    progress. An error of the first look is raised; later ones are tried again for some minutes.
+    progress. An error of the first look is raised if that is what the command begins with (``is_first``); others are
+    tried again for some minutes.
     """
     clock = admin.deadline().clock
     pause_s = FIRST_PAUSE_S
@@ -226,7 +235,7 @@ def follow(
         try:
             status = follower.look()
         except (NetworkError, BrokerError) as error:
-            if status is None or isinstance(error, SecurityError | ConfigError):
+            if (status is None and is_first) or isinstance(error, SecurityError | ConfigError):
                 raise
             silent_since_s = _tell_silence(error, silent_since_s, clock.monotonic_s(), line)
         else:
@@ -250,13 +259,26 @@ def follow(
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
+def patiently(clock: Clock, ask: Callable[[], T], hint: str = _FOLLOWED_AGAIN) -> T:
+    """The result of ``ask``, tried again for some minutes while the cluster does not answer, then its error."""
+    until_s = clock.monotonic_s() + LONGEST_SILENCE_S
+    while True:
+        try:
+            return ask()
+        except NetworkError as error:
+            if clock.monotonic_s() >= until_s:
+                error.hint = hint
+                raise
+        clock.sleep(AGAIN_S)
+
+
 def _tell_silence(error: KafkaToolsError, since_s: float | None, now_s: float, line: StatusLine) -> float:
     if since_s is None:
         line.clear()
         running.note(f"warning: the cluster does not answer, trying again for {span_text(LONGEST_SILENCE_S)}: {error}")
         return now_s
     if now_s - since_s > LONGEST_SILENCE_S:
-        error.hint = "what has begun goes on; --watch follows it again"
+        error.hint = _FOLLOWED_AGAIN
         raise error
     return since_s
 

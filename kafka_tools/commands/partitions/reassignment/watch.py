@@ -11,7 +11,7 @@ from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import log_dir_moves, progress
 from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
-from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow
+from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow, patiently
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.commands.partitions.reassignment.log_dir_moves import item_text
 from kafka_tools.errors import KafkaToolsError
@@ -45,7 +45,9 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
         follow(admin, follower, line)
         if document is None:
             document = ReassignmentDocument(list(follower.targets.items()), follower.paths)
-        rows, failed = how_it_ended(admin, document)
+        followed = document
+        clock = admin.deadline().clock
+        rows, failed = patiently(clock, lambda: how_it_ended(admin, followed))
         if say:
             completed = sum(row["state"] == log_dir_moves.COMPLETED for row in rows)
             plural = "" if len(rows) == 1 else "s"
@@ -53,7 +55,7 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
                 f"Completed: {completed} of {len(rows)} reassignment{plural}.\n" if rows else kafka_text.listing([])
             )
             sys.stdout.flush()
-        remove_throttles(admin)
+        patiently(clock, lambda: remove_throttles(admin))
     return Rows("reassignment-states", rows, [ItemError.of(item_text(key), error) for key, error in failed.items()])
 
 
