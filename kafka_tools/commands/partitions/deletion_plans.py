@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HIGH_WATERMARK = -1
 END = "end"
-CLEANUP_POLICY, DELETE = "cleanup.policy", "delete"
+CLEANUP_POLICY, COMPACT, DELETE = "cleanup.policy", "compact", "delete"
 SHARE_OF_TIME = 0.3
 """The part of the remaining time that questions may take without whose answers the deletion goes on."""
 _MAX_OFFSET = 2**63 - 1
@@ -125,11 +125,11 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
         if name in INTERNAL_TOPICS:
             found[name] = "is one of Kafka's own: its brokers will refuse to delete records of it"
     for resource, outcome in configs.items():
-        policies = [each.value or "" for each in outcome.value or () if each.name == CLEANUP_POLICY]
-        if policies and DELETE not in policies[0].replace(" ", "").split(","):
+        policy = next((each.value for each in outcome.value or () if each.name == CLEANUP_POLICY), None) or ""
+        policies = policy.replace(" ", "").split(",")
+        if COMPACT in policies and DELETE not in policies:
             found[resource.name] = (
-                f"has {CLEANUP_POLICY}={policies[0]}: its brokers will refuse to delete records of it "
-                "(POLICY_VIOLATION)"
+                f"has {CLEANUP_POLICY}={policy}: its brokers will refuse to delete records of it (POLICY_VIOLATION)"
             )
     return found
 

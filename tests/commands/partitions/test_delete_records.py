@@ -181,6 +181,13 @@ def test_a_topic_whose_policy_will_refuse_is_told_before_it_starts(
     assert "warning" not in run("delete-records", *words).err
 
 
+def test_a_topic_without_a_policy_is_not_said_to_refuse(run: Run) -> None:
+    name = f"kept-{next(NUMBERS)}"
+    assert run("topics", "--create", "--topic", name, "--config", "cleanup.policy=").status == 0
+    asked = run("delete-records", "--topic", name, "--before", 0)
+    assert (asked.status, "warning" in asked.err) == (0, False)
+
+
 def test_topics_of_kafkas_own_are_told_as_well(run: Run) -> None:
     asked = run("delete-records", "--topic", "__consumer_offsets:0", "--before", "end", "--dry-run")
     assert asked.err.splitlines()[0] == (
