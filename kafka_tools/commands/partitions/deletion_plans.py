@@ -47,8 +47,11 @@ class PlannedDeletion(NamedTuple):
 
     @property
     def records(self) -> int:
-        """The number of offsets from the log's start to the first one kept."""
-        return max(min(self.before_offset, self.log_end_offset) - self.log_start_offset, 0)
+        """The number of offsets from the log's start to the first one kept; 0 if that is beyond the end, which brokers
+        refuse."""
+        if self.before_offset > self.log_end_offset:
+            return 0
+        return max(self.before_offset - self.log_start_offset, 0)
 
     def row(self) -> Row:
         """The row for ``-o``."""
@@ -208,7 +211,7 @@ def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
         size = f", about {sum(known)} bytes (an estimate)" if len(known) == len(own) else ""
         lines.append(f"{topic}: {sum(each.records for each in own)} records of {_count(len(own))} go{size}")
         lines += [
-            f"{each.partition}: offset {each.before_offset} is beyond its end {each.log_end_offset}"
+            f"{each.partition}: offset {each.before_offset} is beyond its end {each.log_end_offset}, which is refused"
             for each in own
             if each.before_offset > each.log_end_offset
         ]

@@ -130,8 +130,15 @@ def test_a_dry_run_shows_what_would_go_and_deletes_nothing(run: Run, topic: str)
     shown = run(*arguments)
     assert shown.status == 0
     assert shown.out.split()[:4] == ["TOPIC", "PARTITION", "LOG-START-OFFSET", "BEFORE-OFFSET"]
-    assert f"{topic}-2: offset 5 is beyond its end 0\n" in shown.err
+    assert f"{topic}-2: offset 5 is beyond its end 0, which is refused\n" in shown.err
     assert f"{topic}:0:0\n" in run("get-offsets", "--topic", topic, "--time", "earliest").out
+
+
+def test_nothing_goes_where_the_offset_is_beyond_the_end(run: Run, topic: str) -> None:
+    asked = run("delete-records", "--topic", topic, "--before", 99, "--dry-run", "-o", "json")
+    assert [(row["records"], row["estimated_bytes"]) for row in json.loads(asked.out)["data"]] == [(0, 0)] * 3
+    assert asked.err.startswith(f"{topic}: 0 records of 3 partitions go, about 0 bytes (an estimate)\n")
+    assert f"{topic}-0: offset 99 is beyond its end 10, which is refused\n" in asked.err
 
 
 def test_a_dry_run_of_a_file_shows_the_same(run: Run, topic: str, tmp_path) -> None:
@@ -145,7 +152,7 @@ def test_one_partition_of_three_that_fails_leaves_the_others_and_exits_1(run: Ru
     asked = run("delete-records", "--topic", topic, "--before", 10)
     assert asked.status == 1
     assert asked.out.count("low_watermark: 10\n") == 2
-    assert f"{topic}-2: offset 10 is beyond its end 0\n" in asked.err
+    assert f"{topic}-2: offset 10 is beyond its end 0, which is refused\n" in asked.err
     assert f"kafka-delete-records: could not delete records of {topic}-2: OFFSET_OUT_OF_RANGE" in asked.err
     unknown = run("delete-records", "--topic", topic, "--topic", "no-such-topic", "--before", 0)
     assert unknown.status == 1
@@ -199,7 +206,10 @@ def test_sizes_that_are_not_told_leave_the_estimate_out(broker: EmbeddedBroker, 
     with broker.faults.error("describe_log_dirs", "CLUSTER_AUTHORIZATION_FAILED", times=1):
         asked = run("delete-records", "--topic", topic, "--before", 3, "--dry-run", "-o", "json")
     assert asked.status == 0
-    assert asked.err == f"{topic}: 6 records of 3 partitions go\n{topic}-2: offset 3 is beyond its end 0\n"
+    assert (
+        asked.err
+        == f"{topic}: 6 records of 3 partitions go\n{topic}-2: offset 3 is beyond its end 0, which is refused\n"
+    )
     assert {row["estimated_bytes"] for row in json.loads(asked.out)["data"]} == {None}
 
 
