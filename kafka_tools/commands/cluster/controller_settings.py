@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.values import number_below
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def _directory_id(directory: str) -> uuid.UUID:
     text = read_properties(path, "meta.properties").get("directory.id")
     if not text:
         raise ConfigError(f"{path}: no directory.id", hint="directories have one since Kafka 3.7")
-    return parse_uuid(text)
+    try:
+        return parse_uuid(text)
+    except InputError as error:
+        raise ConfigError(f"{path}: directory.id: {error}") from error
 
 
 def _endpoints(values: Mapping[str, str], path: str) -> list[QuorumEndpoint]:
@@ -65,7 +68,10 @@ def _endpoints(values: Mapping[str, str], path: str) -> list[QuorumEndpoint]:
         for text in (part.strip() for part in values.get(name, "").split(",")):
             if text:
                 listener, _, address = text.partition("://")
-                host, port = parse_address(f"localhost{address}" if address.startswith(":") else address)
+                try:
+                    host, port = parse_address(f"localhost{address}" if address.startswith(":") else address)
+                except InputError as error:
+                    raise ConfigError(f"{path}: {name}: {error}") from error
                 listeners[listener.upper()] = host, port
     names = [name.strip().upper() for name in values.get("controller.listener.names", "").split(",") if name.strip()]
     if not names:

@@ -66,7 +66,7 @@ def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: 
         raise UsageError("--command-config is needed: the configuration file of the controller that is to be added")
     node_id, directory_id, endpoints = controller_of(connection.command_config)
     if not dry_run:
-        with running.about(node_id), connection.admin() as admin:
+        with running.about(node_id), connection.admin(is_for_clients=False) as admin:
             admin.add_voter(node_id, directory_id, endpoints)
     what = "DRY RUN of adding" if dry_run else "Added"
     return _done("added", what, node_id, directory_id, endpoints, output_format, dry_run)

@@ -62,8 +62,11 @@ class ConnectionOptions:
         named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
         return bool(self.bootstrap_server or self.bootstrap_controller or named)
 
-    def client_config(self) -> ClientConfig:
-        """The settings of all connection options together; the later of file, property, address wins per key."""
+    def client_config(self, *, is_for_clients: bool = True) -> ClientConfig:
+        """The settings of all connection options together; the later of file, property, address wins per key.
+
+        ``is_for_clients``: settings that no client has are named on stderr, as they are typing mistakes.
+        """
         self.check()
         from kafka_tools.net.config import ClientConfig
 
@@ -73,7 +76,8 @@ class ConnectionOptions:
             command_config=self.command_config,
             properties=self.properties,
         )
-        note_unknown(config)
+        if is_for_clients:
+            note_unknown(config)
         return config
 
     def config_of(self, addresses: str) -> ClientConfig:
@@ -98,12 +102,13 @@ class ConnectionOptions:
 
         return Deadline(SystemClock(), self.timeout_s)
 
-    def admin(self, *, is_lasting: bool = False) -> AdminClient:
+    def admin(self, *, is_lasting: bool = False, is_for_clients: bool = True) -> AdminClient:
         """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager.
 
         ``is_lasting``: for a command that goes on as long as it takes, the deadline is that of each call.
+        ``is_for_clients``: False where ``--command-config`` is the configuration file of a server.
         """
-        config = self.client_config()
+        config = self.client_config(is_for_clients=is_for_clients)
         from kafka_tools.admin.client import AdminClient
 
         return AdminClient(
