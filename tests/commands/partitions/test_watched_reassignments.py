@@ -129,6 +129,20 @@ def test_recorded_throttles_go_at_the_end_and_those_of_others_stay(state_folder:
     assert list(state_folder.rglob("*.json")) == []
 
 
+def test_throttles_of_a_broker_that_is_away_are_said_to_be_left(capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    write(*plan(0))
+    brokers.run(f"{EXECUTE} --throttle 5000000", capsys)
+    brokers.moving.clear()
+    brokers.dead.add(3)
+    for _ in range(2):
+        _, _, err = brokers.run("--list", capsys)
+        assert "broker 3 is away: its throttles are left, run --list again when it is back" in err
+    brokers.dead.clear()
+    _, _, err = brokers.run("--list", capsys)
+    assert ("is away" in err, any(brokers.configs.values())) == (False, False)
+
+
 def test_ctrl_c_leaves_the_reassignment_going_and_says_so(capsys: Printed) -> None:
     brokers = MovingCluster(1)
     brokers.move(0, 2, 3)

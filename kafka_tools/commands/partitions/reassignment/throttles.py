@@ -134,7 +134,8 @@ def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
     wanted = {key: each for key, each in recorded.items() if key.type == "topic" or key.name in alive}
-    _note_left(_restore(admin, wanted, ledger), "--list")
+    dead = [int(key.name) for key in recorded.keys() - wanted.keys()]
+    _note_left([*dead, *_restore(admin, wanted, ledger)], "--list")
     ledger.save()
 
 
