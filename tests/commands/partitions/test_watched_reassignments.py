@@ -198,6 +198,30 @@ def test_a_move_between_directories_goes_on_while_its_broker_does_not_tell(
     assert "1 move between log directories under way" in out
 
 
+@pytest.mark.parametrize("line", ["--watch --reassignment-json-file plan.json", f"{EXECUTE} --batch-size 1"])
+def test_a_broker_that_does_not_tell_at_once_where_a_replica_is_is_asked_again(line: str, capsys: Printed) -> None:
+    brokers = MovingCluster(1)
+    write(*plan(0, replicas=(1, 2), log_dirs=["any", "/b"]))
+    if EXECUTE not in line:
+        brokers.futures[0, 2] = "/b", brokers.now_s
+    answer = brokers.cluster.fault
+    since: list[float] = []
+
+    def silent(request: Any, version: int, node: Any) -> Any:
+        if isinstance(request, DescribeLogDirsRequest) and node.id == 2:
+            if since and since[0] < brokers.now_s < since[0] + 3:
+                return HANG_UP
+            answered = answer(request, version, node)
+            if brokers.paths and not since:
+                since.append(brokers.now_s)
+            return answered
+        return answer(request, version, node)
+
+    brokers.cluster.fault = silent
+    status, _, err = brokers.run(line, capsys)
+    assert (status, err, brokers.now_s > since[0] + 3) == (0, "", True)
+
+
 def test_a_replica_that_cannot_move_to_a_directory_is_named_as_kafka_does(capsys: Printed) -> None:
     brokers = MovingCluster(1)
     write(*plan(0, replicas=(1, 2), log_dirs=["any", "/b"]))

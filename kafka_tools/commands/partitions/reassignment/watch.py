@@ -14,7 +14,7 @@ from kafka_tools.commands.partitions.reassignment.documents import ReassignmentD
 from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow, patiently
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.commands.partitions.reassignment.log_dir_moves import item_text
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.progress import StatusLine
 from kafka_tools.output.rows import ItemError, Rows
@@ -64,14 +64,15 @@ def how_it_ended(
 ) -> tuple[list[Row], dict[TopicPartition | ReplicaPlace, KafkaToolsError]]:
     """A row for each partition and move of a document that is over, and an error for each that is elsewhere.
 
-    Brokers that have not yet learned of the end are asked again.
+    Brokers that have not yet learned of the end, or do not answer, are asked again.
     """
     settling = admin.deadline(SETTLE_S)
     while True:
         rows, failed = progress.partition_rows(admin, document, set())
         moves, move_errors = progress.move_rows(admin, document)
         astray = [row for row in (*rows, *moves) if row["state"] != log_dir_moves.COMPLETED]
-        if not astray or settling.expired:
+        unanswered = [error for error in (*failed.values(), *move_errors.values()) if isinstance(error, NetworkError)]
+        if not (astray or unanswered) or settling.expired:
             break
         settling.clock.sleep(_PAUSE_S)
     errors: dict[TopicPartition | ReplicaPlace, KafkaToolsError] = dict(failed.items())
