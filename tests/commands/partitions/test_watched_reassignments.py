@@ -222,6 +222,24 @@ def test_a_broker_that_does_not_tell_at_once_where_a_replica_is_is_asked_again(l
     assert (status, err, brokers.now_s > since[0] + 3) == (0, "", True)
 
 
+@pytest.mark.parametrize("all_silent", [True, False])
+def test_a_broker_that_does_not_begin_a_move_at_once_is_asked_again(all_silent: bool, capsys: Printed) -> None:
+    brokers = MovingCluster(2)
+    write(*plan(0, 1, replicas=(1, 2), log_dirs=["/b", "any"]))
+    answer = brokers.cluster.fault
+    since: list[float] = []
+
+    def silent(request: Any, version: int, node: Any) -> Any:
+        if isinstance(request, AlterReplicaLogDirsRequest):
+            since.append(brokers.now_s)
+        is_asked = all_silent or isinstance(request, AlterReplicaLogDirsRequest)
+        return HANG_UP if since and is_asked and brokers.now_s < since[0] + 90 else answer(request, version, node)
+
+    brokers.cluster.fault = silent
+    status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
+    assert (status, err, brokers.paths) == (0, "", {(0, 1): "/b", (1, 1): "/b"})
+
+
 def test_a_replica_that_cannot_move_to_a_directory_is_named_as_kafka_does(capsys: Printed) -> None:
     brokers = MovingCluster(1)
     write(*plan(0, replicas=(1, 2), log_dirs=["any", "/b"]))

@@ -235,22 +235,25 @@ class _Execution:
         return sorted(begun)
 
     def _start_moves(self, begun: Sequence[TopicPartition]) -> dict[ReplicaPlace, str]:
-        """Begin the moves between log directories of a batch; those that have begun."""
+        """Begin the moves between log directories of a batch, patiently; those that have begun."""
         started: dict[ReplicaPlace, str] = {}
         wanted = {place: path for place, path in self._paths_of(begun).items() if self._log_dirs.get(place) != path}
-        deadline = self._admin.deadline(self._asked.move_timeout_s)
-        self._failed |= log_dir_moves.start_moves(self._admin, wanted, deadline, started.update)
+        until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
+        while wanted:
+            deadline = self._admin.deadline(self._asked.move_timeout_s)
+            failed = log_dir_moves.start_moves(self._admin, wanted, deadline, started.update)
+            is_last = self._clock.monotonic_s() >= until_s
+            wanted = {place: wanted[place] for place, error in failed.items() if _may_pass(error) and not is_last}
+            self._failed |= {place: error for place, error in failed.items() if place not in wanted}
+            if wanted:
+                self._clock.sleep(AGAIN_S)
         return started
 
     def _wait(self, begun: Sequence[TopicPartition], paths: dict[ReplicaPlace, str], begins: str) -> None:
         follower = ReassignmentFollower(self._admin, begun, paths, have_begun=True)
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
-
-        def gives_up(still_s: float) -> bool:
-            return still_s >= stalled_s
-
-        status = follow(self._admin, follower, self._line, begins=begins, gives_up=gives_up, is_first=False)
+        status = follow(self._admin, follower, self._line, begins=begins, gives_up=stalled_s.__le__, is_first=False)
         stalled, stalled_paths = follower.open_partitions, follower.open_paths
         if stalled or stalled_paths:
             away = f": waits for broker {', '.join(map(str, sorted(status.away)))}" if status.away else ""
