@@ -13,7 +13,7 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.commands import running
 from tests.against_kafka.harness import RealKafka, Setup, eventually
-from tests.against_kafka.side_by_side import Ended, done, fresh, ours, produce, same, theirs
+from tests.against_kafka.side_by_side import MAIN, RELEASE, Ended, done, fresh, ours, produce, same, theirs
 
 Runner = Callable[..., Ended]
 REASSIGN = "reassign-partitions"
@@ -122,6 +122,26 @@ def test_a_move_under_way_is_listed_verified_and_cancelled_the_same(plan: Plan) 
         cancelled = done(second(kafka, REASSIGN, "--cancel", "--reassignment-json-file", path))
         assert f"Successfully cancelled partition reassignment for: {plan.topic}-0\n" in cancelled
         assert "throttled" not in plan.throttles()
+    assert plan.replicas()[0] == [1, 2]
+
+
+def test_controllers_give_up_a_move_and_its_throttles(plan: Plan) -> None:
+    kafka = plan.kafka
+    produce(kafka, plan.topic, 2000)
+    path = plan.file([3, 1])
+    words = ("--cancel", "--reassignment-json-file", path, "--bootstrap-controller", kafka.bootstrap_controllers)
+    printed = []
+    for is_ours in (True, False):
+        done(ours(kafka, REASSIGN, "--execute", "--reassignment-json-file", path, "--throttle", 1))
+        printed.append(
+            done(
+                ours(kafka, REASSIGN, *words, connect=False)
+                if is_ours
+                else kafka.tool(MAIN[REASSIGN], *words, release=RELEASE, connect=False)
+            )
+        )
+        assert "throttled" not in plan.throttles()
+    assert printed[0] == printed[1]
     assert plan.replicas()[0] == [1, 2]
 
 

@@ -90,10 +90,12 @@ class MovingCluster:
     def move(self, number: int, *target: int) -> None:
         self.moving[number] = Move(target, self.now_s)
 
-    def run(self, line: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    def run(
+        self, line: str, capsys: pytest.CaptureFixture[str], address: str = "--bootstrap-server"
+    ) -> tuple[int, str, str]:
         """(status, stdout, stderr)."""
         capsys.readouterr()
-        words = [*shlex.split(line), "--bootstrap-server", self.cluster.bootstrap]
+        words = [*shlex.split(line), address, self.cluster.bootstrap]
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.cluster.network.in_use())
             stack.enter_context(without_chance())
@@ -195,6 +197,8 @@ class MovingCluster:
                     begun.append(number)
                     if tuple(each.replicas) != self.replicas[number]:
                         self.move(number, *each.replicas)
+                elif not code:
+                    self.moving.pop(number, None)
                 answers.append(Answer.ReassignablePartitionResponse(partition_index=number, error_code=code))
             responses.append(Answer(name=topic.name, partitions=answers))
         self.begun.append(begun)

@@ -51,7 +51,8 @@ _RULES: dict[str, Any] = {
 
 _Key = tuple[ConfigResource, str]
 SetValues = dict[_Key, str | None]
-"""Topic or broker and config -> what it is set to there; None where the broker hides it, as 2.2 does with rates."""
+"""Topic or broker and config -> what it is set to there; None where nobody tells it: brokers of 2.2 hide rates,
+controllers know no configs of brokers."""
 
 
 class _Entry(NamedTuple):
@@ -91,6 +92,10 @@ class Ledger:
         for resource, config in self._entries:
             found.setdefault(resource, []).append(config)
         return found
+
+    def may_undo(self, resource: ConfigResource, config: str) -> bool:
+        """Whether a config may be removed of which only that is known: it is recorded, or nothing is."""
+        return self.is_empty or (resource, config) in self._entries
 
     def movers(self) -> list[int]:
         """Brokers whose moves between log directories were limited."""

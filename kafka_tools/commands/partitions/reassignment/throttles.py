@@ -114,6 +114,8 @@ def clear(
     """
     alive = {node.id for node in admin.nodes()}
     brokers = sorted({*alive, *broker_ids})
+    if admin.config.is_controllers:  # they take the changes of all brokers, of which they tell nothing
+        alive |= {*broker_ids, *ledger.broker_ids()}
     if say:
         plural = "" if len(brokers) == 1 else "s"
         running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, brokers))}\n")
@@ -143,8 +145,10 @@ def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]],
     """Undo what is set of these configs. Returns the brokers that cannot be reached, which the cluster may take for
     alive for some seconds more: their throttles, and the records of them, are left."""
     away: set[ConfigResource] = set()
-    # A broker takes far longer to take a change, even of nothing, than to tell.
-    values = ledger.read_values(wanted, away)
+    # A broker takes far longer to take a change, even of nothing, than to tell. Controllers do not tell of brokers.
+    untold = {key for key in wanted if key.type == "broker"} if admin.config.is_controllers else set()
+    values = ledger.read_values({key: names for key, names in wanted.items() if key not in untold}, away)
+    values |= {(key, name): None for key in untold for name in wanted[key] if ledger.may_undo(key, name)}
     undone = {key: [ledger.undoing(key, name, values) for name in names] for key, names in wanted.items()}
     changes = {key: [each for each in found if each is not None] for key, found in undone.items() if any(found)}
     for key, outcome in admin.alter_configs_incremental(changes).items():
