@@ -186,6 +186,20 @@ def test_what_does_not_exist_is_named_before_anything_is_sent(run: Run) -> None:
     assert many.err.startswith(f"{NAME}: All brokers are currently fenced")
 
 
+@pytest.mark.parametrize("action", ["execute", "generate"])
+def test_a_topic_that_cannot_be_described_is_named(action: str, run: Run) -> None:
+    entries = [{"topic": name, "partition": 0, "replicas": [1]} for name in ("orders", "no name")]
+    Path("plan.json").write_text(json.dumps({"partitions": entries, "topics": entries}), encoding="utf-8")
+    files = {
+        "execute": "--execute --reassignment-json-file plan.json",
+        "generate": "--generate --topics-to-move-json-file plan.json --broker-list 1",
+    }
+    ended = run(files[action])
+    assert (ended.status, ended.out) == (1, "")
+    assert "INVALID_TOPIC_EXCEPTION" in ended.err
+    assert ended.err.endswith("of topic no name; nothing was changed\n")
+
+
 def test_the_forms_of_output_hold_what_the_text_says(run: Run) -> None:
     id = only_broker(run)
     write("plan.json", {"topic": "orders", "partition": 0, "replicas": [id]})

@@ -40,6 +40,9 @@ def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: 
             error = InputError(f"Topic {name} not found.", hint="nothing was changed")
             error.item = str(name)
             raise error
+        if outcome.error is not None:
+            outcome.error.item = str(name)
+            outcome.error.hint = outcome.error.hint or f"of topic {name}; nothing was changed"
         for partition in outcome.get().partitions:
             found[TopicPartition(str(name), partition.partition)] = partition.replicas
     return found
