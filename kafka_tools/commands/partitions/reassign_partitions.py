@@ -101,8 +101,8 @@ _OWN = (
     "--throttle",
     type=click.IntRange(-1, LARGEST_RATE),
     metavar="BYTES/S",
-    help="With --execute: limit moves between brokers to so many bytes a second at each, from 1000 on: 50000000 or "
-    "50MB; -1: no limit.",
+    help="With --execute: limit moves between brokers to so many bytes a second at each: 50000000 or 50MB (1000 at "
+    "least makes sense); -1: no limit.",
 )
 @option(
     "--replica-alter-log-dirs-throttle",
