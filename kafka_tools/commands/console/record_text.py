@@ -168,11 +168,14 @@ def _float(name: str, form: str) -> Deserializer:
 
 
 def _shortest(value: float, packed: struct.Struct) -> str:
-    """The fewest digits that give the same value in this width."""
-    for digits in range(1, 18):
+    """The fewest digits that give the same value in this width, two at least: as Java, which writes 4.9E-324."""
+    for digits in range(2, 18):
         text = f"{value:.{digits}g}"
-        if packed.pack(float(text)) == packed.pack(value):
-            return text
+        try:
+            if packed.pack(float(text)) == packed.pack(value):
+                return text
+        except OverflowError:  # so few digits are more than the largest number
+            continue
     return repr(value)
 
 
@@ -184,11 +187,14 @@ def java_float(value: float, digits: str) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "-0.0" if str(value).startswith("-") else "0.0"
-    exponent = f"{float(digits):.16e}".partition("e")[2]
-    significant = digits.lower().partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
-    power = int(exponent)
+    from decimal import Decimal
+
+    # Of the digits, not of the number: 1e23 lies a little below what it is written as.
+    written = Decimal(digits)
+    power = written.adjusted()
+    significant = "".join(map(str, written.as_tuple().digits)).rstrip("0")
     sign = "-" if value < 0 else ""
-    if 1e-3 <= abs(value) < 1e7:
+    if -3 <= power < 7:
         whole = significant[: power + 1].ljust(power + 1, "0") if power >= 0 else "0"
         fraction = significant[power + 1 :] if power >= 0 else "0" * (-power - 1) + significant
         return f"{sign}{whole}.{fraction or '0'}"
