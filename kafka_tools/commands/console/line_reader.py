@@ -145,9 +145,16 @@ class LineReader:
 
 
 def _java_split(separator: re.Pattern[bytes], text: bytes) -> list[bytes]:
-    """As ``Pattern.split``: empty parts at the end do not count."""
-    parts = separator.split(text)
-    while len(parts) > 1 and not parts[-1]:
+    """As ``Pattern.split``: empty parts at the end do not count, and what groups of the separator match is no part."""
+    parts, start = [], 0
+    for match in separator.finditer(text):
+        if match.end():  # nothing before the first byte separates nothing
+            parts.append(text[start : match.start()])
+            start = match.end()
+    if not parts:
+        return [text]
+    parts.append(text[start:])
+    while parts and not parts[-1]:
         parts.pop()
     return parts
 

@@ -49,6 +49,15 @@ def test_header_separator_is_a_regular_expression() -> None:
     assert record == (None, b"v", (("a", b"1"), ("b", b"2")))
 
 
+def test_groups_of_the_header_separator_make_no_headers() -> None:
+    for separator in ("(,)|(;)", "([,;])", "[,;]"):
+        record = parse("a:1,b:2;c:3,\tv", parse_headers="true", headers_separator=separator)
+        assert record == (None, b"v", (("a", b"1"), ("b", b"2"), ("c", b"3"))), separator
+    assert parse(",\tv", parse_headers="true") == (None, b"v", ())
+    record = parse("ab\tv", parse_headers="true", headers_separator="x*", ignore_error="true")
+    assert record == (None, b"v", (("a", None), ("b", None)))
+
+
 def test_null_marker_makes_null_of_each_part() -> None:
     record = parse("a:N\tN\tN", parse_key="true", parse_headers="true", null_marker="N")
     assert record == (None, None, (("a", None),))
