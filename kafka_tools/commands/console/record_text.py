@@ -128,7 +128,7 @@ def _encoding(properties: Mapping[str, str], name: str) -> str | None:
     encoding = properties[place]
     try:
         b" ".decode(encoding, "replace")
-    except LookupError as error:
+    except (LookupError, ValueError) as error:  # ValueError: codecs that are for names of hosts and the like
         raise UsageError(f"{place}: there is no encoding '{encoding}'") from error
     return encoding
 

@@ -105,8 +105,9 @@ def test_texts_have_the_encoding_of_their_role_or_of_both() -> None:
     }
     assert text(record, both | encodings) == "ä=ä\n".encode()
     assert text(record, both | {"key.deserializer.key.deserializer.encoding": ""})[:3] == "\ufffd".encode()
-    with pytest.raises(UsageError, match="there is no encoding 'KOI-9'"):
-        text(record, both | {"value.deserializer.deserializer.encoding": "KOI-9"})
+    for none in ("KOI-9", "idna", "undefined", "base64"):
+        with pytest.raises(UsageError, match=f"there is no encoding '{none}'"):
+            text(record, both | {"value.deserializer.deserializer.encoding": none})
 
 
 def test_data_of_the_wrong_size_is_an_error() -> None:
