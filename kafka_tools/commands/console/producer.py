@@ -20,6 +20,7 @@ from kafka_tools.commands.console.connection import (
 from kafka_tools.commands.options.command import Command, option
 from kafka_tools.commands.options.connection import console_connection_options
 from kafka_tools.commands.options.values import key_value
+from kafka_tools.errors import ConfigError
 from kafka_tools.protocol.enums import CODECS
 
 if TYPE_CHECKING:
@@ -166,6 +167,10 @@ def command(**options: Any) -> int:
     reader_properties = pick_renamed(options, "reader_properties", "old_reader_properties", "--property")
     given = {name: str(options[key]) for key, name in _SETTINGS.items() if options[key] is not None}
     config = client_config(options["bootstrap_server"], file, dict(properties), given, _DEFAULTS)
+    if config.get("transactional.id"):
+        raise ConfigError(
+            "transactional.id: lines are not written in transactions", hint="leave the setting out for this command"
+        )
     reader = LineReader(_reader_settings(options["reader_config"], dict(reader_properties)))
 
     from kafka_tools.clients.producer import Producer
@@ -175,7 +180,9 @@ def command(**options: Any) -> int:
     with open_exchange(config, options["trace"]) as exchange:
         producer = Producer(config, exchange=exchange, on_failure=failures.note_record)
         try:
-            _send_lines(producer, reader, options["topic"], options["sync"], signals, failures)
+            # Kafka's reader, too, lets a property of its own name another topic.
+            topic = dict(reader_properties).get("topic", options["topic"])
+            _send_lines(producer, reader, topic, options["sync"], signals, failures)
         finally:
             # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
             producer.close()

@@ -114,6 +114,25 @@ def test_line_that_cannot_be_parsed_ends_it_after_what_came_before(servers: str,
     assert consume(servers, topic, "--from-beginning", "--timeout-ms", "3000").stdout == b"v\n"
 
 
+def test_topic_of_the_reader_wins_as_in_kafka(servers: str, topic: str, tmp_path: Path) -> None:
+    wrote(servers, topic, b"first\n", "--reader-property", f"topic={topic}-other")
+    file = tmp_path / "reader.properties"
+    file.write_text(f"topic={topic}-third\n")
+    wrote(servers, topic, b"second\n", "--reader-config", str(file))
+    more = ("--from-beginning", "--max-messages", "1")
+    assert consume(servers, f"{topic}-other", *more).stdout == b"first\n"
+    assert consume(servers, topic, *more).stdout == b"second\n"
+
+
+def test_no_transaction_is_promised(servers: str, topic: str) -> None:
+    done = produce(servers, topic, b"x\n", "--command-property", "transactional.id=mine")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode().splitlines() == [
+        "kafka-console-producer: transactional.id: lines are not written in transactions",
+        "  leave the setting out for this command",
+    ]
+
+
 def test_older_names_of_options_warn_and_work(servers: str, topic: str, tmp_path: Path) -> None:
     settings = tmp_path / "client.properties"
     settings.write_text("client.id=mine\n")
