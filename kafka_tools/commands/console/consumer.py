@@ -122,13 +122,16 @@ def command(**options: Any) -> int:
     Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
     is on stderr.
     """
-    from kafka_tools.commands.console.record_text import make_formatter
+    from kafka_tools.commands.console.record_text import has_properties, make_formatter
 
     _check(options)
     properties = dict(pick_renamed(options, "command_property", "old_properties", "--consumer-property"))
     file = pick_renamed(options, "command_config", "old_config", "--consumer.config")
     shown = dict(pick_renamed(options, "formatter_properties", "old_formatter_properties", "--property"))
-    formatter = make_formatter(options["formatter"], _formatter_settings(options, shown))
+    settings = _formatter_settings(options, shown)
+    formatter = make_formatter(options["formatter"], settings)
+    if settings and not has_properties(options["formatter"]):
+        running.note(f"Warning: {options['formatter']} has no properties; passed over: {', '.join(sorted(settings))}")
     config = _config(options, file, properties)
 
     from kafka_tools.clients.consumer import Consumer

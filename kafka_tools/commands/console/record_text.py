@@ -35,8 +35,9 @@ _TIMESTAMP_TYPES = {
 
 def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
     """The formatter of a class name; the package may be left out. UsageError for an unknown one or bad properties."""
-    if _simple(name) == "DefaultMessageFormatter":
+    if has_properties(name):
         return default_formatter(properties)
+    _refuse_unknown(properties)
     if _simple(name) == "NoOpMessageFormatter":
         return lambda _: b""
     from kafka_tools.commands.console import internal_text
@@ -48,6 +49,11 @@ def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
             hint="known are DefaultMessageFormatter, NoOpMessageFormatter, " + ", ".join(internal_text.NAMES),
         )
     return formatter
+
+
+def has_properties(name: str) -> bool:
+    """Whether formatter properties mean something to the formatter of a class name."""
+    return _simple(name) == "DefaultMessageFormatter"
 
 
 def default_formatter(properties: Mapping[str, str]) -> Formatter:

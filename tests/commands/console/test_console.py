@@ -186,6 +186,10 @@ def test_older_names_of_options_warn_and_work(servers: str, topic: str, tmp_path
             "Can't simultaneously specify --from-beginning and 'auto.offset.reset=latest', please remove one option",
         ),
         (("--topic", "t", "--formatter-property", "print.kye=true"), "formatter property 'print.kye' is not known"),
+        (
+            ("--topic", "t", "--formatter", "OffsetsMessageFormatter", "--formatter-property", "print.kye=true"),
+            "formatter property 'print.kye' is not known",
+        ),
     ],
 )
 def test_what_kafka_refuses_is_refused_in_its_words(arguments: tuple[str, ...], text: str) -> None:
@@ -320,6 +324,17 @@ def test_producer_delivers_what_it_has_read_when_it_is_stopped(servers: str, top
 def _unread(pipe: int) -> int:
     """Bytes in a pipe that nobody has read yet."""
     return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def test_properties_of_a_formatter_without_any_are_told(servers: str, topic: str) -> None:
+    wrote(servers, topic, b"x\n")
+    shown = ("--formatter", "NoOpMessageFormatter", "--formatter-property", "print.key=true")
+    done = consume(servers, topic, "--from-beginning", "--max-messages", "1", "--key-deserializer", "L", *shown)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode().splitlines() == [
+        "Warning: NoOpMessageFormatter has no properties; passed over: key.deserializer, print.key",
+        "Processed a total of 1 messages",
+    ]
 
 
 def test_record_that_cannot_be_printed_stops_or_is_skipped(servers: str, topic: str) -> None:
