@@ -186,6 +186,7 @@ NEEDED = (
         (["-s", "-f", "share.version=9"], {}, 1, "No feature:share.version with feature level 9"),
         (["-s", "-f", "share.version"], {}, 2, "Can't parse feature=level string share.version: equals sign not"),
         (["-s", "-f", "share.version=x"], {}, 2, "Can't parse feature=level string share.version=x: unable to parse"),
+        (["-s", "-f", "share.version=-+1"], {}, 2, "Can't parse feature=level string share.version=-+1: unable to"),
         (["-s", "-f", "kraft.version=0"], {}, 1, "Cannot set kraft.version to 0 if controller.quorum.voters is empty"),
         (["-f", "kraft.version=1"], {"controller_quorum_voters": "1@h:1"}, 1, "Cannot set kraft.version to 1 unless"),
         (["-s", "-r", "3.9", "-f", "eligible.leader.replicas.version=1"], {}, 1,
@@ -289,6 +290,7 @@ def test_random_ids_are_ids(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("share.version", 2, "Invalid feature format: share.version. Expected format: 'feature=version'"),
         ("share.version=x", 2, "Invalid version format: x for feature share.version"),
+        ("share.version=-+1", 2, "Invalid version format: -+1 for feature share.version"),
         ("share.version=9", 1, "Feature level 9 is not supported for feature share.version"),
         ("nope=1", 1, "Unknown feature: nope"),
         ("metadata.version=99", 1, "Unknown metadata.version 99"),

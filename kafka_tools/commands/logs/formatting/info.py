@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from kafka_tools.commands.cluster import feature_levels
 from kafka_tools.commands.logs.formatting.formatting import META_FILE
+from kafka_tools.commands.logs.formatting.levels import short_number
 from kafka_tools.errors import CorruptIndex, InputError, UsageError
 from kafka_tools.shown_text import one_line
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
-
-_SHORT = range(-(2**15), 2**15)
 
 
 def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]]:
@@ -73,10 +72,9 @@ def dependencies_text(text: str) -> str:
     name, equals, level_text = (part.strip() for part in text.partition("="))
     if not equals:
         raise UsageError(f"Invalid feature format: {text}. Expected format: 'feature=version' (e.g. 'group.version=1')")
-    digits = level_text.removeprefix("-").removeprefix("+")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 7 and int(level_text) in _SHORT):
+    level = short_number(level_text)
+    if level is None:
         raise UsageError(f"Invalid version format: {level_text} for feature {name}")
-    level = int(level_text)
     if name != feature_levels.METADATA_VERSION and name in feature_levels.of_release(feature_levels.LATEST_PRODUCTION):
         try:
             needs = feature_levels.dependencies(name, level)

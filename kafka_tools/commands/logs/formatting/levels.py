@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from kafka_tools.commands.cluster import feature_levels
 from kafka_tools.commands.cluster.feature_levels import LATEST_PRODUCTION, METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.values import parse_integer
 
 KRAFT_VERSION = "kraft.version"
 _SHORT = range(-(2**15), 2**15)
@@ -22,11 +23,20 @@ def parse_levels(texts: Sequence[str]) -> dict[str, int]:
         name, equals, level = (part.strip() for part in text.partition("="))
         if not equals:
             raise UsageError(f"Can't parse feature=level string {text}: equals sign not found.")
-        digits = level.removeprefix("-").removeprefix("+")
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 7 and int(level) in _SHORT):
+        number = short_number(level)
+        if number is None:
             raise UsageError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
-        found[name] = int(level)
+        found[name] = number
     return found
+
+
+def short_number(text: str) -> int | None:
+    """The number of 16 bits that a text is; None for any other text."""
+    try:
+        number = parse_integer(text)
+    except ValueError:
+        return None
+    return number if number in _SHORT else None
 
 
 def effective_levels(
