@@ -186,6 +186,7 @@ NEEDED = (
         (["-s", "-f", "share.version=9"], {}, 1, "No feature:share.version with feature level 9"),
         (["-s", "-f", "share.version"], {}, 2, "Can't parse feature=level string share.version: equals sign not"),
         (["-s", "-f", "share.version=x"], {}, 2, "Can't parse feature=level string share.version=x: unable to parse"),
+        (["-s", "-f", "group.version=1", "-f", "group.version=0"], {}, 2, "--feature: group.version is given twice"),
         (["-s", "-f", "share.version=-+1"], {}, 2, "Can't parse feature=level string share.version=-+1: unable to"),
         (["-s", "-f", "kraft.version=0"], {}, 1, "Cannot set kraft.version to 0 if controller.quorum.voters is empty"),
         (["-f", "kraft.version=1"], {"controller_quorum_voters": "1@h:1"}, 1, "Cannot set kraft.version to 1 unless"),
@@ -225,7 +226,10 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(
         ("SCRAM-SHA-256=[name=a,iterations=x,password=b]", "Failed to parse iterations count: x"),
         ("SCRAM-SHA-512=[name=a,iterations=4095,password=b]", "must be >= 4096 for add-scram using SCRAM-SHA-512"),
         ("SCRAM-SHA-512=[name=a,iterations=16385,password=b]", "must be <= 16384 for add-scram using SCRAM-SHA-512"),
-        ("SCRAM-SHA-512=[name=a,password=b,color=red]", "Unknown SCRAM configurations: color"),
+        ("SCRAM-SHA-512=[name=a,color=red,password=b]", "Unknown SCRAM configurations: color"),
+        (f"SCRAM-SHA-512=[name=a,password=b,{SECRET}=red]", "Unknown SCRAM configurations: one behind the password"),
+        (f"SCRAM-SHA-512=[name=a,password=b,password={SECRET}]", "--add-scram: password is given twice"),
+        ("SCRAM-SHA-512=[name=a,name=b,password=c]", "--add-scram: name is given twice"),
     ],
 )
 def test_a_wrong_credential_is_refused_without_showing_it(

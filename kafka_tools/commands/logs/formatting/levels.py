@@ -26,6 +26,8 @@ def parse_levels(texts: Sequence[str]) -> dict[str, int]:
         number = short_number(level)
         if number is None:
             raise UsageError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
+        if name in found:
+            raise UsageError(f"--feature: {name} is given twice")
         found[name] = number
     return found
 

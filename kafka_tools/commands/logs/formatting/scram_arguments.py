@@ -21,6 +21,7 @@ from kafka_tools.scram_math import (
 )
 
 _OPTION = "--add-scram"
+_COMPONENTS = ("name", "password", "salt", "saltedpassword", "iterations")
 _FORM = "SCRAM-SHA-256=[name=NAME,password=PASSWORD] is expected, or SCRAM-SHA-512"
 
 
@@ -35,7 +36,7 @@ def parse_scram_argument(text: str) -> UserScramCredentialRecord:
     for end, found in (("start with [", rest.startswith("[")), ("end with ]", rest.endswith("]"))):
         if not found:
             raise UsageError(f"{_OPTION}: Expected configuration string to {end}", hint=_FORM)
-    parts = _components(rest[1:-1])
+    parts, unknown = _components(rest[1:-1])
     user = parts.pop("name", None)
     if user is None:
         raise UsageError("You must supply 'name' to add-scram", hint=_FORM)
@@ -47,8 +48,8 @@ def parse_scram_argument(text: str) -> UserScramCredentialRecord:
         raise UsageError("You must supply one of 'password' or 'saltedpassword' to add-scram", hint=_FORM)
     if salted is not None and salt is None:
         raise UsageError("You must supply 'salt' with 'saltedpassword' to add-scram", hint=_FORM)
-    if parts:
-        raise UsageError(f"Unknown SCRAM configurations: {', '.join(sorted(parts))}", hint=_FORM)
+    if unknown:
+        raise UsageError(f"Unknown SCRAM configurations: {', '.join(sorted(unknown))}", hint=_FORM)
     for sign, limit, wrong in (
         (">=", kind.min_iterations, iterations < kind.min_iterations),
         ("<=", kind.max_iterations, iterations > kind.max_iterations),
@@ -68,14 +69,21 @@ def parse_scram_argument(text: str) -> UserScramCredentialRecord:
     )
 
 
-def _components(text: str) -> dict[str, str]:
-    found = {}
+def _components(text: str) -> tuple[dict[str, str], set[str]]:
+    """The known components, and the names of the others, as far as they can be shown. Raises UsageError."""
+    found: dict[str, str] = {}
+    unknown = set()
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals:  # what is without one may be the rest of a password that has a comma
             raise UsageError("No equals sign found in SCRAM component (not shown, it may be a secret)", hint=_FORM)
-        found[name] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
-    return found
+        if name in found:
+            raise UsageError(f"{_OPTION}: {name} is given twice", hint=_FORM)
+        if name in _COMPONENTS:
+            found[name] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+        else:
+            unknown.add("one behind the password (not shown, it may be a part of it)" if "password" in found else name)
+    return found, unknown
 
 
 def _decoded(text: str | None, what: str) -> bytes | None:
