@@ -55,6 +55,25 @@ def client_config(
     return ClientConfig({**config.values, **missing}, config.source) if missing else config
 
 
+def formatter_settings(options: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties of the formatter: of its file, of the deserializers' options, then ``properties``; later wins."""
+    from kafka_tools.commands.console.record_text import has_properties, refuse_unknown
+
+    settings: dict[str, str] = {}
+    if options["formatter_config"] is not None:
+        from kafka_tools.net.properties import read_properties
+
+        settings.update(read_properties(options["formatter_config"], "formatter config"))
+    for name in ("key", "value"):
+        if options[f"{name}_deserializer"]:
+            settings[f"{name}.deserializer"] = options[f"{name}_deserializer"]
+    settings |= properties
+    if settings and not has_properties(options["formatter"]):
+        refuse_unknown(settings)
+        running.note(f"Warning: {options['formatter']} has no properties; passed over: {', '.join(sorted(settings))}")
+    return settings
+
+
 def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
     """Connections for ``config``; with ``trace`` each request and response is a line on stderr."""
     from kafka_tools.net.exchange import Exchange

@@ -16,6 +16,7 @@ from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.console.connection import (
     Signals,
     client_config,
+    formatter_settings,
     open_exchange,
     pick_renamed,
 )
@@ -122,16 +123,13 @@ def command(**options: Any) -> int:
     Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
     is on stderr.
     """
-    from kafka_tools.commands.console.record_text import has_properties, make_formatter
+    from kafka_tools.commands.console.record_text import make_formatter
 
     _check(options)
     properties = dict(pick_renamed(options, "command_property", "old_properties", "--consumer-property"))
     file = pick_renamed(options, "command_config", "old_config", "--consumer.config")
     shown = dict(pick_renamed(options, "formatter_properties", "old_formatter_properties", "--property"))
-    settings = _formatter_settings(options, shown)
-    formatter = make_formatter(options["formatter"], settings)
-    if settings and not has_properties(options["formatter"]):
-        running.note(f"Warning: {options['formatter']} has no properties; passed over: {', '.join(sorted(settings))}")
+    formatter = make_formatter(options["formatter"], formatter_settings(options, shown))
     config = _config(options, file, properties)
 
     from kafka_tools.clients.consumer import Consumer
@@ -186,18 +184,6 @@ def _start(options: Mapping[str, Any]) -> int:
         f"The provided offset value '{text}' is incorrect. Valid values are 'earliest', 'latest', or a non-negative "
         "long."
     )
-
-
-def _formatter_settings(options: Mapping[str, Any], properties: dict[str, str]) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    if options["formatter_config"] is not None:
-        from kafka_tools.net.properties import read_properties
-
-        settings.update(read_properties(options["formatter_config"], "formatter config"))
-    for name in ("key", "value"):
-        if options[f"{name}_deserializer"]:
-            settings[f"{name}.deserializer"] = options[f"{name}_deserializer"]
-    return settings | properties
 
 
 def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, str]) -> ClientConfig:

@@ -37,7 +37,6 @@ def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
     """The formatter of a class name; the package may be left out. UsageError for an unknown one or bad properties."""
     if has_properties(name):
         return default_formatter(properties)
-    _refuse_unknown(properties)
     if _simple(name) == "NoOpMessageFormatter":
         return lambda _: b""
     from kafka_tools.commands.console import internal_text
@@ -58,7 +57,7 @@ def has_properties(name: str) -> bool:
 
 def default_formatter(properties: Mapping[str, str]) -> Formatter:
     """The columns that ``properties`` ask for, in Kafka's order, between separators."""
-    _refuse_unknown(properties)
+    refuse_unknown(properties)
     shown = [name for name in _COLUMNS if _is_true(properties, f"print.{name}", name == "value")]
     null = _bytes(properties, "null.literal", "null")
     line_end = _bytes(properties, "line.separator", "\n")
@@ -237,7 +236,8 @@ _DESERIALIZERS: dict[str, Deserializer] = {
 # Properties
 
 
-def _refuse_unknown(properties: Mapping[str, str]) -> None:
+def refuse_unknown(properties: Mapping[str, str]) -> None:
+    """UsageError for a name that is no property of a formatter."""
     for name in properties:
         known = name in _TEXT_PROPERTIES or name in _DESERIALIZERS_OF or name in {f"print.{each}" for each in _COLUMNS}
         if not known and not name.startswith(tuple(f"{each}." for each in _DESERIALIZERS_OF)):
