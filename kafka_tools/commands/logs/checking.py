@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
-from kafka_tools.errors import InputError
+from kafka_tools.dump.files import ALL_BYTES
+from kafka_tools.errors import InputError, UsageError
 from kafka_tools.shown_text import one_line
 from kafka_tools.storage.check import check_file, check_log_dir, check_partition
 from kafka_tools.storage.layout import partition_files
@@ -19,8 +20,32 @@ from kafka_tools.storage.opening import is_directory
 
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
+    from kafka_tools.dump.request import DumpRequest
     from kafka_tools.dump.run import DumpRun
     from kafka_tools.storage.findings import Finding
+
+
+_NOT_CHECKED = (
+    "offsets", "times", "key", "from_position", "follow", "summary", "verify_index_only", "index_sanity_check",
+)  # fmt: skip
+"""Options that ask for a part of the files, or for something else of them."""
+
+
+def check(request: DumpRequest, output: Output, *, jobs: int, show_position: bool) -> int:
+    """What --check does instead of a dump; the exit status. Raises UsageError for what does not go with it."""
+    asked = any(getattr(request, name) for name in _NOT_CHECKED) or request.max_bytes != ALL_BYTES
+    if jobs > 1 or show_position or asked:
+        raise UsageError(
+            "--check reads whole files, one after the other: it goes with what names them, --deep-iteration and -o."
+        )
+    run = request.run()
+    try:
+        paths = request.named()
+    except InputError as error:
+        output.fail(None, str(error))
+        output.close()
+        raise
+    return print_damage(paths, run, output, form=request.form, records=request.deep)
 
 
 def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: str | None, records: bool) -> int:

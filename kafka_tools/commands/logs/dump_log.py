@@ -17,7 +17,7 @@ import click
 
 from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.options.command import OUTPUT, Command, option
-from kafka_tools.errors import KafkaToolsError, OutputError
+from kafka_tools.errors import KafkaToolsError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.output import Output
@@ -215,16 +215,18 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
     request = DumpRequest(**options)
     _check(request, jobs)
     if check_only:
-        return _check_only(request, jobs)
+        from kafka_tools.commands.logs.checking import check
+
+        return check(request, open_output(request.form, SCHEMA), jobs=jobs, show_position=show_position)
     run = request.run()
     if request.times is not None and not request.times.replace(":", "").isdecimal():
         running.note(times_text(run))
-    readings = request.readings()
     output = open_output(request.form, SCHEMA)
     if request.follow:
-        return _follow(run, output, readings, request.partition_dir)
+        return _follow(run, output, request.readings(), request.partition_dir)
     report = Report(output, run, positions=show_position)
     try:
+        readings = request.readings()
         with _bar(run, readings, report):
             for outcome, notes in _outcomes(run, readings, jobs, output):
                 report.take(outcome, notes)
@@ -234,10 +236,15 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
             print_summaries(report, request.form, output)
         output.close()
     except KafkaToolsError as error:
-        if not isinstance(error, OutputError):  # a document is whole whatever ended it
+        if not isinstance(error, OutputError | UsageError):  # a document is whole whatever ended it
             output.fail(getattr(error, "path", None), str(error))
             output.close()
         report.finish()
+        raise
+    except OSError as error:
+        if error.filename is not None:  # of what is read, not of the output
+            output.fail(os.fsdecode(error.filename), f"{os.fsdecode(error.filename)}: {error.strerror}")
+            output.close()
         raise
     return report.finish()
 
@@ -250,29 +257,20 @@ def _check(request: DumpRequest, jobs: int) -> None:
     if request.bytes_as is not None and (request.form is None or request.summary):
         raise click.UsageError("--bytes only goes with -o json and -o jsonl.")
     if request.follow:
-        for given, spelled in ((request.summary, "--summary"), (request.verify_index_only, "--verify-index-only")):
+        from kafka_tools.dump.files import ALL_BYTES
+
+        for given, spelled in (
+            (request.summary, "--summary"),
+            (request.verify_index_only, "--verify-index-only"),
+            (request.index_sanity_check, "--index-sanity-check"),
+            (request.max_bytes != ALL_BYTES, "--max-bytes"),
+        ):
             if given:
                 raise click.UsageError(f"{spelled} does not go with --follow.")
         if request.form == "json":
             raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
         if jobs > 1:
             raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
-
-
-_NOT_CHECKED = ("offsets", "times", "key", "from_position", "follow", "summary", "verify_index_only")
-"""Options that ask for a part of the files, or for something else of them."""
-
-
-def _check_only(request: DumpRequest, jobs: int) -> int:
-    """What --check does instead of a dump."""
-    from kafka_tools.commands.logs.checking import print_damage
-    from kafka_tools.commands.logs.output import open_output
-
-    if jobs > 1 or any(getattr(request, name) for name in _NOT_CHECKED):
-        raise click.UsageError("--check reads whole files, one after the other: it goes with what names them, "
-                               "--deep-iteration and -o.")  # fmt: skip
-    output = open_output(request.form, SCHEMA)
-    return print_damage(request.named(), request.run(), output, form=request.form, records=request.deep)
 
 
 def _outcomes(

@@ -63,7 +63,9 @@ class Report:
             else:
                 # Kafka's tool ignores it as well, and a misspelt path looks like a sound file.
                 self.failed = True
-                running.complain(PROGRAM, f"{outcome.path}: No such file or directory", None)
+                reason = f"{outcome.path}: No such file or directory"
+                self._output.fail(outcome.path, reason)
+                running.complain(PROGRAM, reason, None)
         if outcome.summary is not None and not outcome.unknown:
             self.summaries.append(outcome.summary)
         if outcome.position is not None:

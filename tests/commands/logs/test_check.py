@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.commands import running
+from kafka_tools.dump import inputs
 from tests.corpus.golden import golden_root
 
 SOUND = golden_root() / "m2-none-43" / "data"
@@ -49,6 +51,36 @@ def test_files_are_words_of_their_own_too(capsys: pytest.CaptureFixture[str], tm
     shutil.copy(path, comma)
     assert dump_log(comma / path.name) == 0
     assert capsys.readouterr().out.startswith(f"Dumping {comma}/{path.name}\n")
+
+
+def test_a_document_is_whole_whatever_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    empty, away, pattern = tmp_path / "empty", tmp_path / "away-0", tmp_path / "*.log"
+    for words, item in (
+        ([empty], None),
+        ([away], str(away)),
+        ([f"{away}.log"], f"{away}.log"),
+        ([pattern], None),
+        (["--partition-dir", empty], None),
+        (["--partition-dir", away], None),
+        (["--check", pattern], None),
+    ):
+        assert dump_log("-o", "json", *words) == 1
+        said = capsys.readouterr()
+        (error,) = json.loads(said.out)["errors"]
+        assert error["item"] == item
+        assert said.err.startswith(f"kafka-dump-log: {error['message']}\n")
+
+    def refused(directory: str) -> list[str]:
+        raise PermissionError(errno.EACCES, "Permission denied", directory)
+
+    monkeypatch.setattr(inputs, "files_below", refused)
+    assert dump_log("-o", "json", empty) == 1
+    assert json.loads(capsys.readouterr().out)["errors"] == [
+        {"item": str(empty), "error": None, "message": f"{empty}: Permission denied"}
+    ]
 
 
 @pytest.mark.parametrize("words", [[], ["a", "--files", "b"], ["a", "--partition-dir", "b"]])
@@ -123,7 +155,16 @@ def test_a_directory_without_logs_leaves_the_others_to_be_checked(
     assert error["item"] == str(tmp_path / "empty")
 
 
-@pytest.mark.parametrize("words", [["--follow"], ["--summary"], ["--offsets", "1:2"], ["--jobs", "2"], ["--key", "a"]])
+@pytest.mark.parametrize("words", [
+    ["--follow"], ["--summary"], ["--offsets", "1:2"], ["--jobs", "2"], ["--key", "a"], ["--max-bytes", "9"],
+    ["--index-sanity-check"], ["--show-position"],
+])  # fmt: skip
 def test_check_reads_whole_files(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert dump_log("--check", a_log(SOUND), *words) == 2
     assert "--check reads whole files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--max-bytes", "9"], ["--index-sanity-check"], ["--summary"]])
+def test_what_following_cannot_do_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert dump_log("--follow", a_log(SOUND), "--offsets", "0", *words) == 2
+    assert f"{words[0]} does not go with --follow" in capsys.readouterr().err
