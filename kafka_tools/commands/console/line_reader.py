@@ -35,9 +35,13 @@ class LineRecord(NamedTuple):
 
 
 class LineSplitter:
-    """Cuts a stream of bytes into lines of any length; a last line without an end counts."""
+    """Cuts a stream of bytes into lines of any length; a last line without an end counts.
+
+    ``begun_bytes``: how long the line is so far whose end has not come.
+    """
 
     def __init__(self) -> None:
+        self.begun_bytes = 0
         self._parts: list[bytes] = []
         self._after_cr = False
 
@@ -56,8 +60,10 @@ class LineSplitter:
         if lines:
             lines[0] = b"".join((*self._parts, lines[0]))
             self._parts = []
+            self.begun_bytes = 0
         if rest:
             self._parts.append(rest)
+            self.begun_bytes += len(rest)
         return lines
 
     def end(self) -> list[bytes]:

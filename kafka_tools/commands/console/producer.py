@@ -20,7 +20,7 @@ from kafka_tools.commands.console.connection import (
 from kafka_tools.commands.options.command import Command, option
 from kafka_tools.commands.options.connection import console_connection_options
 from kafka_tools.commands.options.values import key_value
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.protocol.enums import CODECS
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ SENDING = "Sending"
 READING = "Reading"
 JAVA_READER = "org.apache.kafka.tools.LineMessageReader"
 READ_BYTES = 1 << 16
+LONGEST_LINE_BYTES = 64 * 1024 * 1024
+"""So much of a line is held before its end, or twice ``max.request.size``; beyond that it can only be a mistake."""
 MAX_COMPLAINTS = 10
 """Failed records that are reported one by one; the rest is a number."""
 
@@ -207,7 +209,7 @@ def _send_lines(
     from kafka_tools.clients.producer import RecordTooLarge
     from kafka_tools.commands.console.line_reader import LineSplitter
 
-    splitter = LineSplitter()
+    splitter, longest = LineSplitter(), max(LONGEST_LINE_BYTES, 2 * producer.settings.max_request_size_bytes)
     descriptor = sys.stdin.fileno()
     prompts = sys.stdin.isatty() and sys.stdout.isatty()
     while True:
@@ -231,6 +233,11 @@ def _send_lines(
                         failures.note(topic, key, value, error)
         if not data:
             return
+        if splitter.begun_bytes > longest:
+            raise InputError(
+                f"line {reader.line_number + 1} of the input is longer than {longest} bytes",
+                hint="max.request.size says how long a record may be; is this a file of lines?",
+            )
 
 
 def _wait_for_input(producer: Producer, descriptor: int) -> None:

@@ -107,6 +107,13 @@ def test_record_that_cannot_be_delivered_is_reported_and_the_others_arrive(serve
     assert consume(servers, topic, "--from-beginning", "--max-messages", "2").stdout == b"a\nb\n"
 
 
+def test_line_without_an_end_is_not_held_for_ever(servers: str, topic: str) -> None:
+    done = produce(servers, topic, b"a\n" + bytes((64 << 20) + (1 << 17)))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"kafka-console-producer: line 2 of the input is longer than 67108864 bytes\n")
+    assert consume(servers, topic, "--from-beginning", "--max-messages", "1").stdout == b"a\n"
+
+
 def test_line_that_cannot_be_parsed_ends_it_after_what_came_before(servers: str, topic: str) -> None:
     done = produce(servers, topic, b"k\tv\nbad\nk\tw\n", "--reader-property", "parse.key=true")
     assert (done.returncode, done.stdout) == (1, b"")
