@@ -56,7 +56,8 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Show and change which metrics clients push."""
     action = one_of(context, "list", "describe", "alter", "delete")
-    only_with(context, action, {"generate_name": ["alter"], **{name: ["alter"] for name in SETTINGS}})
+    takes = {"name": ["describe", "alter", "delete"], "generate_name": ["alter"]}
+    only_with(context, action, takes | {name: ["alter"] for name in SETTINGS})
     name = given["name"]
     if action == "alter" and bool(name) == given["generate_name"]:
         raise UsageError("--alter needs one of --name and --generate-name")

@@ -18,7 +18,7 @@ from kafka_tools.commands.live_names import group_names, topic_names
 from kafka_tools.commands.options.command import ARGUMENTS, CONNECTION, Command, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_options
+from kafka_tools.commands.options.zookeeper import open_configs, refuse_without_zookeeper, zookeeper_options
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -212,6 +212,7 @@ def _place(
     from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
 
     if not given["zookeeper"]:
+        refuse_without_zookeeper(given)
         connection.check()
         with connection.admin() as admin:
             yield BrokerPlace(admin)

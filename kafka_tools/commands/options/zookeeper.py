@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import CONNECTION, option
 from kafka_tools.commands.options.values import read_text
-from kafka_tools.errors import InputError
+from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
@@ -54,6 +54,13 @@ def zookeeper_options(function: Any) -> Any:
     ):
         function = add(function)
     return function
+
+
+def refuse_without_zookeeper(given: Mapping[str, Any]) -> None:
+    """UsageError for an option of ZooKeeper's where brokers are asked."""
+    for name in ("zk_release", "zk_new_chroot", "zk_digest_file", "zk_tls_config_file"):
+        if given.get(name):
+            raise UsageError(f"--{name.replace('_', '-')} only goes with --zookeeper")
 
 
 @contextmanager

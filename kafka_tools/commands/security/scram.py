@@ -19,7 +19,7 @@ from kafka_tools.commands.options.command import Command, one_of, only_with, opt
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import read_text
-from kafka_tools.commands.options.zookeeper import open_configs, zookeeper_options
+from kafka_tools.commands.options.zookeeper import open_configs, refuse_without_zookeeper, zookeeper_options
 from kafka_tools.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         raise UsageError(f"--{action} needs --username")
     if given["zookeeper"] and connection.is_given:
         raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+    if not given["zookeeper"]:
+        refuse_without_zookeeper(given)
     if not given["zookeeper"] and not connection.is_given:
         raise UsageError("--bootstrap-server or --zookeeper is required", hint="for example localhost:9092")
     changes = _changes(action, given)

@@ -300,6 +300,24 @@ def test_a_wrong_release_is_a_wrong_command_line(run: Run) -> None:
     assert refused.status == 2 and "'4.0' is not a release with ZooKeeper" in refused.err
 
 
+@pytest.mark.parametrize("words", [
+    ["--zk-release", "2.8"], ["--zk-new-chroot"], ["--zk-digest-file", "f"], ["--zk-tls-config-file", "f"],
+])  # fmt: skip
+def test_what_is_zookeepers_goes_with_it_alone(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for command, asked in (("configs", ["--describe", "--topic", "a"]), ("scram", ["--describe"])):
+        if command == "scram" and words[0] == "--zk-release":
+            continue
+        line = ["--bootstrap-server", "127.0.0.1:1", *asked, *words]
+        assert running.run(cli.load(command), line, f"kafka-{command}") == 2
+        assert capsys.readouterr().err.startswith(f"kafka-{command}: {words[0]} only goes with --zookeeper\n")
+
+
+def test_names_of_metrics_subscriptions_do_not_go_with_their_list(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["--bootstrap-server", "127.0.0.1:1", "--list", "--name", "slow"]
+    assert running.run(cli.load("client-metrics"), line, "kafka-client-metrics") == 2
+    assert "--name only goes with --describe or --alter or --delete." in capsys.readouterr().err
+
+
 def registration(broker: EmbeddedBroker, version: int = 4, protocol: str = "PLAINTEXT") -> bytes:
     document = {
         "listener_security_protocol_map": {"INSIDE": protocol},
