@@ -330,7 +330,9 @@ def with_overrides(
     if listen is not None:
         from kafka_tools.values import parse_address
 
-        host, port = parse_address(listen)
+        every = listen.startswith(":")  # every address of this machine, as in listeners
+        host, port = parse_address(f"localhost{listen}" if every else listen)
+        host = "" if every else host
         merged["listeners"] = f"PLAINTEXT://{format_address(host, port)}"
         for key in ("advertised.listeners", "listener.security.protocol.map", "controller.listener.names"):
             merged.pop(key, None)

@@ -206,6 +206,10 @@ def test_overrides() -> None:
     assert dirs == ["/a", "/b"]
     with pytest.raises(ConfigError, match="twice"):
         with_overrides({"log.dirs": "/a,/a"}, listen=None, data_dir=None, overrides={})
+    for listen in (":19092", "[::1]:19092", "broker1:19092"):
+        assert with_overrides({}, listen=listen, data_dir=None, overrides={})[0] == {
+            "listeners": f"PLAINTEXT://{listen}"
+        }
 
 
 # In process

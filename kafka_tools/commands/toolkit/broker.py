@@ -29,7 +29,7 @@ def command() -> None:
     "--listen",
     metavar="HOST:PORT",
     type=listen_address,
-    help="Where to listen, in plaintext; port 0 picks a free one.  [default: localhost:9092]",
+    help="Where to listen, in plaintext; :PORT is every address, port 0 a free one.  [default: localhost:9092]",
 )
 @option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
 @option(
