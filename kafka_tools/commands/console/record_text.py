@@ -27,6 +27,8 @@ DEFAULT = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
 _COLUMNS = ("timestamp", "partition", "offset", "delivery", "epoch", "headers", "key", "value")
 _TEXT_PROPERTIES = ("key.separator", "line.separator", "headers.separator", "null.literal")
 _DESERIALIZERS_OF = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
+_ENCODINGS = {f"{each}.{role}deserializer.encoding" for each in _DESERIALIZERS_OF for role in ("", "key.", "value.")}
+"""What Kafka's deserializers read of the properties that begin with the name of theirs."""
 _TIMESTAMP_TYPES = {
     number: b"%s:" % TIMESTAMP_TYPES[number].encode()
     for number in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
@@ -240,11 +242,12 @@ def refuse_unknown(properties: Mapping[str, str]) -> None:
     """UsageError for a name that is no property of a formatter."""
     for name in properties:
         known = name in _TEXT_PROPERTIES or name in _DESERIALIZERS_OF or name in {f"print.{each}" for each in _COLUMNS}
-        if not known and not name.startswith(tuple(f"{each}." for each in _DESERIALIZERS_OF)):
+        if not known and name not in _ENCODINGS:
             raise UsageError(
                 f"formatter property '{name}' is not known",
                 hint=f"known are {', '.join(f'print.{each}' for each in _COLUMNS)}, "
-                f"{', '.join((*_TEXT_PROPERTIES, *_DESERIALIZERS_OF[:3]))}",
+                f"{', '.join((*_TEXT_PROPERTIES, *_DESERIALIZERS_OF[:3]))}, and for the encoding of texts "
+                "value.deserializer.deserializer.encoding",
             )
 
 

@@ -120,7 +120,13 @@ def test_null_is_not_deserialized() -> None:
 
 
 @pytest.mark.parametrize(
-    "properties", [{"print.kye": "true"}, {"value.deserializer": "MyDeserializer"}, {"key_separator": ","}]
+    "properties",
+    [
+        {"print.kye": "true"},
+        {"value.deserializer": "MyDeserializer"},
+        {"key_separator": ","},
+        {"value.deserializer.encoding": "UTF-16"},
+    ],
 )
 def test_unknown_property_or_class_is_refused(properties: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="is not known"):
