@@ -84,16 +84,19 @@ def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
 class Signals:
     """SIGINT and SIGTERM end the command by an exception (exit status 130 or 143), so that it can tidy up.
 
-    Inside ``with signals:`` the first one waits for the end of the block; a second one does not.
+    Inside ``with signals:`` the first one waits for the end of the block, ``longest_s`` at most; a second one does not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest_s: float = 0) -> None:
+        """``longest_s``: 0 is for ever."""
+        self._longest_s = longest_s
         self._holding = False
         self._held: int | None = None
 
     def install(self) -> Signals:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._receive)
+        signal.signal(signal.SIGALRM, self._has_waited)
         return self
 
     def __enter__(self) -> None:
@@ -108,6 +111,11 @@ class Signals:
         if not self._holding or self._held is not None:
             _end(number)
         self._held = number
+        signal.setitimer(signal.ITIMER_REAL, self._longest_s)
+
+    def _has_waited(self, *_: object) -> None:
+        if self._holding and self._held is not None:
+            _end(self._held)
 
 
 def _end(number: int) -> NoReturn:

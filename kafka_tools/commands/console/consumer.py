@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 READING = "What to read"
 TEXT = "Text"
+LONGEST_WRITE_S = 2.0
+"""How long records that are being printed hold up Ctrl-C and SIGTERM: a reader of the output may take no more."""
 FIRST_LOOK_S = 2.0
 """The time without a record, at the start, after which missing topics are named on stderr."""
 
@@ -134,7 +136,7 @@ def command(**options: Any) -> int:
 
     from kafka_tools.clients.consumer import Consumer
 
-    signals = Signals().install()
+    signals = Signals(LONGEST_WRITE_S).install()
     consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
     return _Session(consumer, formatter, signals, options).run()
 

@@ -292,6 +292,29 @@ def test_consumer_stops_cleanly_on_signals(servers: str, topic: str, number: int
     assert again.stdout == b"", "what was printed was committed"
 
 
+def test_consumer_stops_while_nobody_takes_its_output(servers: str, topic: str) -> None:
+    wrote(servers, topic, b"".join(b"%0100d\n" % number for number in range(20_000)))
+    consumer = subprocess.Popen(
+        program(
+            "consumer", "--bootstrap-server", servers, "--topic", topic, "--from-beginning", "--group", f"g-{topic}"
+        ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert consumer.stdout is not None and consumer.stderr is not None
+        assert os.read(consumer.stdout.fileno(), 101)  # and no more
+        consumer.send_signal(signal.SIGTERM)
+        assert consumer.wait(TIMEOUT_S) == 143
+        counted = consumer.stderr.read()
+    finally:
+        consumer.kill()
+        consumer.communicate()
+    # What came to nobody is not committed.
+    rest = consume(servers, topic, "--group", f"g-{topic}", "--from-beginning", "--max-messages", "1").stdout
+    assert counted == b"Processed a total of %d messages\n" % int(rest)
+
+
 def test_producer_sends_a_line_while_it_waits_for_the_next_one(servers: str, topic: str) -> None:
     wrote(servers, topic, b"first\n")
     arguments = program("producer", "--bootstrap-server", servers, "--topic", topic, "--timeout", "1")
