@@ -66,6 +66,7 @@ def main(command: click.Command, program: str) -> NoReturn:
     if not standard_streams.open_missing():
         complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
         sys.exit(FAILED)
+    standard_streams.buffer_output()
     try:
         status = run(command, sys.argv[1:], program)
     finally:

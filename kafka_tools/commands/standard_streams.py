@@ -31,6 +31,19 @@ def open_missing() -> bool:
     return has_output
 
 
+def buffer_output() -> None:
+    """Standard output takes all of what is written to it, or fails, also where PYTHONUNBUFFERED is set.
+
+    Without a buffer of Python's a disk that becomes full, or a signal, cuts what is written, and nobody is told.
+    """
+    out = sys.stdout
+    raw: object = getattr(out, "buffer", None)
+    if isinstance(out, io.TextIOWrapper) and isinstance(raw, io.RawIOBase):
+        encoding, errors = out.encoding, out.errors
+        out.detach()
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
+
+
 def require_reader() -> None:
     """BrokenPipeError when standard output is a pipe or socket whose other end is closed."""
     import select

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -43,6 +44,21 @@ def start(output: int, *arguments: str) -> subprocess.Popen[bytes]:
 def ends_quietly(process: subprocess.Popen[bytes]) -> None:
     _, err = process.communicate(timeout=WAIT_S)
     assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_is_cut_is_told_also_without_a_buffer(unbuffered: str, tmp_path: Path) -> None:
+    most = 1 << 10  # the file takes no more: what is written is cut there
+    words = ["dump-log", "--print-data-log", str(LOG)]
+    with open(tmp_path / "out", "wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "kafka_tools", *words], stdout=out, stderr=subprocess.PIPE, timeout=WAIT_S,
+            env=ENVIRONMENT | {"PYTHONUNBUFFERED": unbuffered, "PYTHONDONTWRITEBYTECODE": "1"},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            check=False,
+        )  # fmt: skip
+    assert (tmp_path / "out").stat().st_size == most
+    assert (done.returncode, done.stderr) == (1, b"kafka-tools: standard output: File too large\n")
 
 
 def two_ends(kind: str) -> tuple[int, int]:
