@@ -96,7 +96,8 @@ class Signals:
     def install(self) -> Signals:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._receive)
-        signal.signal(signal.SIGALRM, self._has_waited)
+        if self._longest_s:
+            signal.signal(signal.SIGALRM, self._has_waited)
         return self
 
     def __enter__(self) -> None:
