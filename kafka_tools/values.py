@@ -142,6 +142,13 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
     return host, port
 
 
+def parse_listener_address(text: str) -> tuple[str, int]:
+    """(host, port) of what is listened on: as ``parse_address``, or ``:port`` for every address, with an empty host."""
+    if text.startswith(":"):
+        return "", parse_address(f"localhost{text}")[1]
+    return parse_address(text)
+
+
 def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[str, int]]:
     """The addresses of a comma-separated bootstrap list, in order; InputError if there is none."""
     addresses = [parse_address(part, default_port) for part in text.split(",") if part.strip()]

@@ -328,12 +328,9 @@ def with_overrides(
     beat the file. ``listen`` replaces both what is listened on and what is advertised."""
     merged = dict(properties)
     if listen is not None:
-        from kafka_tools.values import parse_address
+        from kafka_tools.values import parse_listener_address
 
-        every = listen.startswith(":")  # every address of this machine, as in listeners
-        host, port = parse_address(f"localhost{listen}" if every else listen)
-        host = "" if every else host
-        merged["listeners"] = f"PLAINTEXT://{format_address(host, port)}"
+        merged["listeners"] = f"PLAINTEXT://{format_address(*parse_listener_address(listen))}"
         for key in ("advertised.listeners", "listener.security.protocol.map", "controller.listener.names"):
             merged.pop(key, None)
     if data_dir is not None:

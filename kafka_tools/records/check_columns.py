@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from kafka_tools.records.columns import Column
 
-_BEFORE_OFFSET = 2
-"""Bytes between a record's size and its offset delta where its time has one: attributes and time."""
 _EDGES_FROM = 256
 _EDGES_TO_BYTES = 160
 """From so many records of so few bytes on average on, all edges are found faster together than one after the other."""
@@ -58,8 +56,7 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             first, second = offset_bytes()
             if take(at).tobytes() != first[:count] or take(at[64:] + 1).tobytes() != second[64:count]:
                 return None
-            at += known.to_key[:count]
-            at -= _BEFORE_OFFSET
+            at += known.offset_sizes[:count]
         else:
             offset, at = Numbers(memoryview(body)).read(at, 5)
             if not np.array_equal(offset, np.arange(count)):
@@ -91,16 +88,16 @@ def _without_keys(body: bytes, count: int, begin: Any, bytes_: Any) -> Ordinary 
     What is around each one's key is fetched at once, as eight bytes, of which the fifth is the key's length.
     """
     first = int(begin[0])
-    offset_at = first + (2 if body[first] >= 0x80 else 1) + _BEFORE_OFFSET
-    if count > TWO_BYTES or len(body) < 8 or body[offset_at + 1] != 1:  # a quick look at the first one
+    attributes_at = first + (2 if body[first] >= 0x80 else 1)
+    if count > TWO_BYTES or len(body) < 8 or body[attributes_at + 3] != 1:  # a quick look at the first one
         return None
     known = _tables()
     at = begin[:-1]
     at = at + (bytes_.take(at) >> 7)
-    at += known.to_key[:count]
+    at += known.offset_sizes[:count]
     try:
         around: Any = np.ndarray((len(body) - 7,), "<u8", body, strides=(1,))
-        lanes = around[at - 3].tobytes()
+        lanes = around[at - 1].tobytes()  # attributes and time are two bytes more
     except IndexError:  # the last record is an empty one
         return None
     # 64 records with an offset of one byte, the others have two.
@@ -112,7 +109,7 @@ def _without_keys(body: bytes, count: int, begin: Any, bytes_: Any) -> Ordinary 
         return None
     values: Any = np.ndarray((count,), "<u2", lanes, 5, (8,))
     at += known.blob.take(values.astype(np.intp))
-    at += 2
+    at += 4
     if bytes_.take(at, mode="clip").tobytes().count(0) != count:  # headers
         return None
     at += 1
@@ -201,8 +198,8 @@ class _Tables(NamedTuple):
     """As ``blob``, by the only byte of a length."""
     ordered: bytes
     """By the only byte of a number: another one, such that they order as the numbers do, from -64 on."""
-    to_key: Column
-    """By record: how many bytes there are from the last one of its size to the last one of its offset delta."""
+    offset_sizes: Column
+    """By record: how many bytes its offset delta takes."""
 
 
 @cache
@@ -217,7 +214,7 @@ def _tables() -> _Tables:
         name=name,
         blob_of_byte=blob[:0x80],
         ordered=bytes((number + 64) & 0xFF for number in value[:0x100].tolist()),
-        to_key=_BEFORE_OFFSET + np.where(np.arange(TWO_BYTES) < 64, 1, 2),
+        offset_sizes=np.where(np.arange(TWO_BYTES) < 64, 1, 2),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError, InputError
-from kafka_tools.values import format_address, parse_address
+from kafka_tools.values import format_address, parse_listener_address
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _parse(text: str) -> list[tuple[str, str, int]]:
         if not separator or not name:
             raise ConfigError(f"listeners: '{part}' is not NAME://host:port")
         try:
-            host, port = ("", parse_address("x" + address)[1]) if address.startswith(":") else parse_address(address)
+            host, port = parse_listener_address(address)
         except InputError as error:
             raise ConfigError(f"listeners: {part}: {error}") from error
         rows.append((name.upper(), host, port))

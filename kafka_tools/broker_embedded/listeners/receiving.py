@@ -2,9 +2,9 @@
 
 Bytes come in where all connections share one piece of memory (``Scratch``). A request that is there as a whole keeps
 that piece, and another takes its place, so that what is produced is stored from where the system has put it. What is
-too little for that is copied, and of each connection ``SMALL_BYTES`` are kept at most (in up to 112 KiB of
-memory, where a request keeps a piece that it does not fill); a request larger than that is received into memory of its
-own, which the system hands out as the bytes come, not as the request claims.
+too little for that is copied. Of each connection ``SMALL_BYTES`` are kept at most, in up to 112 KiB of memory where a
+request keeps a piece that it does not fill. A request larger than that is received into memory of its own, which the
+system hands out as the bytes come, not as the request claims.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.values import TopicPartition
 
 _NEVER_MS = 2**63 - 1
-_ANY = _INT64 = 1 << 63
+_INT64 = 1 << 63
+_ANY_NUMBER = 1 << 31
 BODY_BYTES = 2 * 1024 * 1024
 _LARGEST_BODY_BYTES = 32 * 1024 * 1024
 """What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
@@ -51,7 +52,7 @@ class Limits(NamedTuple):
 
     def patient(self) -> Limits:
         """The same for batches that take long, and are judged where nobody waits for it."""
-        return self._replace(body_bytes=_LARGEST_BODY_BYTES, records=_ANY, one_by_one=_ANY)
+        return self._replace(body_bytes=_LARGEST_BODY_BYTES, records=_ANY_NUMBER, one_by_one=_ANY_NUMBER)
 
 
 class Refused(Exception):

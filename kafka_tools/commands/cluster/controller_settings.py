@@ -61,7 +61,7 @@ def _directory_id(directory: str) -> uuid.UUID:
 
 def _endpoints(values: Mapping[str, str], path: str) -> list[QuorumEndpoint]:
     from kafka_tools.admin.calls.quorum import QuorumEndpoint
-    from kafka_tools.values import parse_address
+    from kafka_tools.values import parse_listener_address
 
     listeners: dict[str, tuple[str, int]] = {}
     for name in ("listeners", "advertised.listeners"):
@@ -69,10 +69,10 @@ def _endpoints(values: Mapping[str, str], path: str) -> list[QuorumEndpoint]:
             if text:
                 listener, _, address = text.partition("://")
                 try:
-                    host, port = parse_address(f"localhost{address}" if address.startswith(":") else address)
+                    host, port = parse_listener_address(address)
                 except InputError as error:
                     raise ConfigError(f"{path}: {name}: {error}") from error
-                listeners[listener.upper()] = host, port
+                listeners[listener.upper()] = host or "localhost", port
     names = [name.strip().upper() for name in values.get("controller.listener.names", "").split(",") if name.strip()]
     if not names:
         raise ConfigError(f"{path}: controller.listener.names is not set", hint=_HINT)

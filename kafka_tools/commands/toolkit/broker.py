@@ -8,13 +8,18 @@ from __future__ import annotations
 import click
 
 from kafka_tools.commands.options.command import CommandGroup, option
-from kafka_tools.commands.options.values import addresses, key_value, read_text
+from kafka_tools.commands.options.values import key_value, read_text
 from kafka_tools.errors import InputError, UsageError
 
 
 def listen_address(text: str) -> str:
     """``host:port``, or ``:port`` for every address of this machine, as it is; a usage error for anything else."""
-    addresses(f"localhost{text}" if text.startswith(":") else text)
+    from kafka_tools.values import parse_listener_address
+
+    try:
+        parse_listener_address(text)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
     return text
 
 

@@ -88,7 +88,7 @@ def _node_id(values: Mapping[str, str], path: str, *, required: bool) -> int:
 
 def _controller_address(values: Mapping[str, str], names: list[str], path: str) -> tuple[str, int] | None:
     """Of the first controller listener that has one: the advertised address, else the one that is listened to."""
-    from kafka_tools.values import parse_address
+    from kafka_tools.values import parse_listener_address
 
     found: dict[str, tuple[str, int]] = {}
     for setting in ("listeners", "advertised.listeners"):
@@ -96,5 +96,6 @@ def _controller_address(values: Mapping[str, str], names: list[str], path: str) 
             name, separator, address = text.partition("://")
             if not separator:
                 raise ConfigError(f"{path}: {setting}: '{text}' is not NAME://HOST:PORT")
-            found[name.upper()] = parse_address(f"localhost{address}" if address.startswith(":") else address)
+            host, port = parse_listener_address(address)
+            found[name.upper()] = host or "localhost", port
     return next((found[name.upper()] for name in names if name.upper() in found), None)

@@ -253,7 +253,7 @@ class _Execution:
         follower = ReassignmentFollower(self._admin, begun, paths, have_begun=True)
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
-        status = follow(self._admin, follower, self._line, begins=begins, gives_up=stalled_s.__le__, is_first=False)
+        status = follow(self._admin, follower, self._line, begins=begins, stalled_s=stalled_s, is_first=False)
         stalled, stalled_paths = follower.open_partitions, follower.open_paths
         if stalled or stalled_paths:
             away = f": waits for broker {', '.join(map(str, sorted(status.away)))}" if status.away else ""

@@ -6,6 +6,7 @@ get are estimated: the size of the largest replica that is not new, less its own
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -217,14 +218,14 @@ def follow(
     line: StatusLine,
     *,
     begins: str = "",
-    gives_up: Callable[[float], bool] | None = None,
+    stalled_s: float = math.inf,
     is_first: bool = True,
 ) -> Status:
     """Look again and again until nothing is under way; returns the last status.
 
-    ``begins``: the start of the status line. ``gives_up`` is called after each look with the seconds since the last
-    progress. An error of the first look is raised if that is what the command begins with (``is_first``); others are
-    tried again for some minutes.
+    ``begins``: the start of the status line. ``stalled_s``: after so long without progress nobody waits any more. An
+    error of the first look is raised if that is what the command begins with (``is_first``); others are tried again for
+    some minutes.
     """
     clock = admin.deadline().clock
     pause_s = FIRST_PAUSE_S
@@ -252,7 +253,7 @@ def follow(
                 line.clear()
                 return status
             line.show(begins + status.text())
-            if gives_up is not None and gives_up(clock.monotonic_s() - follower.progressed_s):
+            if clock.monotonic_s() - follower.progressed_s >= stalled_s:
                 line.clear()
                 return status
         clock.sleep(pause_s)
