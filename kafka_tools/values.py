@@ -144,9 +144,12 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
 
 def parse_listener_address(text: str) -> tuple[str, int]:
     """(host, port) of what is listened on: as ``parse_address``, or ``:port`` for every address, with an empty host."""
-    if text.startswith(":"):
-        return "", parse_address(f"localhost{text}")[1]
-    return parse_address(text)
+    if not text.startswith(":"):
+        return parse_address(text)
+    port = number_below(65536, text[1:])
+    if port is None:
+        raise InputError(f"'{text}' is not an address: host:port or :port with a port from 0 to 65535 is expected")
+    return "", port
 
 
 def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ Here listeners are opened and connections accepted; what happens on a connection
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -33,6 +34,8 @@ _END_CHECK_S = 1.0
 _HANDSHAKE_S = 60.0
 """How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
 
+_PORTS_TRIED = 20
+"""How often a port is looked for that is free at every address of a host."""
 _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
 """How long a stop waits for clients to take the answers that are already written: a second at most."""
 
@@ -132,15 +135,7 @@ class Server:
         """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
         for endpoint in self.endpoints:
             try:
-                server = await self.loop.create_server(
-                    lambda endpoint=endpoint: self._arrival(endpoint),
-                    endpoint.host or None,
-                    endpoint.port,
-                    family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
-                    start_serving=False,  # asyncio binds; accepting is ours
-                )
-                if not server.sockets:  # no address of a family that the kernel has; Python 3.13 raises this itself
-                    raise OSError("could not bind on any address")
+                server = await self._bind(endpoint)
             except (OSError, UnicodeError) as error:
                 await self.stop()
                 raise listen_failure(endpoint, error) from error
@@ -173,6 +168,34 @@ class Server:
         self._close_ended()
         self._check_stores()
         self._arm()
+
+    async def _bind(self, endpoint: Endpoint) -> asyncio.Server:
+        """What asyncio has bound, which is not accepted from: a socket for each address of the host, all on one port.
+
+        For port 0 the system picks one for each of them, and clients are told a single one. Raises OSError.
+        """
+        port = endpoint.port
+        for left in reversed(range(_PORTS_TRIED)):
+            try:
+                server = await self.loop.create_server(
+                    lambda: self._arrival(endpoint),
+                    endpoint.host or None,
+                    port,
+                    family=socket.AF_INET if endpoint.host == "localhost" else socket.AF_UNSPEC,
+                    start_serving=False,
+                )
+            except OSError as error:
+                if port == endpoint.port or error.errno != errno.EADDRINUSE or not left:
+                    raise
+                port = endpoint.port  # another address had it already
+                continue
+            if not server.sockets:  # no address of a family that the kernel has; Python 3.13 raises this itself
+                raise OSError("could not bind on any address")
+            port = server.sockets[0].getsockname()[1]
+            if all(each.getsockname()[1] == port for each in server.sockets):
+                return server
+            server.close()
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
     def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
         tls = self.shared.settings.tls.get(endpoint.name)

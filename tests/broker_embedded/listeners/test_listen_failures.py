@@ -9,12 +9,14 @@ import subprocess
 import sys
 from asyncio import base_events
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint, listen_failure
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.values import parse_address, parse_listener_address
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,52 @@ def test_an_address_of_a_family_that_the_kernel_does_not_have_is_named(
     with pytest.raises(ConfigError, match="'::1' is not an address of this machine"):
         EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://[::1]:0").start()
     EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://:0").start().stop()
+
+
+@pytest.mark.parametrize("taken", [0, 3])
+def test_a_free_port_is_one_for_all_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int) -> None:
+    """The system picks one for each address; the first one's may be taken at the others."""
+    left = taken
+
+    class Busy(socket.socket):
+        def bind(self, address: Any) -> None:
+            nonlocal left
+            if address[1] and left:
+                left -= 1
+                raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+            super().bind(address)
+
+    hosts = ["127.0.0.1", *(["::1"] if _has_ipv6() else [])]
+    with monkeypatch.context() as patched:
+        patched.setattr(base_events.socket, "socket", Busy)
+        broker = EmbeddedBroker(data_dir=tmp_path, listeners="PLAINTEXT://:0").start()
+    try:
+        _, port = parse_address(broker.bootstrap_servers)
+        for host in hosts:
+            socket.create_connection((host, port), 60).close()
+        assert left == 0 or len(hosts) == 1
+    finally:
+        broker.stop()
+
+
+def _has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("h:1", ("h", 1)), (":9092", ("", 9092)), (":0", ("", 0)), ("[::1]:5", ("::1", 5)), (":", None), (":65536", None)],
+)
+def test_what_is_listened_on(text: str, address: tuple[str, int] | None) -> None:
+    if address is not None:
+        assert parse_listener_address(text) == address
+        return
+    with pytest.raises(InputError, match=f"^'{text}' is not an address: host:port or :port with a port from 0"):
+        parse_listener_address(text)
 
 
 def test_the_command_says_it_in_one_line_and_exits_1(tmp_path: Path) -> None:
