@@ -87,11 +87,15 @@ def led(described: Outcome[TopicDescription]) -> bool:
 
 @contextmanager
 def ours(command: str | None = None) -> Iterator[Broker]:
-    """The bundled broker, or that of another ``kafka-tools``, on a fresh data directory."""
+    """The bundled broker, or that of another ``kafka-tools``, on a fresh data directory.
+
+    In a session of its own, as Kafka's is here and as services are: Linux shares out its time by sessions first, and
+    the client has many threads.
+    """
     folder = tempfile.mkdtemp()
     process = subprocess.Popen(
         [command or script("kafka-tools"), "broker", "run", "--listen", "127.0.0.1:0", "--data-dir", folder, *QUIET],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None

@@ -52,7 +52,7 @@ class Broker(Protocol):
 
 
 class Ours:
-    """The bundled broker."""
+    """The bundled broker, in a session of its own as Kafka's is (``benchmarks.broker``)."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -63,7 +63,7 @@ class Ours:
         self._process = subprocess.Popen(
             [script("kafka-tools"), "broker", "run", "--listen", self.address, "--data-dir", f"{self._folder}/data",
              "--log-level", "error"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         assert self._process.stdout is not None
         self.address = json.loads(self._process.stdout.readline())["bootstrap_servers"]
