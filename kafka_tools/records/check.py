@@ -8,6 +8,9 @@ their range): then the reference says what it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from kafka_tools.protocol.primitives import read_varint, read_varlong
 from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, bounds, offset_bytes, steps
 from kafka_tools.records.plain import plain
@@ -36,12 +39,17 @@ def ordinary(body: bytes, count: int, start: int = 0) -> Ordinary | None:
         if found is not None:
             return found
     if COLUMNS_FROM <= count <= MOST_IN_COLUMNS:
-        from kafka_tools.records.check_columns import in_columns  # numpy: 0.1 s when it is loaded
-
-        found = in_columns(body, count, start)
+        found = _columns()(body, count, start)
         if found is not None:
             return found
     return walk(body, count, start)
+
+
+@cache
+def _columns() -> Callable[[bytes, int, int], Ordinary | None]:
+    from kafka_tools.records.check_columns import in_columns  # numpy: 0.1 s when it is loaded
+
+    return in_columns
 
 
 def _begins_alike(body: bytes, start: int) -> bool:

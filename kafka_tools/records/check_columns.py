@@ -1,8 +1,8 @@
 """``records.check`` by columns: all records of a body at once. Apart, since numpy takes long to load.
 
 What numpy does quickly and what it does not decides the form: bytes are taken from an aligned column six times as fast
-as pairs of bytes, a table is read three times as fast by an index of the machine's own width, and two columns are
-compared fastest as bytes.
+as pairs of bytes, and two columns are compared fastest as bytes. Each step costs a microsecond, and half of one more
+in a busy broker, where its code is in no cache.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kafka_tools.records.ordinary import FAR_AWAY, TWO_BYTES, Ordinary, offset_bytes, steps
+from kafka_tools.records.ordinary import FAR_AWAY, TWO_BYTES, Ordinary, bounds, offset_bytes, steps
 from kafka_tools.records.varint_columns import Numbers, Unusual, tables
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kafka_tools.records.columns import Column
 
+_PAIR, _LANE, _EACH_BYTE = np.dtype("<u2"), np.dtype("<u8"), (1,)
 _EDGES_FROM = 256
 _EDGES_TO_BYTES = 160
 """From so many records of so few bytes on average on, all edges are found faster together than one after the other."""
@@ -29,19 +30,19 @@ _EDGES_TO_BYTES = 160
 
 def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, by columns of numbers of one and two bytes; also None where there are longer ones (times aside)."""
-    bytes_ = np.frombuffer(body, np.uint8)
-    take = bytes_.take
-    pairs: Any = np.ndarray((len(body) - 1,), "<u2", body, strides=(1,))
+    pairs: Any = np.ndarray((len(body) - 1,), _PAIR, body, 0, _EACH_BYTE)
     try:
-        begin = _edges(body, count, start, bytes_, pairs)
+        begin, lengths = _edges(body, count, start, pairs)
+        end_with_zeros = begin is not None
         if begin is None:
             begin = _chain(body, count, start)
-        if begin is None:
-            return None
-        found = _without_keys(body, count, begin, bytes_)
+            if begin is None:
+                return None
+            lengths = pairs[begin[:-1]]
+        found = _without_keys(body, count, begin, lengths, end_with_zeros)
         if found is not None:
             return found
-        known = _tables()
+        known, take = _tables(), np.frombuffer(body, np.uint8).take
         at = begin[:-1]
         at = at + (take(at) >> 7)
         at += 2  # behind the length and a byte of attributes
@@ -67,10 +68,10 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
         if nulls == count:
             at += 1
         elif sizes.isascii():
-            at += known.blob_of_byte.take(keys.astype(np.intp))
+            at += known.blob_of_byte.take(keys)
         else:
-            at += known.blob.take(pairs[at].astype(np.intp))
-        at += known.blob.take(pairs[at].astype(np.intp))
+            at += known.blob.take(pairs[at])
+        at += known.blob.take(pairs[at])
         headers = take(at)
         at += 1
         if headers.tobytes().count(0) != count and not _pass_headers(body, headers, at):
@@ -82,8 +83,8 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     return Ordinary(least, most, nulls > 0)
 
 
-def _without_keys(body: bytes, count: int, begin: Any, bytes_: Any) -> Ordinary | None:
-    """``in_columns`` for records without keys and headers and with times of one byte.
+def _without_keys(body: bytes, count: int, begin: Any, lengths: Any, end_with_zeros: bool) -> Ordinary | None:
+    """``in_columns`` for records without keys and headers and with times of one byte; ``lengths`` is changed.
 
     What is around each one's key is fetched at once, as eight bytes, of which the fifth is the key's length.
     """
@@ -92,32 +93,38 @@ def _without_keys(body: bytes, count: int, begin: Any, bytes_: Any) -> Ordinary 
     if count > TWO_BYTES or len(body) < 8 or body[attributes_at + 3] != 1:  # a quick look at the first one
         return None
     known = _tables()
-    at = begin[:-1]
-    at = at + (bytes_.take(at) >> 7)
-    at += known.offset_sizes[:count]
+    lengths >>= 7
+    lengths &= 1  # whether a length has a second byte
+    at = begin[:-1] + lengths
+    at += known.before_lanes[:count]
     try:
-        around: Any = np.ndarray((len(body) - 7,), "<u8", body, strides=(1,))
-        lanes = around[at - 1].tobytes()  # attributes and time are two bytes more
+        around: Any = np.ndarray((len(body) - 7,), _LANE, body, 0, _EACH_BYTE)
+        lanes = around[at].tobytes()
     except IndexError:  # the last record is an empty one
         return None
     # 64 records with an offset of one byte, the others have two.
-    times = lanes[2:512:8] + lanes[513::8]
     lows, highs = offset_bytes()
     if lanes[3:512:8] + lanes[514::8] != lows[:count] or lanes[515::8] != highs[64:count]:
         return None
+    times = lanes[2:512:8] + lanes[513::8]
     if not times.isascii() or lanes[4::8].count(1) != count:
         return None
-    values: Any = np.ndarray((count,), "<u2", lanes, 5, (8,))
-    at += known.blob.take(values.astype(np.intp))
-    at += 4
-    if bytes_.take(at, mode="clip").tobytes().count(0) != count:  # headers
+    values: Any = np.ndarray((count,), _PAIR, lanes, 5, (8,))
+    at += 6  # the five bytes before a value's length, and the number of headers behind the value
+    at += known.blob.take(values)
+    ends = begin[1:]
+    if at.tobytes() != ends.tobytes():
         return None
-    at += 1
-    return Ordinary(*_bounds(times), True) if at.tobytes() == begin[1:].tobytes() else None
+    if not end_with_zeros and np.frombuffer(body, np.uint8).take(ends - 1).tobytes().count(0) != count:
+        return None
+    return Ordinary(*_bounds(times), True)
 
 
 def _bounds(times: bytes) -> tuple[int, int]:
     """The smallest and the largest of zig-zag numbers of one byte."""
+    first, last = times[0], times[-1]
+    if times.count(first) + (times.count(last) if last != first else 0) == len(times):  # within a millisecond or two
+        return bounds({first, last})
     ordered = np.frombuffer(times.translate(_tables().ordered), np.uint8)
     return int(np.minimum.reduce(ordered)) - 64, int(np.maximum.reduce(ordered)) - 64
 
@@ -125,38 +132,41 @@ def _bounds(times: bytes) -> tuple[int, int]:
 def _numbers(body: bytes, pairs: Any, at: Column) -> tuple[Column, Column]:
     """(zig-zag numbers, positions behind them)."""
     known = _tables()
-    pair = pairs[at].astype(np.intp)
+    pair = pairs[at]
     size = known.size.take(pair)
     if size.all():
         return known.number.take(pair), at + size
     return Numbers(memoryview(body)).read(at, 9)
 
 
-def _edges(body: bytes, count: int, start: int, bytes_: Any, pairs: Any) -> Any:
-    """Where each of ``count`` records starts, and where the last one ends; None if that is not seen so quickly.
+def _edges(body: bytes, count: int, start: int, pairs: Any) -> tuple[Any, Any]:
+    """Where each of ``count`` records starts, and where the last one ends; and what is there, as pairs of bytes.
 
-    A record without headers ends with a zero, and the next one has a length of one or two bytes and again a zero. That
-    this is found ``count`` - 1 times, and that each length leads to the next, makes it certain.
+    None if that is not seen so quickly. A record without headers ends with a zero, and the next one has a length of one
+    or two bytes and again a zero. That this is found ``count`` - 1 times, and that each length leads to the next, makes
+    it certain.
     """
     if count < _EDGES_FROM or len(body) - start > _EDGES_TO_BYTES * count:
-        return None
+        return None, None
     first_end = start + _steps()[body[start]][body[start + 1]] - 1
-    if body[first_end]:  # a quick look: the first one has headers
-        return None
-    zero = bytes_[first_end:] == 0
+    if body[first_end] or body[-1]:  # a quick look: the first or the last one has headers
+        return None, None
+    zero = np.frombuffer(body, np.uint8, -1, first_end) == 0
     ends = zero[2:-1] | zero[3:]
     ends &= zero[:-3]
     edges = ends.nonzero()[0]
     if len(edges) != count - 1:
-        return None
+        return None, None
     begin = np.empty(count + 1, np.int64)
     begin[1:-1] = edges
     begin += first_end + 1
     begin[0] = start
     begin[-1] = len(body)
     at = begin[:-1]
-    after = at + _tables().name.take(pairs[at].astype(np.intp))
-    return begin if after.tobytes() == begin[1:].tobytes() else None
+    lengths = pairs[at]
+    if _tables().name.take(lengths).tobytes() != (begin[1:] - at).tobytes():
+        return None, None
+    return begin, lengths
 
 
 def _chain(body: bytes, count: int, start: int) -> Any:
@@ -186,27 +196,30 @@ def _steps() -> list[list[int]]:
 
 class _Tables(NamedTuple):
     """By pairs of bytes: the number that they begin with, its size (0: longer than two bytes), and how far it is from a
-    length behind the bytes that it tells of. As small as they can be, as they are in nobody's cache to begin with."""
+    length behind the bytes that it tells of: as wide as positions are, which are moved by it and compared with it."""
 
     number: NDArray[np.int16]
     size: NDArray[np.int8]
-    blob: NDArray[np.int32]
+    blob: Column
     """Of keys and values, which may be null."""
-    name: NDArray[np.int32]
+    name: Column
     """Of records and names of headers, which may not."""
-    blob_of_byte: NDArray[np.int32]
+    blob_of_byte: Column
     """As ``blob``, by the only byte of a length."""
     ordered: bytes
     """By the only byte of a number: another one, such that they order as the numbers do, from -64 on."""
     offset_sizes: Column
     """By record: how many bytes its offset delta takes."""
+    before_lanes: Column
+    """By record: from its start to four bytes before its key, if its length has one byte, and its time."""
 
 
 @cache
 def _tables() -> _Tables:
     value, length, _ = tables()
-    name = np.where((length > 0) & (value >= 0), length + value, FAR_AWAY).astype(np.int32)
-    blob = np.where((length == 1) & (value == -1), np.int32(1), name)  # null in two bytes is left to the reference
+    name = np.where((length > 0) & (value >= 0), length + value, FAR_AWAY)
+    blob = np.where((length == 1) & (value == -1), 1, name)  # null in two bytes is left to the reference
+    offset_sizes = np.where(np.arange(TWO_BYTES) < 64, 1, 2)
     return _Tables(
         number=value.astype(np.int16),
         size=length.astype(np.int8),
@@ -214,7 +227,8 @@ def _tables() -> _Tables:
         name=name,
         blob_of_byte=blob[:0x80],
         ordered=bytes((number + 64) & 0xFF for number in value[:0x100].tolist()),
-        offset_sizes=np.where(np.arange(TWO_BYTES) < 64, 1, 2),
+        offset_sizes=offset_sizes,
+        before_lanes=offset_sizes - 1,
     )
 
 
