@@ -262,6 +262,14 @@ def test_static_member_comes_back_to_its_partitions(broker: MemoryBroker) -> Non
     assert second.beat().assignment is None, "nobody else noticed"
 
 
+def test_nothing_is_left_of_a_static_member_that_another_one_replaced(broker: MemoryBroker) -> None:
+    for number in range(20):
+        member = ModernMember(broker, f"m{number}", instance="i1")
+        member.join("t", rebalance_timeout_ms=24 * 3600 * 1000)
+        member.leave(-2)
+    assert list(broker.core.groups.consumer.fencing.deadlines._running["g"]) == [member.id]
+
+
 def test_static_member_that_stays_away_is_out_with_its_session(broker: MemoryBroker) -> None:
     member = ModernMember(broker, "m1", instance="i1")
     member.join("t")

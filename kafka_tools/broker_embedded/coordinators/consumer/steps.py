@@ -201,6 +201,9 @@ class Steps:
         """
         member = asked.wanted(before)
         then: list[Callable[[], None]] = []
+        present = group.static_member(asked.instance_id)
+        if present is not None and present.id != member.id:
+            then.append(lambda: self._fencing.deadlines.cancel(group.id, present.id))
         if member != before:
             records.append(member_record(group.id, member))
         names_changed = member.topics != before.topics
