@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from heapq import merge
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, STABLE, ClassicGroup, in_join_version
+from kafka_tools.broker_embedded.coordinators.classic.member import metadata_for
 from kafka_tools.broker_embedded.coordinators.classic.membership import Membership
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error
 from kafka_tools.broker_embedded.coordinators.consumer.classic_members import ClassicMembers
@@ -56,6 +58,14 @@ DescribedGroup = DescribeGroupsResponse.DescribedGroup
 SEVERAL_LEAVE_FROM = 3
 """Version of LeaveGroup (KIP-345)."""
 _DAMAGED = "The groups in %s are not served until that is mended (kafka-tools broker mend)"
+
+
+_RUN = 1000
+"""So many groups are sorted at once."""
+
+
+def _id(found: tuple[ClassicGroup | ConsumerGroup, str]) -> str:
+    return found[0].id
 
 
 def _forgotten(_: None, error: BaseException | None) -> None:
@@ -161,20 +171,29 @@ class GroupCoordinator:
 
     # reading
 
-    def list(self, states: Collection[str], types: Collection[str]) -> list[ClassicGroup | ConsumerGroup]:
-        """Groups by id, narrowed to states and types; both are compared without case, none means all.
+    def list(
+        self, states: Collection[str], types: Collection[str]
+    ) -> Work[Iterator[tuple[ClassicGroup | ConsumerGroup, str]]]:
+        """Groups by id, each with its state, narrowed to states and types; both are compared without case, none means
+        all.
 
         BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
         """
         self.store.loading.check_all()
         wanted = {state.strip().lower() for state in states}
         kinds = {name.strip().lower() for name in types}
-        groups = [self.store.groups[group_id] for group_id in sorted(self.store.groups)]
-        return [
-            group
-            for group in groups
-            if (not wanted or group.state.lower() in wanted) and (not kinds or type_of(group) in kinds)
-        ]
+        known = list(self.store.groups.values())
+        runs: list[list[tuple[ClassicGroup | ConsumerGroup, str]]] = []
+        for first in range(0, len(known), _RUN):
+            found = []
+            for group in known[first : first + _RUN]:
+                yield
+                if self.store.holds(group) and (not kinds or type_of(group) in kinds):
+                    state = group.state
+                    if not wanted or state.lower() in wanted:
+                        found.append((group, state))
+            runs.append(sorted(found, key=_id))
+        return merge(*runs, key=_id)
 
     def describe_consumer(self, group_id: str) -> Work[ConsumerGroupDescribeResponse.DescribedGroup]:
         """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for others."""
@@ -183,8 +202,11 @@ class GroupCoordinator:
         group = self.consumer.migration.existing(group_id)
         return (yield from described(group, self.settings.assignors[0], self.consumer.topics))
 
-    def describe(self, group_id: str, version: int) -> DescribeGroupsResponse.DescribedGroup:
-        """A group and its members; protocol and metadata only while it is stable. Unknown groups are Dead."""
+    def describe(self, group_id: str, version: int) -> Work[DescribeGroupsResponse.DescribedGroup]:
+        """A group and its members, as they were at the beginning; protocol and metadata only while it is stable.
+
+        Unknown groups are Dead.
+        """
         answer = DescribedGroup(group_id=group_id)
         try:
             group = self.store.find(group_id)
@@ -204,17 +226,21 @@ class GroupCoordinator:
         answer.group_state = group.state
         answer.protocol_type = group.protocol_type or ""
         answer.protocol_data = group.protocol or "" if stable else ""
-        answer.members = [
-            DescribedGroup.DescribedGroupMember(
-                member_id=member.id,
-                group_instance_id=member.instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                member_metadata=member.metadata(group.protocol or "") if stable else b"",
-                member_assignment=member.assignment,
+        protocol = group.protocol or ""
+        for member, protocols, assignment in [
+            (each, each.protocols, each.assignment) for each in group.members.values()
+        ]:
+            yield
+            answer.members.append(
+                DescribedGroup.DescribedGroupMember(
+                    member_id=member.id,
+                    group_instance_id=member.instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    member_metadata=metadata_for(protocol, protocols) if stable else b"",
+                    member_assignment=assignment,
+                )
             )
-            for member in group.members.values()
-        ]
         return answer
 
     # the log

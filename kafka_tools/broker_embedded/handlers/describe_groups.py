@@ -22,7 +22,7 @@ def handle(call: Call) -> Work[DescribeGroupsResponse]:
             denied = error_codes.GROUP_AUTHORIZATION_FAILED
             response.groups.append(response.DescribedGroup(group_id=group_id, error_code=denied))
             continue
-        group = call.broker.groups.describe(group_id, call.version)
+        group = yield from call.broker.groups.describe(group_id, call.version)
         shown = with_operations and not group.error_code
         group.authorized_operations = (
             authorized_operations(call, AclResourceType.GROUP, group_id) if shown else NOT_ASKED

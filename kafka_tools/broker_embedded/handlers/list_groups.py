@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.groups import type_of
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
@@ -11,17 +12,19 @@ VERSIONS = (0, 5)
 AUTHORIZE = ()
 
 
-def handle(call: Call) -> ListGroupsResponse:
+def handle(call: Call) -> Work[ListGroupsResponse]:
     """Whoever may describe the cluster sees all groups, others those that they may describe."""
     sees_all = call.allowed_on_cluster(AclOperation.DESCRIBE)
     response = ListGroupsResponse()
-    for group in call.broker.groups.list(call.request.states_filter, call.request.types_filter):
+    listed = yield from call.broker.groups.list(call.request.states_filter, call.request.types_filter)
+    for group, state in listed:
+        yield
         if sees_all or call.allowed_on_group(AclOperation.DESCRIBE, group.id):
             response.groups.append(
                 response.ListedGroup(
                     group_id=group.id,
                     protocol_type=group.protocol_type or "",
-                    group_state=group.state,
+                    group_state=state,
                     group_type=type_of(group),
                 )
             )

@@ -46,10 +46,7 @@ class Member:
 
     def metadata(self, protocol: str) -> bytes:
         """What the member said for a protocol it supports."""
-        for name, metadata in self.protocols:
-            if name == protocol:
-                return metadata
-        raise ValueError("Member does not support protocol")
+        return metadata_for(protocol, self.protocols)
 
     def vote(self, candidates: set[str]) -> str:
         """The member's first choice among the candidates."""
@@ -69,3 +66,11 @@ class Member:
         A new member is not spared: it may have gone away without ever learning its id.
         """
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
+
+
+def metadata_for(protocol: str, protocols: Protocols) -> bytes:
+    """What a member with these protocols says for one of them."""
+    for name, metadata in protocols:
+        if name == protocol:
+            return metadata
+    raise ValueError("Member does not support protocol")

@@ -1,0 +1,58 @@
+"""Answers about very many groups, or about a classic group of very many members, hold nobody up."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_tools.broker_embedded.coordinators.classic.group import STABLE
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
+from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
+from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
+from tests.broker_embedded.coordinators.pieces import counted
+from tests.broker_embedded.memory_broker import MemoryBroker
+
+MANY = 2500
+MOST_STEPS = 60_000
+"""Of the interpreter in one piece: up to twenty for each, where an answer about one takes hundreds."""
+
+
+def made() -> MemoryBroker:
+    broker = MemoryBroker()
+    broker.call(FindCoordinatorRequest(key="g", key_type=0), 1)
+    return broker
+
+
+def test_groups_are_listed_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = made()
+    names = [f"g-{number}" for number in range(MANY)]
+    for name in reversed(names):
+        broker.core.groups.store.create_simple(name)
+    with counted(monkeypatch) as pieces:
+        answer = broker.send(ListGroupsRequest(states_filter=["empty"], types_filter=["Classic"]))
+        while not answer.done:
+            broker.step()
+    assert pieces.longest < MOST_STEPS
+    assert [each.group_id for each in answer.response.groups] == sorted(names)
+    assert {each.group_state for each in answer.response.groups} == {"Empty"}
+
+
+def test_members_of_a_classic_group_are_described_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = made()
+    group = broker.core.groups.store.create_simple("g")
+    for number in range(MANY):
+        member = Member(
+            f"m{number}", instance_id=None, client_id="c", client_host="/1.2.3.4", rebalance_timeout_ms=1,
+            session_timeout_ms=1, protocol_type="consumer", protocols=[("other", b""), ("range", b"%d" % number)],
+            assignment=b"a%d" % number,
+        )  # fmt: skip
+        group.add(member)
+    group.state, group.protocol = STABLE, "range"
+    with counted(monkeypatch) as pieces:
+        answer = broker.send(DescribeGroupsRequest(groups=["g"]))
+        while not answer.done:
+            broker.step()
+    assert pieces.longest < MOST_STEPS
+    (described,) = answer.response.groups
+    found = {each.member_id: (each.member_metadata, each.member_assignment) for each in described.members}
+    assert found == {f"m{number}": (b"%d" % number, b"a%d" % number) for number in range(MANY)}
