@@ -34,6 +34,7 @@ class Client:
         self.generation = -1
         self.assignment: bytes | None = None
         self.members: list[str] = []
+        self.other = False
         self.joining: Answer | None = None
         self.syncing: Answer | None = None
 
@@ -46,8 +47,9 @@ class Client:
             group_instance_id=self.instance,
             protocol_type="consumer",
         )
+        names = ["range", "other"] if self.other else ["range"]
         request.protocols = [
-            request.RequestProtocol(name="range", metadata=b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff")
+            request.RequestProtocol(name=name, metadata=b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff") for name in names
         ]
         self.joining, self.assignment = self.broker.send(request), None
 
@@ -90,6 +92,10 @@ class Client:
         request = LeaveGroupRequest(group_id="g")
         request.members = [request.MemberIdentity(member_id=self.member_id, group_instance_id=self.instance)]
         sound(self.broker.call(request).members[0].error_code)
+
+    def change(self) -> None:
+        """Its next join has other protocols."""
+        self.other = not self.other
 
     def forget(self) -> None:
         """The process is gone; another one starts in its place."""
@@ -159,10 +165,18 @@ def check_group(broker: MemoryBroker) -> None:
         assert not any(member.awaiting_sync for member in group.members.values())
     for member in group.members.values():
         assert member.heartbeat is not None
+    assert group.awaiting_join_count == sum(member.awaiting_join is not None for member in group.members.values())
+    common = {name for name in ("range", "other") if all(supports(member, name) for member in group.members.values())}
+    if group.members:
+        assert {name for name in ("range", "other") if group.supports("consumer", [(name, b"")])} == common
+
+
+def supports(member: Any, protocol: str) -> bool:
+    return protocol in [name for name, _ in member.protocols]
 
 
 ACTIONS = st.one_of(
-    st.tuples(st.integers(0, 3), st.sampled_from(["join", "sync", "heartbeat", "commit", "leave", "forget"])),
+    st.tuples(st.integers(0, 3), st.sampled_from(["join", "sync", "heartbeat", "commit", "leave", "forget", "change"])),
     st.tuples(st.just("pass"), st.sampled_from([1, 500, 2_999, 9_999, 10_000, 30_000, 300_000])),
     st.tuples(st.just("broker"), st.sampled_from(["restart", "fail", "heal"])),
 )

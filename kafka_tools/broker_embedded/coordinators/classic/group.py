@@ -7,6 +7,7 @@ answers are ``membership``'s.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -61,6 +62,10 @@ class ClassicGroup:
         self.static_members: dict[str, str] = {}
         self.pending_join: dict[str, Timer] = {}
         self.pending_sync: set[str] = set()
+        self._joining: set[str] = set()
+        """The members that wait for an answer to their join."""
+        self._supported: Counter[str] = Counter()
+        """How many members have each protocol: both are asked for with every join, of groups of any size."""
         self.new_member_added = False
         self._subscriptions: list[bytes] | None = None
         self._subscribed_topics: frozenset[str] | None = None
@@ -86,13 +91,17 @@ class ClassicGroup:
         if self.leader is None:
             self.leader = member.id
         self.members[member.id] = member
-        member.awaiting_join = parked
+        self._count(member.protocols, 1)
+        if parked is not None:
+            self.await_join(member, parked)
         self.forget_pending(member.id)
 
     def remove(self, member_id: str) -> None:
         """Let a member go, joined or pending; the next one leads if it led."""
         member = self.members.pop(member_id, None)
         if member is not None:
+            self._joining.discard(member_id)
+            self._count(member.protocols, -1)
             if member.heartbeat:
                 member.heartbeat.cancel()
             if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
@@ -147,11 +156,11 @@ class ClassicGroup:
 
     @property
     def all_joined(self) -> bool:
-        return not self.pending_join and all(member.awaiting_join for member in self.members.values())
+        return not self.pending_join and len(self._joining) == len(self.members)
 
     @property
     def awaiting_join_count(self) -> int:
-        return sum(member.awaiting_join is not None for member in self.members.values())
+        return len(self._joining)
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -180,7 +189,19 @@ class ClassicGroup:
             return False
         if not self.members:
             return True
-        return not _common_of(self._alike()).isdisjoint([name for name, _ in protocols])
+        return any(self._supported[name] == len(self.members) for name, _ in protocols)
+
+    def set_protocols(self, member: Member, protocols: Protocols) -> None:
+        """A member that is in the group comes with other protocols."""
+        self._count(member.protocols, -1)
+        member.protocols = protocols
+        self._count(protocols, 1)
+
+    def _count(self, protocols: Protocols, by: int) -> None:
+        for name in {name for name, _ in protocols}:
+            self._supported[name] += by
+            if not self._supported[name]:
+                del self._supported[name]
 
     def select_protocol(self) -> str:
         """The common protocol that most members like best; of equals the one named first."""
@@ -260,9 +281,20 @@ class ClassicGroup:
             members=self.joined_members() if self.leader == member.id else [],
         )
 
+    def await_join(self, member: Member, parked: Parked) -> None:
+        """A member's join waits to be answered."""
+        member.awaiting_join = parked
+        self._joining.add(member.id)
+
+    def take_join(self, member: Member) -> Parked | None:
+        """The join of a member, if it waits: it is not the group's to be answered any longer."""
+        self._joining.discard(member.id)
+        parked, member.awaiting_join = member.awaiting_join, None
+        return parked
+
     def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
         """Answer a parked join; nothing happens if there is none."""
-        parked, member.awaiting_join = member.awaiting_join, None
+        parked = self.take_join(member)
         if parked is not None:
             parked.complete(in_join_version(response, member.join_version))
 

@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
     ClassicGroup,
     in_join_version,
 )
-from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
+from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error, sync_response
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.purgatory import Parked
@@ -145,7 +145,7 @@ class Membership:
         if unchanged and group.state == STABLE and group.leader != member.id:
             return group.join_response(member)
         # also the leader of a stable group: topics it reads may have changed
-        parked = self._update(group, member, joining.protocols, joining)
+        parked = self._update(group, member, joining)
         self.rebalances.begin(group, f"member {member.id} joins again; client reason: {reason}")
         return parked
 
@@ -159,15 +159,16 @@ class Membership:
         self.rebalances.begin(group, f"new member {joining.id}; client reason: {reason}")
         return parked
 
-    def _update(self, group: ClassicGroup, member: Member, protocols: Protocols, joining: Member) -> Parked:
-        member.protocols = protocols
+    def _update(self, group: ClassicGroup, member: Member, joining: Member) -> Parked:
+        group.set_protocols(member, joining.protocols)
         member.rebalance_timeout_ms = joining.rebalance_timeout_ms
         member.session_timeout_ms = joining.session_timeout_ms
         member.join_version = joining.join_version
         # an older request of the same member: most likely its connection is gone
         group.answer_join(member, join_error(error_codes.REBALANCE_IN_PROGRESS, member.id))
-        member.awaiting_join = Parked()
-        return member.awaiting_join
+        parked = Parked()
+        group.await_join(member, parked)
+        return parked
 
     def _replace_static(
         self, group: ClassicGroup, old_id: str, joining: Member, version: int, reason: str
@@ -178,7 +179,7 @@ class Membership:
         before = group.members[old_id]
         member = group.replace_static(joining.instance_id, old_id, joining.id)
         self.rebalances.expect_heartbeat(group, member)
-        parked = self._update(group, member, joining.protocols, joining)
+        parked = self._update(group, member, joining)
         if group.state == STABLE:
             if group.select_protocol() != group.protocol:
                 self.rebalances.begin(group, f"static member {member.id} changes the group's protocol")
@@ -186,8 +187,8 @@ class Membership:
             try:
                 self._groups.write(group.id, [group_record(group, _assignments(group))])
             except BrokerError as error:
-                member.protocols = before.protocols
-                member.awaiting_join = None
+                group.set_protocols(member, before.protocols)
+                group.take_join(member)
                 restored = group.replace_static(joining.instance_id, joining.id, old_id)
                 restored.rebalance_timeout_ms = before.rebalance_timeout_ms
                 restored.session_timeout_ms = before.session_timeout_ms
