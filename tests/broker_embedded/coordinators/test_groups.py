@@ -163,6 +163,34 @@ def test_an_id_that_is_never_used_is_forgotten_after_its_session(broker: MemoryB
     assert join(broker, member_id).response.error_code == codes.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize("taken", [False, True])
+def test_an_id_that_was_given_in_advance_is_no_static_members(
+    broker: MemoryBroker, caplog: pytest.LogCaptureFixture, taken: bool
+) -> None:
+    if taken:
+        join(broker, instance="i1")
+    member_id = join(broker).response.member_id
+    answer = join(broker, member_id, instance="i1").response
+    assert (answer.error_code, answer.member_id) == (codes.UNKNOWN_SERVER_ERROR, ""), "as Kafka answers it"
+    assert not caplog.records
+    assert len(describe(broker).members) == taken
+    assert not join(broker, member_id).done, "it is taken as what it is"
+
+
+@pytest.mark.parametrize(("older", "newer"), [(0, 9), (6, 7), (7, 5)])
+def test_an_older_join_of_a_member_is_answered_in_its_own_version(
+    broker: MemoryBroker, caplog: pytest.LogCaptureFixture, older: int, newer: int
+) -> None:
+    join(broker, version=3)
+    (member_id,) = broker.core.groups.store.classic("g").members
+    waiting = join(broker, member_id, version=older)
+    assert not waiting.done
+    join(broker, member_id, version=newer)
+    assert waiting.response.error_code == codes.REBALANCE_IN_PROGRESS
+    assert waiting.response.protocol_name == ("" if older < 7 else None)
+    assert not caplog.records
+
+
 def test_a_pending_member_holds_the_rebalance_up_until_its_session_ends(broker: MemoryBroker) -> None:
     generation, (first, second) = stable_group(broker)
     join(broker)  # asks for an id, never comes back

@@ -132,6 +132,8 @@ class Membership:
 
     def _join_known(self, group: ClassicGroup, joining: Member, reason: str) -> JoinGroupResponse | Parked:
         if joining.id in group.pending_join:
+            if joining.instance_id is not None:  # ids are given out in advance to dynamic members only
+                return join_error(error_codes.UNKNOWN_SERVER_ERROR, "")
             return self._add(group, joining, reason)
         try:
             member = group.check_member(joining.id, joining.instance_id)
@@ -163,9 +165,9 @@ class Membership:
         group.set_protocols(member, joining.protocols)
         member.rebalance_timeout_ms = joining.rebalance_timeout_ms
         member.session_timeout_ms = joining.session_timeout_ms
-        member.join_version = joining.join_version
         # an older request of the same member: most likely its connection is gone
         group.answer_join(member, join_error(error_codes.REBALANCE_IN_PROGRESS, member.id))
+        member.join_version = joining.join_version
         parked = Parked()
         group.await_join(member, parked)
         return parked
