@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 
+from kafka_tools.errors import CorruptIndex
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import read_marker
 from kafka_tools.storage.checkpoints import replace_file
@@ -18,6 +19,7 @@ from kafka_tools.storage.indexes import (
     AbortedTransaction,
     append_entries,
     pack_txn_index,
+    read_txn_index,
     txn_index_from,
 )
 from kafka_tools.storage.names import file_name
@@ -118,6 +120,25 @@ def aborted_entry(finished: FinishedTransaction) -> AbortedTransaction:
 def append_aborted(path: str, entries: Iterable[AbortedTransaction]) -> None:
     """More entries in a segment's .txnindex: all of them, or OSError and the file as it was."""
     append_entries(path, pack_txn_index(entries))
+
+
+def replace_aborted(path: str, entries: Collection[AbortedTransaction]) -> None:
+    """Write a segment's .txnindex anew; without entries there is none. Raises OSError, with the old one left."""
+    if entries:
+        replace_file(path, pack_txn_index(entries), sync=False)
+    elif os.path.exists(path):
+        os.remove(path)
+
+
+def check_aborted(path: str, base_offset: int) -> None:
+    """Raise CorruptIndex for a .txnindex that cannot be that of a segment (``TransactionIndex.sanityCheck``)."""
+    if not os.path.exists(path):
+        return
+    before = base_offset - 1
+    for entry in read_txn_index(path):
+        if entry.version != TXN_VERSION or entry.last_offset <= before:
+            raise CorruptIndex(f"{path} lists an abort that cannot be at offset {entry.last_offset}", path=path)
+        before = entry.last_offset
 
 
 def read_aborted(

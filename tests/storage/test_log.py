@@ -24,6 +24,7 @@ from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, Partiti
 from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.storage.log.replacement import remove_retired
 from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
+from tests.storage.dirty_logs import Writers, opened
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 START_MS = ManualClock().now_ms()
@@ -337,6 +338,32 @@ def test_a_damaged_index_is_rebuilt(
     log = reopen(config)
     assert path.read_bytes()[: len(whole)] == whole
     assert values(log) == expected(50)
+
+
+@pytest.mark.parametrize("damage", ["missing", "missing with its snapshots", "odd", "garbage"])
+def test_the_aborted_transactions_are_listed_anew_with_the_other_indexes(tmp_path: Path, damage: str) -> None:
+    """An operator deletes all indexes of a segment, as for Kafka, or copies logs without them."""
+    directory = tmp_path / "t-0"
+    writers, log = Writers(5), opened(directory)
+    writers.write(log, 200)
+    writers.end_all(log)
+    log.close()
+    paths = sorted(directory.glob("*.txnindex"))
+    assert len(paths) > 2
+    before = [path.read_bytes() for path in paths]
+    for path in paths:
+        if damage == "odd":
+            path.write_bytes(path.read_bytes()[:-1])
+        elif damage == "garbage":
+            path.write_bytes(b"\xff" * 34)
+        else:
+            path.unlink()
+            path.with_suffix(".index").unlink()
+    if damage == "missing with its snapshots":
+        for path in directory.glob("*.snapshot"):
+            path.unlink()
+    opened(directory).close()
+    assert [path.read_bytes() for path in paths] == before
 
 
 def test_indexes_are_as_kafka_writes_them(reopen: Callable[..., PartitionLog], tmp_path: Path) -> None:

@@ -15,8 +15,16 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
 from kafka_tools.storage.log.segment import LogSegment
-from kafka_tools.storage.producer_files import read_snapshot, snapshots, write_snapshot
-from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
+from kafka_tools.storage.producer_files import (
+    aborted_entry,
+    check_aborted,
+    end_transaction,
+    read_snapshot,
+    replace_aborted,
+    snapshots,
+    write_snapshot,
+)
+from kafka_tools.storage.producer_state import FinishedTransaction, KnownBatch, ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 if TYPE_CHECKING:
@@ -43,6 +51,7 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
         opened.epochs.save()
     opened.log_start_offset = max(log_start_offset, opened.segments[0].base_offset)
     kept: list[LogSegment] = []
+    aborted = _AbortedAnew(opened)
     end_offset = opened.segments[0].base_offset
     damaged = False
     recovered_from: int | None = None
@@ -61,8 +70,10 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
         else:
             try:
                 segment.load_indexes()
+                check_aborted(segment.transaction_index_path, segment.base_offset)
             except CorruptIndex as error:
                 log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
+                aborted.write(segment)  # first: a start that is killed here does it again
                 rebuild_indexes(opened, segment)
             end_offset = (
                 segment.end_offset() if next_base is None else _checked_end(opened, segment, next_base, cleaned_to)
@@ -202,6 +213,57 @@ def rebuild_indexes(opened: PartitionLog, segment: LogSegment) -> None:
     for position, view in segment.walk():
         segment.note(view, position, opened.config.index_interval_bytes)
     segment.seal()
+
+
+class _AbortedAnew:
+    """Writes transaction indexes anew from a log, of one segment after the other in their order.
+
+    Who deletes the indexes of a segment, as Kafka's operators do where one is wrong, gets all of them anew.
+    """
+
+    def __init__(self, opened: PartitionLog) -> None:
+        self._opened = opened
+        self._producers = ProducerStates()
+        self._at = opened.segments[0].base_offset
+        """Up to here the producers are known."""
+
+    def write(self, segment: LogSegment) -> None:
+        """Replace the .txnindex of a segment. Raises OSError, and CorruptBatch for a log that cannot be read."""
+        self._begin_with_snapshot(segment.base_offset)
+        segments, entries = self._opened.segments, []
+        ends = [*(each.base_offset for each in segments[1:]), None]
+        for each, end in zip(segments[: segments.index(segment) + 1], ends, strict=False):
+            if end is not None and end <= self._at:
+                continue
+            for _, view in each.walk_headers():
+                if view.base_offset < self._at or view.producer_id < 0:
+                    continue
+                finished = self._seen(view)
+                if each is segment and finished and not finished.committed:
+                    entries.append(aborted_entry(finished))
+            self._at = self._at if end is None else end
+        replace_aborted(segment.transaction_index_path, entries)
+
+    def _begin_with_snapshot(self, offset: int) -> None:
+        """Take the newest snapshot up to an offset, where it is newer than what is known."""
+        for at, path in reversed(snapshots(self._opened.directory)):
+            if self._at < at <= offset:
+                producers = ProducerStates()
+                try:
+                    read_snapshot(path, producers)
+                except LogError:  # told when the producers are read
+                    continue
+                self._producers, self._at = producers, at
+                return
+
+    def _seen(self, view: BatchView) -> FinishedTransaction | None:
+        if not view.is_control:
+            self._producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
+            return None
+        try:
+            return end_transaction(view, self._producers)
+        except CorruptBatch:  # told when the producers are read
+            return None
 
 
 def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -> None:
