@@ -23,6 +23,7 @@ from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
 from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.storage.log.replacement import remove_retired
+from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
 from tests.storage.dirty_logs import Writers, opened
 
@@ -363,6 +364,36 @@ def test_the_aborted_transactions_are_listed_anew_with_the_other_indexes(tmp_pat
         for path in directory.glob("*.snapshot"):
             path.unlink()
     opened(directory).close()
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_a_start_that_is_killed_while_it_rebuilds_indexes_is_made_up_for_by_the_next(
+    reopen: Callable[..., PartitionLog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = LogConfig(segment_bytes=100_000, index_interval_bytes=200)
+    log = reopen(config)
+    for at in range(1100):
+        log.append(batch(1, at), leader_epoch=0)
+    assert len(log.segments) == 1
+    log.roll()
+    log.close()
+    paths = [tmp_path / "t-0" / f"00000000000000000000.{suffix}" for suffix in ("index", "timeindex")]
+    before = [path.read_bytes() for path in paths]
+    assert len(before[0]) > 256 * 8
+    paths[0].unlink()
+    note, seen = LogSegment.note, 0
+
+    def note_some(*args: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 1000:
+            raise KeyboardInterrupt
+        note(*args)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LogSegment, "note", note_some)
+        reopen(config)
+    reopen(config, clean=False, recovery_point=1100)
     assert [path.read_bytes() for path in paths] == before
 
 

@@ -209,7 +209,7 @@ def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, boo
 
 def rebuild_indexes(opened: PartitionLog, segment: LogSegment) -> None:
     """Write .index and .timeindex anew from the log."""
-    segment.reset_indexes()
+    segment.reset_indexes(at_once=True)
     for position, view in segment.walk():
         segment.note(view, position, opened.config.index_interval_bytes)
     segment.seal()

@@ -93,6 +93,8 @@ class LogSegment:
         self.unwritten_aborted: list[AbortedTransaction] = []
         """Entries for which the transaction index had no room yet."""
         self._bytes_since_index = 0
+        self._writes_at_once = False
+        """Whether the indexes are written when all of them is there, and not before."""
         self._hints: dict[int, int] = {}
 
     def _name(self, state: str) -> None:
@@ -186,7 +188,7 @@ class LogSegment:
         self._index_offsets.append(relative_offset)
         self._index_positions.append(position)
         self._pending.append(OFFSET_ENTRY.pack(relative_offset, position))
-        if len(self._pending) >= _PENDING_ENTRIES:
+        if len(self._pending) >= _PENDING_ENTRIES and not self._writes_at_once:
             try:
                 self.flush_indexes()
             except OSError as error:  # the batch is written, and the entries wait for the next time
@@ -218,10 +220,11 @@ class LogSegment:
 
     def flush_indexes(self) -> None:
         """Hand buffered index entries to the kernel."""
-        for path, pending in ((self.index_path, self._pending), (self.time_index_path, self._pending_times)):
-            if pending:
+        for path, pending in ((self.time_index_path, self._pending_times), (self.index_path, self._pending)):
+            if pending or (self._writes_at_once and path == self.index_path):
                 append_entries(path, b"".join(pending))
                 pending.clear()
+        self._writes_at_once = False
         if self.unwritten_aborted:
             self._flush_aborted()
 
@@ -269,10 +272,14 @@ class LogSegment:
             self.max_timestamp = self._times[-1]
             self.offset_of_max_timestamp = self.base_offset + self._time_offsets[-1]
 
-    def reset_indexes(self) -> None:
-        """Empty both indexes; ``note`` fills them again."""
+    def reset_indexes(self, *, at_once: bool = False) -> None:
+        """Empty both indexes; ``note`` fills them again. With ``at_once`` they are written when the segment is sealed:
+        until then there is no offset index, so that a start after a kill begins anew."""
         mode = file_mode(os.path.dirname(self.path))
-        for path in (self.index_path, self.time_index_path):
+        self._writes_at_once = at_once
+        if at_once and os.path.exists(self.index_path):
+            os.remove(self.index_path)
+        for path in (self.time_index_path,) if at_once else (self.index_path, self.time_index_path):
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode))
         self._index_offsets, self._index_positions = array("i"), array("i")
         self._times, self._time_offsets = [], []
