@@ -18,6 +18,7 @@ from kafka_tools.clock import ManualClock
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.control import build_marker
+from kafka_tools.storage.cleaner.rounds import MapSize
 from kafka_tools.storage.indexes import read_offset_index, read_time_index
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log.partition_log import LogConfig, LogOffline, PartitionLog
@@ -25,7 +26,7 @@ from kafka_tools.storage.log.reading import OffsetOutOfRange
 from kafka_tools.storage.log.replacement import remove_retired
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_state import OutOfOrderSequence, ProducerEntry, StaleProducerEpoch
-from tests.storage.dirty_logs import Writers, opened
+from tests.storage.dirty_logs import COMPACT, Writers, clean_once, driven, opened
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 START_MS = ManualClock().now_ms()
@@ -425,8 +426,45 @@ def test_search_by_time_finds_the_first_record_at_or_after(reopen: Callable[...,
     found = log.offset_for_timestamp(START_MS + 371)
     assert found is not None and found.offset == 38
     assert log.offset_for_timestamp(START_MS + 991) is None
-    newest = log.max_timestamp_record()
+    newest = driven(log.max_timestamp_record())
     assert newest is not None and newest.offset == 99
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_newest_record_is_one_that_was_neither_deleted_nor_compacted(tmp_path: Path, seed: int) -> None:
+    rng, now_ms = random.Random(seed), START_MS + 1_000_000
+    log = opened(tmp_path / "t-0", config=COMPACT._replace(segment_bytes=1000))
+    for _ in range(120):
+        rows = [(START_MS + rng.randrange(100_000), b"k%d" % rng.randrange(30), b"v", ()) for _ in range(3)]
+        log.append(bytearray(build_batch(rows, codec=rng.choice(CODECS))), leader_epoch=0)
+        if rng.random() < 0.2:
+            log.delete_before(rng.randrange(log.log_start_offset, log.log_end_offset + 1))
+        if rng.random() < 0.1:
+            clean_once(log, None, now_ms, MapSize())
+        left = [
+            (record.timestamp, -record.offset)
+            for view in log.walk()
+            for record in view.records()
+            if record.offset >= log.log_start_offset
+        ]
+        found = driven(log.max_timestamp_record())
+        assert (found and (found.timestamp, -found.offset)) == max(left, default=None)
+
+
+def test_the_search_for_the_newest_record_begins_anew_where_a_segment_goes_meanwhile(tmp_path: Path) -> None:
+    log = opened(tmp_path / "t-0", config=LogConfig(segment_bytes=200_000))
+    log.append(batch(1, 1_000_000), leader_epoch=0)
+    for at in range(2000):
+        log.append(batch(1, at), leader_epoch=0)
+    log.roll()
+    log.append(batch(1), leader_epoch=0)
+    log.delete_before(1)
+    search = log.max_timestamp_record()
+    next(search)
+    log.delete_before(2001)
+    found = driven(search)
+    assert found is not None
+    assert found.offset == 2001
 
 
 def test_search_by_time_reads_nothing_below_the_log_start(

@@ -1,8 +1,8 @@
 """ListOffsets (2): offsets by timestamp or by position.
 
 - timestamp -1 latest (the last stable offset when read committed), -2 earliest, -3 the record with the
-  greatest timestamp, -4 the earliest local, -5 the last tiered (none here: -1). A record that a reader of what is
-  committed may not see yet is not named: -1.
+  greatest timestamp of those that are there, -4 the earliest local, -5 the last tiered (none here: -1). A record that
+  a reader of what is committed may not see yet is not named: -1.
 - v0 answers with a list: the offsets at which segments begin, newest first.
 - v4: a leader epoch that is not the current one is FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
 """
@@ -58,7 +58,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
                 if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:
                     raise refuse(error_codes.INVALID_REQUEST)
                 _check_timestamp(wanted.timestamp, call.version)
-                _find(call, topic.name, wanted, answer)
+                yield from _find(call, topic.name, wanted, answer)
             except BrokerError as error:
                 answer.error_code = error.code.code
             except (LogError, OSError) as error:
@@ -91,7 +91,7 @@ def _find(
     topic: str,
     wanted: ListOffsetsRequest.Topic.Partition,
     answer: ListOffsetsResponse.TopicResponse.PartitionResponse,
-) -> None:
+) -> Work[None]:
     partition = call.broker.partitions.led(topic, wanted.partition_index, wanted.current_leader_epoch)
     if call.version == 0:
         answer.old_style_offsets = _segment_offsets(partition, wanted.timestamp, wanted.max_num_offsets)
@@ -107,7 +107,7 @@ def _find(
         return  # nothing is tiered: offset -1
     else:
         found = (
-            opened.max_timestamp_record()
+            (yield from opened.max_timestamp_record())
             if timestamp == OffsetSpec.MAX_TIMESTAMP
             else opened.offset_for_timestamp(timestamp, limit_offset=end)
         )

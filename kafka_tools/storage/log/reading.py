@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, LogError
@@ -23,6 +23,10 @@ class FoundRecord(NamedTuple):
     offset: int
     timestamp: int
     leader_epoch: int
+
+
+_HEADERS_AT_ONCE = 256
+"""So many headers of batches are read in a millisecond or two."""
 
 
 class ReadableLog:
@@ -133,10 +137,37 @@ class ReadableLog:
                         return FoundRecord(record.offset, record.timestamp, view.partition_leader_epoch)
         return None
 
-    def max_timestamp_record(self) -> FoundRecord | None:
-        """The record with the greatest timestamp, the first of them if several have it."""
+    def max_timestamp_record(self) -> Generator[None, None, FoundRecord | None]:
+        """The record with the greatest timestamp, the first of them if several have it. To be iterated, as ``clean``.
+
+        Where that one was deleted or compacted the headers of what is left are read, so it may take a while.
+        """
         best = max(self.segments, key=lambda segment: segment.max_timestamp, default=None)
-        return None if best is None or best.max_timestamp < 0 else self.offset_for_timestamp(best.max_timestamp)
+        if best is None or best.max_timestamp < 0:
+            return None
+        found = self.offset_for_timestamp(best.max_timestamp)
+        return (yield from self._newest_left()) if found is None else found
+
+    def _newest_left(self) -> Generator[None, None, FoundRecord | None]:
+        newest: FoundRecord | None = None
+        for segment in sorted(self.segments, key=lambda each: -each.max_timestamp):
+            if newest is not None and newest.timestamp >= segment.max_timestamp:
+                break
+            start, at, latest = self.log_start_offset, -1, -1 if newest is None else newest.timestamp
+            first = segment.position_of(start) if segment.base_offset < start else 0
+            for number, (position, view) in enumerate(segment.walk_headers(first), 1):
+                if not number % _HEADERS_AT_ONCE:
+                    yield
+                    if not self.holds(segment):  # it was deleted or replaced meanwhile
+                        return (yield from self._newest_left())
+                if view.base_offset < start:  # of this one some are deleted
+                    newest = _newer(newest, _newest_in(segment, position, start))
+                    latest = -1 if newest is None else newest.timestamp
+                elif view.max_timestamp > latest and (view.magic < 2 or view.record_count):
+                    at, latest = position, view.max_timestamp
+            if at >= 0:
+                newest = _newer(newest, _newest_in(segment, at, start))
+        return newest
 
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions with records in the range."""
@@ -157,3 +188,15 @@ class ReadableLog:
                 behind = segment.offset_behind(position + size)
                 return after if behind is None else behind
         return self.log_end_offset
+
+
+def _newest_in(segment: LogSegment, position: int, start: int) -> FoundRecord | None:
+    """The newest record at or behind the offset ``start`` in the batch at ``position``, if one has a time."""
+    _, view = next(segment.walk(position))
+    left = [record for record in view.records() if record.offset >= start and record.timestamp >= 0]
+    found = max(left, key=lambda record: record.timestamp, default=None)
+    return found and FoundRecord(found.offset, found.timestamp, view.partition_leader_epoch)
+
+
+def _newer(first: FoundRecord | None, second: FoundRecord | None) -> FoundRecord | None:
+    return second if first is None or (second is not None and second.timestamp > first.timestamp) else first

@@ -708,6 +708,17 @@ def delete(broker: DiskBroker, offset: int, topic: str = "t", version: int = 2) 
     return answer.error_code, answer.low_watermark
 
 
+def test_the_newest_record_that_is_named_is_one_that_is_there(broker: DiskBroker) -> None:
+    """Kafka names the one that was deleted, as long as its segment is there."""
+    now_ms = broker.clock.now_ms()
+    for stamp in (now_ms + 50, now_ms + 20, now_ms + 10):
+        broker.produce("t", build_batch([(stamp, None, b"x", ())]))
+    assert delete(broker, 1) == (0, 1)
+    assert offset(broker, -3) == (0, 1, now_ms + 20)
+    assert delete(broker, 3) == (0, 3)
+    assert offset(broker, -3) == (0, -1, -1)
+
+
 @pytest.mark.parametrize("kill", [False, True])
 def test_deleted_records_stay_deleted(broker: DiskBroker, kill: bool) -> None:
     for _ in range(5):
