@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,34 @@ def test_a_deleted_topic_is_gone_at_once_and_its_files_later(broker: DiskBroker,
     assert len([name for name in os.listdir(broker.path) if name.endswith("-delete")]) == 2
     broker.advance(61)
     assert not [name for name in os.listdir(broker.path) if name.endswith("-delete")]
+
+
+def test_files_are_removed_beside_the_brokers_thread(broker: DiskBroker) -> None:
+    """A gigabyte takes a tenth of a second to be freed, in which nobody was served."""
+    create(broker, topic("gone"))
+    broker.create("short", retention_ms="1000", file_delete_delay_ms="60000")
+    broker.produce("short", broker.batch(b"x"))
+    with open(broker.path / "gone-0" / f"{0:020}.log", "r+b") as file:
+        file.truncate(1 << 30)
+    wanted: list[Callable[[], None]] = []
+
+    def at_the_disk(run: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        wanted.append(lambda: done(run(), None))
+
+    def left() -> list[str]:
+        return [each.name for each in broker.path.glob("**/*") if each.name.endswith(("-delete", ".log.deleted"))]
+
+    broker.advance(2)
+    assert slices.whole(broker.core.partitions.upkeep.enforce_retention()) is None
+    broker.call(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=1000), 5)
+    broker.core.slices.disk = at_the_disk
+    assert len(left()) == 2
+    broker.advance(61)
+    assert len(left()) == 2
+    while wanted:
+        wanted.pop(0)()
+        broker.step()
+    assert left() == []
 
 
 def test_deleting_by_id_and_making_anew_gives_another_id(broker: DiskBroker) -> None:
