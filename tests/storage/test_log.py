@@ -420,12 +420,12 @@ def test_search_by_time_finds_the_first_record_at_or_after(reopen: Callable[...,
     for at in range(0, 100, 5):
         log.append(batch(5, at), leader_epoch=3)
     for at in (0, 1, 37, 99):
-        found = log.offset_for_timestamp(START_MS + at * 10)
+        found = driven(log.offset_for_timestamp(START_MS + at * 10))
         assert found is not None and (found.offset, found.timestamp) == (at, START_MS + at * 10)
         assert found.leader_epoch == 3
-    found = log.offset_for_timestamp(START_MS + 371)
+    found = driven(log.offset_for_timestamp(START_MS + 371))
     assert found is not None and found.offset == 38
-    assert log.offset_for_timestamp(START_MS + 991) is None
+    assert driven(log.offset_for_timestamp(START_MS + 991)) is None
     newest = driven(log.max_timestamp_record())
     assert newest is not None and newest.offset == 99
 
@@ -451,7 +451,7 @@ def test_the_newest_record_is_one_that_was_neither_deleted_nor_compacted(tmp_pat
         assert (found and (found.timestamp, -found.offset)) == max(left, default=None)
 
 
-def test_the_search_for_the_newest_record_begins_anew_where_a_segment_goes_meanwhile(tmp_path: Path) -> None:
+def test_a_search_by_time_has_pauses_and_begins_anew_where_a_segment_goes_meanwhile(tmp_path: Path) -> None:
     log = opened(tmp_path / "t-0", config=LogConfig(segment_bytes=200_000))
     log.append(batch(1, 1_000_000), leader_epoch=0)
     for at in range(2000):
@@ -459,12 +459,14 @@ def test_the_search_for_the_newest_record_begins_anew_where_a_segment_goes_meanw
     log.roll()
     log.append(batch(1), leader_epoch=0)
     log.delete_before(1)
-    search = log.max_timestamp_record()
-    next(search)
+    searches = log.max_timestamp_record(), log.offset_for_timestamp(START_MS + 100_000)
+    for search in searches:
+        next(search)
     log.delete_before(2001)
-    found = driven(search)
-    assert found is not None
-    assert found.offset == 2001
+    newest, later = map(driven, searches)
+    assert newest is not None
+    assert newest.offset == 2001
+    assert later is None
 
 
 def test_search_by_time_reads_nothing_below_the_log_start(
@@ -484,9 +486,9 @@ def test_search_by_time_reads_nothing_below_the_log_start(
 
     monkeypatch.setattr(os, "pread", counting)
     for timestamp, offset in ((0, 498), (START_MS, 498), (START_MS + 4_990, 499)):
-        found = log.offset_for_timestamp(timestamp)
+        found = driven(log.offset_for_timestamp(timestamp))
         assert found is not None and found.offset == offset
-    assert log.offset_for_timestamp(START_MS + 4_991) is None
+    assert driven(log.offset_for_timestamp(START_MS + 4_991)) is None
     assert sum(read) < log.active.size // 10
 
 
@@ -654,7 +656,7 @@ def test_a_recovery_point_is_not_beyond_the_end_of_a_log_that_was_cut(
     log.append(bytearray(build_batch([(newest_ms, None, b"newest", ())])), leader_epoch=0)
     assert log.close() and log.recovery_point == end + 1
     log = reopen(recovery_point=end + 1, log_start_offset=log_start_offset)
-    found = log.offset_for_timestamp(newest_ms)
+    found = driven(log.offset_for_timestamp(newest_ms))
     assert found is not None and found.offset == end
     log.truncate_to(end)
     assert log.recovery_point == log.log_end_offset == end

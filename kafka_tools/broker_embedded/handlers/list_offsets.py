@@ -109,7 +109,7 @@ def _find(
         found = (
             (yield from opened.max_timestamp_record())
             if timestamp == OffsetSpec.MAX_TIMESTAMP
-            else opened.offset_for_timestamp(timestamp, limit_offset=end)
+            else (yield from opened.offset_for_timestamp(timestamp, limit_offset=end))
         )
         if found is not None and found.offset < end:
             answer.offset, answer.timestamp = found.offset, found.timestamp

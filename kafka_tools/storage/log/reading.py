@@ -25,8 +25,8 @@ class FoundRecord(NamedTuple):
     leader_epoch: int
 
 
-_HEADERS_AT_ONCE = 256
-"""So many headers of batches are read in a millisecond or two."""
+_BATCHES_AT_ONCE = 256
+"""So many are looked at in a millisecond or two."""
 
 
 class ReadableLog:
@@ -118,16 +118,25 @@ class ReadableLog:
                     )  # fmt: skip
                 yield view
 
-    def offset_for_timestamp(self, timestamp: int, *, limit_offset: int | None = None) -> FoundRecord | None:
-        """The first record at or after ``timestamp`` (milliseconds), None if there is none."""
+    def offset_for_timestamp(
+        self, timestamp: int, *, limit_offset: int | None = None
+    ) -> Generator[None, None, FoundRecord | None]:
+        """The first record at or after ``timestamp`` (milliseconds), None if there is none. To be iterated.
+
+        The time index leads to it, but for where what the index names was deleted: then much may be read.
+        """
         end = self.log_end_offset if limit_offset is None else limit_offset
-        for segment in self.segments:
+        for segment in list(self.segments):
             if segment.max_timestamp < timestamp:
                 continue
             position = segment.first_offset_by_time(timestamp)
             if segment.base_offset < self.log_start_offset:  # what is below it is not read: it may be a gigabyte
                 position = max(position, segment.position_of(self.log_start_offset))
-            for _, view in segment.walk(position):
+            for number, (_, view) in enumerate(segment.walk(position), 1):
+                if not number % _BATCHES_AT_ONCE:
+                    yield
+                    if not self.holds(segment):  # it was deleted or replaced meanwhile
+                        return (yield from self.offset_for_timestamp(timestamp, limit_offset=limit_offset))
                 if view.max_timestamp < timestamp:
                     continue
                 if view.base_offset >= end:
@@ -138,14 +147,14 @@ class ReadableLog:
         return None
 
     def max_timestamp_record(self) -> Generator[None, None, FoundRecord | None]:
-        """The record with the greatest timestamp, the first of them if several have it. To be iterated, as ``clean``.
+        """The record with the greatest timestamp, the first of them if several have it. To be iterated.
 
         Where that one was deleted or compacted the headers of what is left are read, so it may take a while.
         """
         best = max(self.segments, key=lambda segment: segment.max_timestamp, default=None)
         if best is None or best.max_timestamp < 0:
             return None
-        found = self.offset_for_timestamp(best.max_timestamp)
+        found = yield from self.offset_for_timestamp(best.max_timestamp)
         return (yield from self._newest_left()) if found is None else found
 
     def _newest_left(self) -> Generator[None, None, FoundRecord | None]:
@@ -156,7 +165,7 @@ class ReadableLog:
             start, at, latest = self.log_start_offset, -1, -1 if newest is None else newest.timestamp
             first = segment.position_of(start) if segment.base_offset < start else 0
             for number, (position, view) in enumerate(segment.walk_headers(first), 1):
-                if not number % _HEADERS_AT_ONCE:
+                if not number % _BATCHES_AT_ONCE:
                     yield
                     if not self.holds(segment):  # it was deleted or replaced meanwhile
                         return (yield from self._newest_left())
