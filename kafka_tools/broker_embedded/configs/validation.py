@@ -144,10 +144,11 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         host, colon, count = entry.strip().rpartition(":")
         if entry.strip() and not (host and colon and count.strip().isdecimal()):
             raise bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
-    _check_in_force(store, resource, wanted)
-    for name in dynamic.THREAD_POOLS & values.keys():
-        _check_pool(name, values[name], store.broker.integer(name))
-    _check_cleaner_threads(store, values)
+    in_force = store.broker_properties(own=wanted) if resource else store.broker_properties(default=wanted)
+    _check_in_force(in_force)
+    for name in sorted(dynamic.THREAD_POOLS):
+        _check_pool(name, _threads(name, in_force), store.broker.integer(name))
+    _check_cleaner_threads(store, _threads(_CLEANER_THREADS, in_force))
     if resource:
         try:
             store.check_running(wanted)
@@ -162,30 +163,36 @@ def _is_per_broker_listener(name: str) -> bool:
     return base is not None and base not in CLUSTER_LEVEL_LISTENER
 
 
-def _check_pool(name: str, value: Value, current: int) -> None:
-    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``)."""
+def _threads(name: str, in_force: Mapping[str, str]) -> int:
+    """How many threads a pool would have: what is set for all brokers may be set for this one too, or no longer."""
+    from kafka_tools.config_definitions.broker import TABLE
+
+    row = TABLE[name]
+    value = check(name, row, in_force[name]) if name in in_force else default_of(name, row)
     assert isinstance(value, int)
+    return value
+
+
+def _check_pool(name: str, value: int, current: int) -> None:
+    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``)."""
     wrong = f"Dynamic thread count update validation failed for {name}={value}"
     if value > current * 2:
         raise bad_request(f"{wrong}, value should not be greater than double the current value {current}")
     if value < current // 2:
-        raise bad_request(f"{wrong}, value should not be less than half the current value {current}")
+        raise bad_request(f"{wrong}, value should be at least half the current value {current}")
 
 
-def _check_in_force(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
+def _check_in_force(in_force: Mapping[str, str]) -> None:
     """As in Kafka all that would be in force must be what a broker can start with (``new KafkaConfig``)."""
-    in_force = store.broker_properties(own=wanted) if resource else store.broker_properties(default=wanted)
     try:
         check_together(in_force)
     except ConfigError as error:
         raise bad_request(f"requirement failed: {error}") from error
 
 
-def _check_cleaner_threads(store: ConfigStore, values: Mapping[str, Value]) -> None:
+def _check_cleaner_threads(store: ConfigStore, threads: int) -> None:
     """The bounds of ``LogCleaner``."""
     current = store.broker.integer(_CLEANER_THREADS)
-    threads = values.get(_CLEANER_THREADS, current)
-    assert isinstance(threads, int)
     if threads < current // 2:
         raise bad_request(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
     if threads > current * 2:

@@ -225,6 +225,33 @@ def test_all_that_would_be_in_force_counts(broker: MemoryBroker) -> None:
     assert alter(broker, BROKER, "", (DELETE, per_ip, None)) == (OK, None)
 
 
+def test_the_threads_that_would_be_in_force_count(broker: MemoryBroker) -> None:
+    threads, refused = "num.io.threads", "Dynamic thread count update validation failed for num.io.threads="
+    for name, value in (("", "8"), ("1", "16"), ("1", "32")):
+        assert alter(broker, BROKER, name, (SET, threads, value)) == (OK, None)
+    assert alter(broker, BROKER, "", (SET, "log.retention.ms", "100000")) == (OK, None)
+    too_few = (BAD_REQUEST, f"{refused}8, value should be at least half the current value 32")
+    assert alter(broker, BROKER, "1", (DELETE, threads, None)) == too_few
+    assert alter(broker, BROKER, "1", (SET, threads, "8")) == too_few
+    assert alter(broker, BROKER, "", (SET, threads, "100")) == (OK, None)
+    too_many = (BAD_REQUEST, f"{refused}100, value should not be greater than double the current value 32")
+    assert alter(broker, BROKER, "1", (DELETE, threads, None)) == too_many
+    assert alter(broker, BROKER, "", (SET, threads, "20")) == (OK, None)
+    assert alter(broker, BROKER, "1", (DELETE, threads, None)) == (OK, None)
+
+
+def test_the_cleaners_threads_that_would_be_in_force_count(broker: MemoryBroker) -> None:
+    threads, refused = (
+        "log.cleaner.threads",
+        "Log cleaner threads cannot be reduced to less than half the current value 4",
+    )
+    for name, value in (("1", "2"), ("1", "4"), ("", "1")):
+        assert alter(broker, BROKER, name, (SET, threads, value)) == (OK, None)
+    assert alter(broker, BROKER, "1", (DELETE, threads, None)) == (BAD_REQUEST, refused)
+    assert alter(broker, BROKER, "1", (SET, threads, "2")) == (OK, None)
+    assert alter(broker, BROKER, "1", (DELETE, threads, None)) == (OK, None)
+
+
 def test_what_an_earlier_version_took_is_left_out_at_the_start(
     broker: MemoryBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
