@@ -21,13 +21,13 @@ from kafka_tools.broker_embedded.configs.store import (
 from kafka_tools.broker_embedded.configs.together import Misfit, check_together
 from kafka_tools.broker_embedded.configs.validation import bad_config, bad_request, check_node, validate
 from kafka_tools.config_definitions import Row
-from kafka_tools.config_definitions.broker_names import broker_row
 from kafka_tools.config_definitions.values import default_of, to_text
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+from kafka_tools.texts.lists import split
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
         assert row is not None
         current = to_text(default_of(change.name, row)) or ""
     items = [item for item in current.split(",") if item]
-    for item in (change.value or "").split(","):
+    for item in split(change.value or ""):
         if change.operation == APPEND and item not in items:
             items.append(item)
         elif change.operation == SUBTRACT and item in items:
@@ -160,11 +160,11 @@ def _checked_records(
 
 
 def _row(resource_type: int, name: str) -> Row | None:
-    from kafka_tools.config_definitions import client_metrics, group, topic
+    """What Kafka knows of a config that is appended to: of brokers' not those of one listener."""
+    from kafka_tools.config_definitions import broker, client_metrics, group, topic
 
-    if resource_type == BROKER:
-        return broker_row(name)
-    return {TOPIC: topic.TABLE, GROUP: group.TABLE, CLIENT_METRICS: client_metrics.TABLE}[resource_type].get(name)
+    tables = {BROKER: broker.TABLE, TOPIC: topic.TABLE, GROUP: group.TABLE, CLIENT_METRICS: client_metrics.TABLE}
+    return tables[resource_type].get(name)
 
 
 def left_out(store: ConfigStore) -> list[ConfigRecord]:

@@ -20,6 +20,7 @@ from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.texts.java_numbers import parse_int
+from kafka_tools.texts.lists import split
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 _CLEANER_THREADS = "log.cleaner.threads"
@@ -246,7 +247,7 @@ def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
     patterns = values.get("match") or []
     assert isinstance(patterns, list)
     for pattern in patterns:
-        parts = pattern.split("=")
+        parts = split(pattern, "=")
         if len(parts) != 2 or parts[0].strip() not in _MATCH_PARAMETERS or not _is_regex(parts[1].strip()):
             raise bad_config(f"Illegal client matching pattern: {pattern}")
 

@@ -124,6 +124,8 @@ REFUSED = [
     (BROKER, "1", APPEND, "log.retention.ms", "5", BAD_CONFIG,
      "Config value append is not allowed for config key: log.retention.ms"),
     (BROKER, "1", APPEND, "unknown2", "5", BAD_CONFIG, "Unknown config name: unknown2"),
+    (BROKER, "1", APPEND, "listener.name.plaintext.ssl.cipher.suites", "x", BAD_CONFIG,
+     "Unknown config name: listener.name.plaintext.ssl.cipher.suites"),
     (BROKER, "1", SET, "num.io.threads", "0", BAD_REQUEST,
      "Invalid value 0 for configuration num.io.threads: Value must be at least 1"),
     (BROKER, "1", SET, "num.io.threads", "100", BAD_REQUEST,
@@ -165,6 +167,7 @@ REFUSED = [
      "Invalid value 5 for interval.ms, interval must be between 100 and 3600000 (1 hour)"),
     (CLIENT_METRICS, "m1", SET, "match", "client_id=a.*,foo=b", BAD_CONFIG, "Illegal client matching pattern: foo=b"),
     (CLIENT_METRICS, "m1", SET, "match", "client_id=(", BAD_CONFIG, "Illegal client matching pattern: client_id=("),
+    (CLIENT_METRICS, "m1", SET, "match", "client_id=", BAD_CONFIG, "Illegal client matching pattern: client_id="),
     (CLIENT_METRICS, "m1", APPEND, "metrics", "c", BAD_CONFIG,
      "Can't APPEND to key metrics because its type is not LIST."),
     (64, "x", SET, "a", "b", BAD_REQUEST, "Unknown resource type 64"),
@@ -339,6 +342,17 @@ def test_append_and_subtract_start_from_the_default(broker: MemoryBroker) -> Non
     assert broker.core.configs.topic("t1").get("cleanup.policy") == ["compact"]
     assert alter(broker, BROKER, "1", (APPEND, "log.cleanup.policy", "compact")) == (OK, None)
     assert broker.core.configs.broker.get("log.cleanup.policy") == ["delete", "compact"]
+
+
+def test_a_comma_at_the_end_of_what_is_appended_or_subtracted_is_passed_over(broker: MemoryBroker) -> None:
+    assert alter(broker, TOPIC, "t1", (APPEND, "cleanup.policy", "compact,")) == (OK, None)
+    assert broker.core.configs.dynamic(TOPIC, "t1")["cleanup.policy"] == "delete,compact"
+    assert alter(broker, TOPIC, "t1", (SUBTRACT, "cleanup.policy", "delete,,")) == (OK, None)
+    assert broker.core.configs.dynamic(TOPIC, "t1")["cleanup.policy"] == "compact"
+    empty = (BAD_CONFIG, "Configuration 'cleanup.policy' values must not be empty.")
+    assert alter(broker, TOPIC, "t1", (APPEND, "cleanup.policy", "")) == empty
+    assert alter(broker, TOPIC, "t1", (APPEND, "cleanup.policy", ",delete")) == empty
+    assert alter(broker, TOPIC, "t1", (APPEND, "cleanup.policy", ",")) == (OK, None)
 
 
 def test_what_is_appended_makes_no_value_that_is_longer_than_a_string_may_be(broker: MemoryBroker) -> None:
