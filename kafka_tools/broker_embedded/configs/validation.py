@@ -24,6 +24,7 @@ from kafka_tools.texts.lists import split
 
 _FIXED_WHILE_RUNNING = ("listeners", "listener.security.protocol.map")
 _CLEANER_THREADS = "log.cleaner.threads"
+_CONNECTIONS = ("max.connections", "max.connection.creation.rate")
 _PER_IP = "max.connections.per.ip.overrides"
 _MATCH_PARAMETERS = (
     "client_instance_id",
@@ -141,6 +142,9 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
     for name in _FIXED_WHILE_RUNNING:
         if name in wanted and wanted[name] != store.static_properties().get(name):
             raise bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
+    for name, value in values.items():
+        if value == 0 and (listener_base(name) or name) in _CONNECTIONS:  # who would take it back could not connect
+            raise bad_request(f"Invalid {name} 0")
     for entry in (wanted.get(_PER_IP) or "").split(","):
         host, colon, count = entry.strip().rpartition(":")
         if entry.strip() and not (host and colon and count.strip().isdecimal()):
