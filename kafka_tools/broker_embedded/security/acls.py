@@ -121,16 +121,17 @@ class Acls:
     """Every entry, and the answer to "may this principal do that"."""
 
     def __init__(self, journal: Journal, properties: Mapping[str, str]) -> None:
-        """``properties``: server.properties. ConfigError for an authorizer.class.name that is not Kafka's own."""
+        """``properties``: server.properties.
+
+        ConfigError for an authorizer.class.name that is not Kafka's own, and for a super user that is no principal.
+        """
         self._journal = journal
         self._entries: dict[uuid.UUID, AclEntry] = {}
         self._literal: dict[tuple[int, str], dict[AclEntry, str]] = {}
         self._prefixed: dict[int, dict[AclEntry, str]] = {}
         """Entries with their hosts as clients' are spelled: one may be given in any spelling of an IPv6 address."""
         self.enabled = _is_enabled(properties)
-        self._super_users = frozenset(
-            user.strip() for user in properties.get("super.users", "").split(";") if user.strip()
-        )
+        self._super_users = _super_users(properties) if self.enabled else frozenset()
         self._without_entries = properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
         journal.on_record(AccessControlEntryRecord, self._apply)
         journal.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
@@ -269,6 +270,17 @@ def _problem(entry: AclEntry) -> str | None:
 def _no_value(number: int) -> str:
     """What Kafka calls a number that is right in a filter only, or nowhere."""
     return "ANY" if number == ANY else "UNKNOWN"
+
+
+def _super_users(properties: Mapping[str, str]) -> frozenset[str]:
+    users = frozenset(user.strip() for user in properties.get("super.users", "").split(";") if user.strip())
+    for user in sorted(users):
+        if ":" not in user:
+            raise ConfigError(
+                f"super.users: expected a string in format principalType:principalName but got {user}",
+                hint=f"write User:{user}; principals are separated by semicolons",
+            )
+    return users
 
 
 def _is_enabled(properties: Mapping[str, str]) -> bool:

@@ -232,6 +232,12 @@ def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
         DiskBroker(tmp_path, {"authorizer.class.name": "com.example.Mine"})
 
 
+def test_a_super_user_that_is_no_principal_is_refused_at_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"super\.users: .* principalType:principalName but got alice"):
+        DiskBroker(tmp_path, {**PROPERTIES, "super.users": "User:admin; alice"})
+    DiskBroker(tmp_path, {"super.users": "alice"})  # nobody asks
+
+
 @pytest.mark.parametrize(
     ("entries", "allowed"),
     [
