@@ -120,6 +120,8 @@ def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
         raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if upsertion.iterations > kind.max_iterations:
         raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if not upsertion.salted_password:  # Java makes no key of it: UNKNOWN_SERVER_ERROR
+        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
     return UserScramCredentialRecord(
         name=upsertion.user,
         mechanism=upsertion.mechanism,

@@ -98,6 +98,15 @@ def test_each_user_fails_alone(broker: MemoryBroker) -> None:
     assert describe(broker) == {"good": {SHA_256: 4096}}
 
 
+def test_a_salted_password_that_is_empty_is_nobodys(broker: MemoryBroker) -> None:
+    """Everybody knows its keys. Kafka answers UNKNOWN_SERVER_ERROR."""
+    empty = upsert("eve")
+    empty.salted_password = b""
+    refused = (error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
+    assert alter(broker, empty, upsert("bob")) == {"eve": refused, "bob": (OK, None)}
+    assert describe(broker) == {"bob": {SHA_256: 4096}}
+
+
 def test_a_description_reports_unknown_and_repeated_users(broker: MemoryBroker) -> None:
     alter(broker, upsert("alice"))
     unknown = "Attempt to describe a user credential that does not exist: bob"
