@@ -19,20 +19,20 @@ EntryData = AlterClientQuotasResponse.EntryData
 
 def handle(call: Call) -> AlterClientQuotasResponse:
     records: list[Stored] = []
-    entries: dict[tuple[tuple[str, str | None], ...], AlterClientQuotasResponse.EntryData] = {}
+    entries: dict[frozenset[tuple[str, str | None]], AlterClientQuotasResponse.EntryData] = {}
     for wanted in call.request.entries:
         # Of a type that is named twice the last name holds, as in the map that Kafka makes of them.
         entity = tuple({part.entity_type: part.entity_name for part in wanted.entity}.items())
         entry = EntryData(error_message=None)
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
         try:
-            if entity in entries:
+            if frozenset(entity) in entries:  # whatever the order of its types
                 raise refuse(error_codes.INVALID_REQUEST, f"Ignoring duplicate entity {entity_text(entity)}")
             operations = [Operation(op.key, None if op.remove else op.value) for op in wanted.ops]
             records += call.broker.quotas.changes(entity, operations)
         except BrokerError as error:
             entry.error_code, entry.error_message = error.code.code, error.broker_message
-        entries[entity] = entry
+        entries[frozenset(entity)] = entry
     if records and not call.request.validate_only:
         call.broker.journal.commit(records)
     return AlterClientQuotasResponse(entries=list(entries.values()))

@@ -92,6 +92,14 @@ def test_one_bad_entity_does_not_stop_the_others(broker: MemoryBroker) -> None:
     assert describe(broker) == [({"user": "a"}, {"producer_byte_rate": 100.0})]
 
 
+def test_an_entity_is_the_same_in_either_order_of_its_types(broker: MemoryBroker) -> None:
+    first = entry({"user": "a", "client-id": "c"}, producer_byte_rate=1.0)
+    second = entry({"client-id": "c", "user": "a"}, producer_byte_rate=2.0)
+    text = "Ignoring duplicate entity ClientQuotaEntity(entries={client-id=c, user=a})"
+    assert alter(broker, first, second) == [(BAD_REQUEST, text)]
+    assert describe(broker) == [({"client-id": "c", "user": "a"}, {"producer_byte_rate": 1.0})]
+
+
 @pytest.mark.req("QT-15")
 def test_changes_are_incremental_and_the_last_removal_ends_the_entity(broker: MemoryBroker) -> None:
     alter(broker, entry({"user": "a", "client-id": None}, producer_byte_rate=100.0, request_percentage=12.5))
