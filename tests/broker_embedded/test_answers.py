@@ -89,7 +89,7 @@ def test_too_many_partitions_fail_the_whole_request(broker: DiskBroker) -> None:
     assert broker.core.cluster.topic("small") is None
 
 
-def test_acls_are_answered_with_empty_messages(broker: DiskBroker) -> None:
+def test_acls_are_answered_with_kafkas_messages(broker: DiskBroker) -> None:
     creation = CreateAclsRequest.AclCreation(
         resource_type=2, resource_name="t", resource_pattern_type=3, principal="User:a", host="*", operation=3,
         permission_type=3,
@@ -106,8 +106,8 @@ def test_acls_are_answered_with_empty_messages(broker: DiskBroker) -> None:
     filters = [DeleteAclsRequest.Filter(**everything | change) for change in ({}, {"operation": 99})]
     filters.append(DeleteAclsRequest.Filter(**everything | {"pattern_type_filter": 99}))
     deleted, bad_entry, bad_pattern = broker.call(DeleteAclsRequest(filters=filters), 3).filter_results
-    assert created.error_message == described.error_message == deleted.error_message == ""
-    assert deleted.matching_acls[0].error_message == ""
+    assert created.error_message == described.error_message == ""
+    assert deleted.error_message is None and deleted.matching_acls[0].error_message is None
     assert (unknown.error_code, unknown.resources) == (0, [])  # a number that nobody knows matches nothing
     assert wrong.error_message == "Invalid operation ANY"
     assert (bad_entry.error_message, bad_pattern.error_message) == ("Unknown entryFilter.", "Unknown patternFilter.")

@@ -40,5 +40,5 @@ def _filter(item: Any) -> Filter | BrokerError:
 def _result(found: Any) -> Result:
     if isinstance(found, BrokerError):
         return Result(error_code=found.code.code, error_message=found.broker_message, matching_acls=[])
-    matching = [Result.MatchingAcl(error_message="", **entry._asdict()) for entry in found]
-    return Result(error_message="", matching_acls=matching)
+    matching = [Result.MatchingAcl(error_message=None, **entry._asdict()) for entry in found]
+    return Result(error_message=None, matching_acls=matching)

@@ -153,7 +153,8 @@ def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -
     WireFilter = DeleteAclsRequest.Filter
     request = DeleteAclsRequest(filters=[WireFilter(**wanted), WireFilter(**{**wanted, "operation": 99})])
     first, second = broker.send(request, version, admin).response.filter_results
-    assert (first.error_code, [acl.resource_name for acl in first.matching_acls]) == (0, ["t"])
+    assert (first.error_code, first.error_message) == (0, None)
+    assert [(acl.resource_name, acl.error_message) for acl in first.matching_acls] == [("t", None)]
     assert (second.error_code, second.matching_acls) == (bad, [])
     assert described() == []
 
