@@ -3,7 +3,7 @@
 - A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does; the connection is
   closed, as after any failed login.
 - On a listener without SASL it is ILLEGAL_SASL_STATE; after the login too, unless the login ends (KIP-368): then it
-  begins the next one, with the same mechanism.
+  begins the next one, with the same mechanism. During a login it is that too, and the connection is closed.
 - v0: the tokens that follow are not wrapped in requests.
 """
 
@@ -20,6 +20,9 @@ AUTHORIZE = ()
 def handle(call: Call) -> SaslHandshakeResponse:
     login = call.connection.login
     if login is None or (login.done and not login.may_begin_again):
+        return SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE)
+    if login.underway:
+        call.connection.login_failed = call.connection.close_after_reply = True
         return SaslHandshakeResponse(error_code=error_codes.ILLEGAL_SASL_STATE)
     known = login.choose(call.request.mechanism, bare_tokens=call.version == 0)
     if not known:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.security.delegation_tokens import parts_of
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.plain import PlainServer
-from kafka_tools.net.sasl.scram import ScramServer
+from kafka_tools.net.sasl.scram import OTHER_ID, ScramServer
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint
@@ -180,6 +180,11 @@ class Login:
         return self._server is not None and self._server.done
 
     @property
+    def underway(self) -> bool:
+        """Whether a mechanism was chosen, and its dialogue is not over."""
+        return self._server is not None and not self._server.done
+
+    @property
     def principal(self) -> str:
         if self._server is None or not self._server.done:
             return ANONYMOUS
@@ -197,10 +202,19 @@ class Login:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text."""
+        """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text.
+
+        What is wrong with SCRAM the client is not told; the cause of the error is.
+        """
         if self._server is None:
             raise AuthenticationFailed("SaslAuthenticate request received before SaslHandshake")
-        answer = self._server.step(bytes(token))
+        try:
+            answer = self._server.step(bytes(token))
+        except AuthenticationFailed as error:
+            if not isinstance(self._server, ScramServer) or str(error) == OTHER_ID:
+                raise
+            text = "Authentication failed during authentication due to invalid credentials with SASL mechanism "
+            raise AuthenticationFailed(text + self._server.mechanism) from error
         if self._server.done:
             self.bare_tokens = False
             self._completed(self.mechanism or "")

@@ -20,6 +20,8 @@ from kafka_tools.scram_math import ScramCredential, ScramMechanism
 MAX_ITERATIONS_ACCEPTED = 1_000_000
 """The most iterations that a client computes (about a second): a hostile server could ask for any number."""
 MAX_MESSAGE_BYTES = 16 * 1024
+OTHER_ID = "Authentication failed: Client requested an authorization id that is different from username"
+"""The one refusal of a server that Kafka tells its client."""
 
 _SERVER_FIRST = re.compile(r"(?:m=[^,]*,)?r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+={0,2}),i=([0-9]{1,9})(?:,.*)?")
 _SERVER_FINAL = re.compile(r"(?:e=([^,]+)|v=([A-Za-z0-9+/]+={0,2}))(?:,.*)?")
@@ -185,9 +187,7 @@ class ScramServer:
         extensions = _extensions(match[6])
         self.token_auth = extensions.get("tokenauth", "").lower() == "true"
         if match[2] is not None and unescaped(match[2]) != username:
-            raise AuthenticationFailed(
-                "Authentication failed: Client requested an authorization id that is different from username"
-            )
+            raise AuthenticationFailed(OTHER_ID)
         credential = self._find(ScramLogin(username, self.token_auth))
         if credential is None:
             raise AuthenticationFailed("Authentication failed: Invalid user credentials")

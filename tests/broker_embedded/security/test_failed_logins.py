@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -77,6 +78,45 @@ def test_answers_before_that_to_a_failed_login_do_not_wait_for_its_delay(client:
         failed = client.receive_response(SaslAuthenticateRequest(), 2)[1]
         assert failed.error_code == codes.SASL_AUTHENTICATION_FAILED
         assert time.monotonic() - began_s >= DELAY_MS / 1000
+    assert client.closed_by_broker
+
+
+@pytest.mark.parametrize(
+    ("user", "why"),
+    [("bob", "Invalid client credentials"), ("nobody", "Authentication failed: Invalid user credentials")],
+)
+def test_what_is_wrong_with_scram_is_told_to_the_log_alone(
+    client: WireClient, caplog: pytest.LogCaptureFixture, user: str, why: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    scram = ScramClient("SCRAM-SHA-256", user, "wrong")
+    client.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), 1)
+    token, answer = scram.step(None), None
+    while answer is None or not answer.error_code:
+        answer = client.call(SaslAuthenticateRequest(auth_bytes=token), 2)
+        token = None if answer.error_code else scram.step(bytes(answer.auth_bytes))
+    assert answer.error_message == (
+        "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-256"
+    )
+    assert any(record.getMessage().endswith(f"({why})") for record in caplog.records)
+
+
+def test_an_identity_that_is_another_is_told(client: WireClient) -> None:
+    client.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), 1)
+    answer = client.call(SaslAuthenticateRequest(auth_bytes=b"n,a=alice,n=bob,r=abc"), 2)
+    assert answer.error_code == codes.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message.endswith("Client requested an authorization id that is different from username")
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_a_handshake_during_a_login_ends_the_connection_after_the_delay(client: WireClient, mechanism: str) -> None:
+    assert client.call(SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), 1).error_code == 0
+    first = ScramClient("SCRAM-SHA-256", "bob", "wrong").step(None)
+    assert client.call(SaslAuthenticateRequest(auth_bytes=first), 2).error_code == 0
+    began_s = time.monotonic()
+    answer = client.call(SaslHandshakeRequest(mechanism=mechanism), 1)
+    assert (answer.error_code, answer.mechanisms) == (codes.ILLEGAL_SASL_STATE, [])
+    assert time.monotonic() - began_s >= DELAY_MS / 1000
     assert client.closed_by_broker
 
 
