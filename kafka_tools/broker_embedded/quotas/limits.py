@@ -171,13 +171,14 @@ class Quotas:
 
 
 def same_address(text: str) -> str:
-    """One spelling for an address: those of IPv6 are many, and ``localhost`` is one too."""
+    """One spelling for an address: those of IPv6 are many, IPv4 within it is IPv4, and ``localhost`` is one too."""
     if text == "localhost":
         return "127.0.0.1"
     try:
-        return str(ip_address(text))
+        address = ip_address(text)
     except ValueError:
         return text
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:

@@ -148,6 +148,8 @@ def test_an_address_has_one_limit_however_it_is_written() -> None:
     broker.call(ip_limit("2001:DB8:0::1", 1))
     assert [doors.refusal_ms("PLAINTEXT", "2001:db8::1") for _ in range(11)] == [None] * 10 + [1000]
     assert doors.refusal_ms("PLAINTEXT", "::1") == doors.refusal_ms("PLAINTEXT", "127.0.0.1") == 0
+    broker.call(ip_limit("::ffff:1.2.3.4", 1))
+    assert [doors.refusal_ms("PLAINTEXT", "1.2.3.4") for _ in range(11)] == [None] * 10 + [1000]
 
 
 def test_who_is_not_let_in_does_not_count_for_others() -> None:
