@@ -24,8 +24,12 @@ def handle(call: Call) -> Work[ConsumerGroupDescribeResponse]:
     if not call.broker.groups.settings.enabled:
         raise refuse(error_codes.UNSUPPORTED_VERSION)
     denied, found = [], []
+    told: set[str] = set()  # each once, as by DescribeGroups
     for group_id in call.request.group_ids:
         yield
+        if group_id in told:
+            continue
+        told.add(group_id)
         if call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             found.append((yield from _described(call, group_id)))
         else:

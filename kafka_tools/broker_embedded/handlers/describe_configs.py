@@ -40,8 +40,14 @@ def handle(call: Call) -> Work[DescribeConfigsResponse]:
         raise refused(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
     results = []
     told: Told = {}
+    asked: set[tuple[Any, ...]] = set()  # each once: a broker has some three hundred configs
     for resource in call.request.resources:
         yield
+        keys = resource.configuration_keys
+        same = (resource.resource_type, resource.resource_name, None if keys is None else tuple(keys))
+        if same in asked:
+            continue
+        asked.add(same)
         results.append(_result(call, resource, told))
     return DescribeConfigsResponse(results=results)
 

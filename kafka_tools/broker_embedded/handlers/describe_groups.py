@@ -16,8 +16,12 @@ AUTHORIZE = ()
 def handle(call: Call) -> Work[DescribeGroupsResponse]:
     response = DescribeGroupsResponse()
     with_operations = call.version >= 3 and call.request.include_authorized_operations
+    told: set[str] = set()  # each once: a description may be much longer than its name
     for group_id in call.request.groups:
         yield
+        if group_id in told:
+            continue
+        told.add(group_id)
         if not call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             denied = error_codes.GROUP_AUTHORIZATION_FAILED
             response.groups.append(response.DescribedGroup(group_id=group_id, error_code=denied))

@@ -19,10 +19,14 @@ Answer = DescribeProducersResponse.TopicResponse.PartitionResponse
 
 def handle(call: Call) -> Work[DescribeProducersResponse]:
     response = DescribeProducersResponse()
+    told: dict[str, set[int]] = {}  # each once: a partition may have very many producers
     for topic in call.request.topics:
-        answers = []
+        answers, before = [], told.setdefault(topic.name, set())
         for number in topic.partition_indexes:
             yield
+            if number in before:
+                continue
+            before.add(number)
             answer = Answer(partition_index=number, error_message=None)
             try:
                 _check_topic(call, topic.name)

@@ -20,8 +20,12 @@ State = DescribeTransactionsResponse.TransactionState
 
 def handle(call: Call) -> Work[DescribeTransactionsResponse]:
     response = DescribeTransactionsResponse()
+    told: set[str] = set()  # each once: a transaction may have very many partitions
     for transactional_id in call.request.transactional_ids:
         yield
+        if transactional_id in told:
+            continue
+        told.add(transactional_id)
         state = State(transactional_id=transactional_id)
         response.transaction_states.append(state)
         if not call.allowed_on_transactional_id(AclOperation.DESCRIBE, transactional_id):

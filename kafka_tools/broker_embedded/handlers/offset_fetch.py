@@ -2,6 +2,7 @@
 
 - v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as in ZooKeeper's days.
 - v2: null topics mean all. v8: several groups. v10: topics by id.
+- What is named twice is told once: what goes with an offset may be much longer than a partition's number.
 - require_stable (v7): what an open transaction may change is UNSTABLE_OFFSET_COMMIT, and asked for again (KIP-447).
 """
 
@@ -26,6 +27,8 @@ AUTHORIZE = ()
 _STABLE_FROM = 7
 _NOTHING = OffsetCommit(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
+Told = dict[tuple[str, object], set[int]]
+"""By group and topic (its name or id; None: all of them) the partitions that the answer has already."""
 
 
 class _Partition(NamedTuple):
@@ -40,10 +43,13 @@ class _Partition(NamedTuple):
 
 def handle(call: Call) -> Work[OffsetFetchResponse]:
     request = call.request
+    told: Told = {}
     if call.version >= 8:
         groups = []
         for group in request.groups:
-            groups.append((yield from _group(call, group)))
+            yield
+            if group.topics is not None or (group.group_id, None) not in told:
+                groups.append((yield from _group(call, group, told)))
         return OffsetFetchResponse(groups=groups)
     if not call.allowed_on_group(AclOperation.DESCRIBE, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
@@ -53,7 +59,9 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
         found_topics = yield from _all_topics(call, committed)
         wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in found_topics.items()]
     else:
-        wanted = [(topic.name, topic.partition_indexes, _code(call, topic.name)) for topic in request.topics]
+        wanted = []
+        for topic, numbers in (yield from _each_once(request.group_id, request.topics, told)):
+            wanted.append((topic.name, numbers, _code(call, topic.name)))
     for name, numbers, code in wanted:
         topic = response.ResponseTopic(name=name)
         for found in (yield from _partitions(call, request.group_id, committed, name, numbers, code)):
@@ -66,8 +74,22 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
     return response
 
 
-def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
-    yield
+def _each_once(group_id: str, topics: list[Any], told: Told) -> Work[list[tuple[Any, list[int]]]]:
+    """The topics, with those of their partitions that are not told yet."""
+    found = []
+    for topic in topics:
+        before = told.setdefault((group_id, topic.name or topic.topic_id), set())
+        numbers = []
+        for number in topic.partition_indexes:
+            yield
+            if number not in before:
+                before.add(number)
+                numbers.append(number)
+        found.append((topic, numbers))
+    return found
+
+
+def _group(call: Call, wanted: Any, told: Told) -> Work[OffsetFetchResponse.ResponseGroup]:
     response = ResponseGroup(group_id=wanted.group_id)
     if not call.allowed_on_group(AclOperation.DESCRIBE, wanted.group_id):
         response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
@@ -79,6 +101,7 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
         response.error_code = error.code.code
         return response
     if wanted.topics is None:
+        told[wanted.group_id, None] = set()
         for name, numbers in (yield from _all_topics(call, committed)).items():
             known = cluster.topic(name)
             if known is not None or call.version < 10:  # v10 has no way to name a topic that is gone
@@ -89,14 +112,14 @@ def _group(call: Call, wanted: Any) -> Work[OffsetFetchResponse.ResponseGroup]:
                 yield from _fill(topic, found)
                 response.topics.append(topic)
         return response
-    for entry in wanted.topics:
+    for entry, numbers in (yield from _each_once(wanted.group_id, wanted.topics, told)):
         name, code = entry.name, error_codes.NONE
         if call.version >= 10:
             by_id = cluster.topics_by_id.get(entry.topic_id)
             name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
         topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)
         code = code or _code(call, name)
-        found = yield from _partitions(call, wanted.group_id, committed, name, entry.partition_indexes, code)
+        found = yield from _partitions(call, wanted.group_id, committed, name, numbers, code)
         yield from _fill(topic, found)
         response.topics.append(topic)
     return response

@@ -573,8 +573,12 @@ def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> Non
 
 def test_an_answer_about_many_topics_takes_little_more_memory_than_its_bytes(broker: MemoryBroker) -> None:
     """Most topics have most values in common: they are told of once, until they are bytes."""
-    resource = DescribeConfigsRequest.Resource(resource_type=TOPIC, resource_name="t1", configuration_keys=None)
-    frame = encode_request(DescribeConfigsRequest(resources=[resource] * 500, include_synonyms=True), 4, 1, "client")
+    names = [f"many-{number}" for number in range(500)]
+    for name in names:
+        broker.create_topic(name)
+    Resource = DescribeConfigsRequest.Resource
+    resources = [Resource(resource_type=TOPIC, resource_name=name, configuration_keys=None) for name in names]
+    frame = encode_request(DescribeConfigsRequest(resources=resources, include_synonyms=True), 4, 1, "client")
     sizes: list[int] = []
 
     def take(payload: Any) -> None:
