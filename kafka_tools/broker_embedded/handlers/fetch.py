@@ -49,8 +49,6 @@ _NOTHING_ABORTED: list[Answer.AbortedTransaction] = []
 """The empty parts of an answer with an error, made once: a request may name hundreds of thousands of partitions."""
 
 READ_COMMITTED = 1
-_SOFT_LIMITS = 3
-"""From this version on the first batch comes whole, however large it is."""
 _STORED_AS_IS = 4
 """From this version on records are sent as they are stored."""
 
@@ -290,13 +288,12 @@ class _Fetch:
                 answer.diverging_epoch = Answer.EpochEndOffset(epoch=epoch, end_offset=end)
                 return answer
         limit = stable if request.isolation_level == READ_COMMITTED else None
+        whole_first = first and version >= 3
         size = min(wanted.partition_max_bytes, left)
-        whole_first = first and (version >= _SOFT_LIMITS or size < wanted.partition_max_bytes)
         if size <= 0 and not whole_first:
             opened.read(wanted.fetch_offset, 0, whole_first=False)  # an offset out of range is told all the same
             return answer
-        cuts = version < _SOFT_LIMITS and size == wanted.partition_max_bytes
-        data = self._data(opened, wanted.fetch_offset, max(size, 0), limit, whole_first, cuts)
+        data = self._data(opened, wanted.fetch_offset, max(size, 0), limit, whole_first)
         if data and request.isolation_level == READ_COMMITTED:
             end = min(stable, opened.end_of_read(wanted.fetch_offset, len(data)))
             answer.aborted_transactions = [
@@ -310,11 +307,10 @@ class _Fetch:
         return answer
 
     def _data(
-        self, opened: PartitionLog, offset: int, size: int, limit: int | None, whole_first: bool, cuts: bool
+        self, opened: PartitionLog, offset: int, size: int, limit: int | None, whole_first: bool
     ) -> bytes | FileRange:
-        version = self.call.version
-        if version < _STORED_AS_IS:
-            return read_converted(opened, version, offset, size, limit, whole_first=whole_first, cuts=cuts)
+        if self.call.version < _STORED_AS_IS:
+            return read_converted(opened, self.call.version, offset, size, limit, whole_first=whole_first)
         if size > _IN_MEMORY_BYTES - self._in_memory_bytes:
             found = opened.range(offset, size, limit_offset=limit)
             if found is not None and len(found) > _IN_MEMORY_BYTES - self._in_memory_bytes:

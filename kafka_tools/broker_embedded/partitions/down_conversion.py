@@ -39,14 +39,12 @@ def down_converted(data: bytes, version: int, fetch_offset: int) -> bytes:
 
 
 def read_converted(
-    opened: ReadableLog, version: int, offset: int, size: int, limit: int | None, *, whole_first: bool, cuts: bool
+    opened: ReadableLog, version: int, offset: int, size: int, limit: int | None, *, whole_first: bool
 ) -> bytes:
     """What a Fetch of ``version``, 0 to 3, carries of a log; the rest as in ``ReadableLog.read``.
 
     An old client learns of no offset of which it is not given a message: what holds none (markers, batches that
-    compaction emptied) is passed over, else it would ask for that again and again. With ``cuts`` it gets the beginning
-    of a first batch that is larger than ``size``, and tells its user to ask for more (``FileRecords.downConvert``).
-    Raises as ``down_converted``.
+    compaction emptied) is passed over, else it would ask for that again and again. Raises as ``down_converted``.
     """
     looked_at = 0
     while data := opened.read(offset, size, limit_offset=limit, whole_first=whole_first):
@@ -55,4 +53,4 @@ def read_converted(
         if looked_at >= MOST_BYTES or next(batches(converted), None) is not None:
             return converted
         offset = [view.last_offset for view in batches(data)][-1] + 1
-    return opened.read(offset, size, limit_offset=limit)[:size] if cuts else b""
+    return b""

@@ -130,25 +130,6 @@ def test_old_consumers_are_led_past_the_markers_of_transactions(broker: DiskBrok
     assert values(fetch(broker, 1, version=version, max_bytes=200).records) == [b"b"]
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_old_consumers_are_shown_that_a_batch_is_larger_than_they_asked_for(broker: DiskBroker, version: int) -> None:
-    """They tell their user then (``RecordTooLargeException``): of nothing they asked again for ever."""
-    broker.create("other")
-    broker.produce("t", broker.batch(b"x" * 1000))
-    broker.produce("other", broker.batch(b"y"))
-    records = fetch(broker, version=version, max_bytes=200).records
-    if version >= 3:
-        assert values(records) == [b"x" * 1000]
-    else:
-        assert len(records) == 200
-        assert values(records) == []
-    wanted = [fetch_request(name, 0, max_bytes=2000).topics[0] for name in ("other", "t")]
-    request = FetchRequest(topics=wanted, max_wait_ms=0, max_bytes=500 if version >= 3 else 2**31 - 1)
-    found = [answer.partitions[0].records for answer in broker.call(request, version).responses]
-    assert values(found[0]) == [b"y"]
-    assert values(found[1]) == ([] if version >= 3 else [b"x" * 1000])
-
-
 @pytest.mark.parametrize("version", range(4, 19))
 def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> None:
     if not broker.dispatcher.handlers[1].min_version <= version <= broker.dispatcher.handlers[1].max_version:
