@@ -16,7 +16,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.partitions.down_conversion import MOST_BYTES, NotConvertible, read_converted
+from kafka_tools.broker_embedded.partitions.down_conversion import NotConvertible, down_converted
 from kafka_tools.broker_embedded.partitions.fetch_sessions import BAD_EPOCH, Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
@@ -65,6 +65,8 @@ _STEP = 200
 """Partitions that are looked at between one ``yield`` and the next where that takes no more than a moment."""
 _IN_MEMORY_BYTES = 64 * 1024
 """The bytes of an answer that are read at once. The rest is sent from its files (``FileRange``), as Kafka does."""
+_CONVERTED_BYTES = 4 * 1024 * 1024
+"""The bytes read for an old client, whose records are converted: it gets less than it asked for, and asks again."""
 
 
 def handle(call: Call) -> Work[FetchResponse | Parked]:
@@ -121,7 +123,7 @@ class _Fetch:
         self._max_bytes = min(call.request.max_bytes, most)
         self._min_bytes: int = min(call.request.min_bytes, self._max_bytes)
         if call.version < _STORED_AS_IS:
-            self._max_bytes = min(self._max_bytes, MOST_BYTES)
+            self._max_bytes = min(self._max_bytes, _CONVERTED_BYTES)
         self._in_memory_bytes = 0
         self._is_full = False
         """Whether there is more than the answer may hold: to wait for more makes no sense."""
@@ -300,7 +302,7 @@ class _Fetch:
                 Answer.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
                 for producer_id, first_offset in opened.aborted_transactions(wanted.fetch_offset, end)
             ]
-        if size < wanted.partition_max_bytes and (data or version >= _STORED_AS_IS):
+        if size < wanted.partition_max_bytes:
             more = opened.range(wanted.fetch_offset, wanted.partition_max_bytes, limit_offset=limit)
             self._is_full = self._is_full or (more is not None and len(more) > len(data))
         answer.records = data  # type: ignore[assignment]  # a range of a file is written by sending.encode_with_files
@@ -309,8 +311,10 @@ class _Fetch:
     def _data(
         self, opened: PartitionLog, offset: int, size: int, limit: int | None, whole_first: bool
     ) -> bytes | FileRange:
-        if self.call.version < _STORED_AS_IS:
-            return read_converted(opened, self.call.version, offset, size, limit, whole_first=whole_first)
+        version = self.call.version
+        if version < _STORED_AS_IS:
+            data = opened.read(offset, size, limit_offset=limit, whole_first=whole_first)
+            return down_converted(data, version, offset) if data else b""
         if size > _IN_MEMORY_BYTES - self._in_memory_bytes:
             found = opened.range(offset, size, limit_offset=limit)
             if found is not None and len(found) > _IN_MEMORY_BYTES - self._in_memory_bytes:

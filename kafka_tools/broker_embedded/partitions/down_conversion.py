@@ -10,10 +10,6 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import Codec
 from kafka_tools.records.batches import batches
 from kafka_tools.records.convert import LazyConversion
-from kafka_tools.storage.log.reading import ReadableLog
-
-MOST_BYTES = 4 * 1024 * 1024
-"""The bytes read for an old client, whose records are converted: it gets less than it asked for, and asks again."""
 
 
 class NotConvertible(Exception):
@@ -36,21 +32,3 @@ def down_converted(data: bytes, version: int, fetch_offset: int) -> bytes:
     if all(view.magic <= magic for view in views):
         return data
     return b"".join(LazyConversion(data, magic, first_offset=fetch_offset).chunks())
-
-
-def read_converted(
-    opened: ReadableLog, version: int, offset: int, size: int, limit: int | None, *, whole_first: bool
-) -> bytes:
-    """What a Fetch of ``version``, 0 to 3, carries of a log; the rest as in ``ReadableLog.read``.
-
-    An old client learns of no offset of which it is not given a message: what holds none (markers, batches that
-    compaction emptied) is passed over, else it would ask for that again and again. Raises as ``down_converted``.
-    """
-    looked_at = 0
-    while data := opened.read(offset, size, limit_offset=limit, whole_first=whole_first):
-        converted = down_converted(data, version, offset)
-        looked_at += len(data)
-        if looked_at >= MOST_BYTES or next(batches(converted), None) is not None:
-            return converted
-        offset = [view.last_offset for view in batches(data)][-1] + 1
-    return b""

@@ -112,24 +112,6 @@ def test_old_consumers_get_no_record_before_the_one_they_asked_for(broker: DiskB
     assert [record.offset for view in second for record in view.records()] == [2]
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_old_consumers_are_led_past_the_markers_of_transactions(broker: DiskBroker, version: int) -> None:
-    """They took what they were given instead for a message that is too large, or asked again at once, for ever."""
-    broker.produce("t", broker.batch(b"a"))
-    partition = broker.core.partitions.get("t", 0)
-    assert partition is not None
-    for _ in range(10):
-        marker = build_marker(7, 0, committed=True, coordinator_epoch=0, timestamp=broker.clock.now_ms())
-        partition.log.append(bytearray(marker), leader_epoch=0, from_client=False)
-    for max_bytes in (200, 1 << 30):
-        at_end = broker.send(fetch_request("t", 1, max_bytes=max_bytes), version)
-        assert at_end.response is None
-        broker.advance(0.6)
-        assert not at_end.response.responses[0].partitions[0].records
-    broker.produce("t", broker.batch(b"b"))
-    assert values(fetch(broker, 1, version=version, max_bytes=200).records) == [b"b"]
-
-
 @pytest.mark.parametrize("version", range(4, 19))
 def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> None:
     if not broker.dispatcher.handlers[1].min_version <= version <= broker.dispatcher.handlers[1].max_version:
