@@ -143,8 +143,10 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         if name in wanted and wanted[name] != store.static_properties().get(name):
             raise bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
     for name, value in values.items():
-        if value == 0 and (listener_base(name) or name) in _CONNECTIONS:  # who would take it back could not connect
-            raise bad_request(f"Invalid {name} 0")
+        base = listener_base(name) or name
+        if value == 0 and base in _CONNECTIONS:  # who would take it back could not connect
+            wrong = f"org.apache.kafka.common.config.ConfigException: Invalid {base} 0"
+            raise bad_request(f"Invalid value {wrong} for configuration Invalid dynamic configuration")
     for entry in (wanted.get(_PER_IP) or "").split(","):
         host, colon, count = entry.strip().rpartition(":")
         if entry.strip() and not (host and colon and count.strip().isdecimal()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.handlers._rights import NOT_ASKED, authorized_operations
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
@@ -24,12 +25,11 @@ def handle(call: Call) -> Work[ConsumerGroupDescribeResponse]:
     if not call.broker.groups.settings.enabled:
         raise refuse(error_codes.UNSUPPORTED_VERSION)
     denied, found = [], []
-    told: set[str] = set()  # each once, as by DescribeGroups
+    named = Repeats()
     for group_id in call.request.group_ids:
         yield
-        if group_id in told:
+        if named.too_many(group_id):
             continue
-        told.add(group_id)
         if call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             found.append((yield from _described(call, group_id)))
         else:

@@ -14,6 +14,7 @@ from kafka_tools.broker_embedded.configs.describe import DEFAULT, DescribedConfi
 from kafka_tools.broker_embedded.configs.loggers import logger_levels
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -40,14 +41,12 @@ def handle(call: Call) -> Work[DescribeConfigsResponse]:
         raise refused(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
     results = []
     told: Told = {}
-    asked: set[tuple[Any, ...]] = set()  # each once: a broker has some three hundred configs
+    named = Repeats()  # a broker has some three hundred configs
     for resource in call.request.resources:
         yield
         keys = resource.configuration_keys
-        same = (resource.resource_type, resource.resource_name, None if keys is None else tuple(keys))
-        if same in asked:
+        if named.too_many((resource.resource_type, resource.resource_name, None if keys is None else tuple(keys))):
             continue
-        asked.add(same)
         results.append(_result(call, resource, told))
     return DescribeConfigsResponse(results=results)
 

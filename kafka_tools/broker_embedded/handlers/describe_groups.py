@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.handlers._rights import NOT_ASKED, authorized_operations
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
@@ -16,12 +17,11 @@ AUTHORIZE = ()
 def handle(call: Call) -> Work[DescribeGroupsResponse]:
     response = DescribeGroupsResponse()
     with_operations = call.version >= 3 and call.request.include_authorized_operations
-    told: set[str] = set()  # each once: a description may be much longer than its name
+    named = Repeats()  # a description may be much longer than its name
     for group_id in call.request.groups:
         yield
-        if group_id in told:
+        if named.too_many(group_id):
             continue
-        told.add(group_id)
         if not call.allowed_on_group(AclOperation.DESCRIBE, group_id):
             denied = error_codes.GROUP_AUTHORIZATION_FAILED
             response.groups.append(response.DescribedGroup(group_id=group_id, error_code=denied))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.refusals import refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -19,14 +20,13 @@ Answer = DescribeProducersResponse.TopicResponse.PartitionResponse
 
 def handle(call: Call) -> Work[DescribeProducersResponse]:
     response = DescribeProducersResponse()
-    told: dict[str, set[int]] = {}  # each once: a partition may have very many producers
+    named: dict[str, Repeats] = {}  # a partition may have very many producers
     for topic in call.request.topics:
-        answers, before = [], told.setdefault(topic.name, set())
+        answers, numbers = [], named.setdefault(topic.name, Repeats())
         for number in topic.partition_indexes:
             yield
-            if number in before:
+            if numbers.too_many(number):
                 continue
-            before.add(number)
             answer = Answer(partition_index=number, error_message=None)
             try:
                 _check_topic(call, topic.name)

@@ -6,6 +6,7 @@ Partitions of topics that the caller may not describe are left out.
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -20,12 +21,11 @@ State = DescribeTransactionsResponse.TransactionState
 
 def handle(call: Call) -> Work[DescribeTransactionsResponse]:
     response = DescribeTransactionsResponse()
-    told: set[str] = set()  # each once: a transaction may have very many partitions
+    named = Repeats()  # a transaction may have very many partitions
     for transactional_id in call.request.transactional_ids:
         yield
-        if transactional_id in told:
+        if named.too_many(transactional_id):
             continue
-        told.add(transactional_id)
         state = State(transactional_id=transactional_id)
         response.transaction_states.append(state)
         if not call.allowed_on_transactional_id(AclOperation.DESCRIBE, transactional_id):

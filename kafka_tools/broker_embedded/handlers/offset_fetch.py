@@ -2,7 +2,6 @@
 
 - v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as in ZooKeeper's days.
 - v2: null topics mean all. v8: several groups. v10: topics by id.
-- What is named twice is told once: what goes with an offset may be much longer than a partition's number.
 - require_stable (v7): what an open transaction may change is UNSTABLE_OFFSET_COMMIT, and asked for again (KIP-447).
 """
 
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -27,8 +27,8 @@ AUTHORIZE = ()
 _STABLE_FROM = 7
 _NOTHING = OffsetCommit(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
-Told = dict[tuple[str, object], set[int]]
-"""By group and topic (its name or id; None: all of them) the partitions that the answer has already."""
+Named = dict[tuple[str, object], Repeats]
+"""By group and topic (its name or id) the partitions; what goes with an offset may be much longer than a number."""
 
 
 class _Partition(NamedTuple):
@@ -43,13 +43,13 @@ class _Partition(NamedTuple):
 
 def handle(call: Call) -> Work[OffsetFetchResponse]:
     request = call.request
-    told: Told = {}
+    named: Named = {}
     if call.version >= 8:
-        groups = []
+        groups, whole = [], Repeats()
         for group in request.groups:
             yield
-            if group.topics is not None or (group.group_id, None) not in told:
-                groups.append((yield from _group(call, group, told)))
+            if group.topics is not None or not whole.too_many(group.group_id):
+                groups.append((yield from _group(call, group, named)))
         return OffsetFetchResponse(groups=groups)
     if not call.allowed_on_group(AclOperation.DESCRIBE, request.group_id):
         raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
@@ -60,7 +60,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
         wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in found_topics.items()]
     else:
         wanted = []
-        for topic, numbers in (yield from _each_once(request.group_id, request.topics, told)):
+        for topic, numbers in (yield from _wanted(request.group_id, request.topics, named)):
             wanted.append((topic.name, numbers, _code(call, topic.name)))
     for name, numbers, code in wanted:
         topic = response.ResponseTopic(name=name)
@@ -74,22 +74,21 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
     return response
 
 
-def _each_once(group_id: str, topics: list[Any], told: Told) -> Work[list[tuple[Any, list[int]]]]:
-    """The topics, with those of their partitions that are not told yet."""
+def _wanted(group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
+    """The topics, with those of their partitions that are told."""
     found = []
     for topic in topics:
-        before = told.setdefault((group_id, topic.name or topic.topic_id), set())
+        before = named.setdefault((group_id, topic.name or topic.topic_id), Repeats())
         numbers = []
         for number in topic.partition_indexes:
             yield
-            if number not in before:
-                before.add(number)
+            if not before.too_many(number):
                 numbers.append(number)
         found.append((topic, numbers))
     return found
 
 
-def _group(call: Call, wanted: Any, told: Told) -> Work[OffsetFetchResponse.ResponseGroup]:
+def _group(call: Call, wanted: Any, named: Named) -> Work[OffsetFetchResponse.ResponseGroup]:
     response = ResponseGroup(group_id=wanted.group_id)
     if not call.allowed_on_group(AclOperation.DESCRIBE, wanted.group_id):
         response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
@@ -101,7 +100,6 @@ def _group(call: Call, wanted: Any, told: Told) -> Work[OffsetFetchResponse.Resp
         response.error_code = error.code.code
         return response
     if wanted.topics is None:
-        told[wanted.group_id, None] = set()
         for name, numbers in (yield from _all_topics(call, committed)).items():
             known = cluster.topic(name)
             if known is not None or call.version < 10:  # v10 has no way to name a topic that is gone
@@ -112,7 +110,7 @@ def _group(call: Call, wanted: Any, told: Told) -> Work[OffsetFetchResponse.Resp
                 yield from _fill(topic, found)
                 response.topics.append(topic)
         return response
-    for entry, numbers in (yield from _each_once(wanted.group_id, wanted.topics, told)):
+    for entry, numbers in (yield from _wanted(wanted.group_id, wanted.topics, named)):
         name, code = entry.name, error_codes.NONE
         if call.version >= 10:
             by_id = cluster.topics_by_id.get(entry.topic_id)

@@ -131,11 +131,18 @@ REFUSED = [
     (BROKER, "1", SET, "num.io.threads", "100", BAD_REQUEST,
      "Dynamic thread count update validation failed for num.io.threads=100, "
      "value should not be greater than double the current value 8"),
-    (BROKER, "", SET, "max.connections", "0", BAD_REQUEST, "Invalid max.connections 0"),
-    (BROKER, "1", SET, "max.connections", "0", BAD_REQUEST, "Invalid max.connections 0"),
+    (BROKER, "", SET, "max.connections", "0", BAD_REQUEST,
+     "Invalid value org.apache.kafka.common.config.ConfigException: Invalid max.connections 0 "
+     "for configuration Invalid dynamic configuration"),
+    (BROKER, "1", SET, "max.connections", "0", BAD_REQUEST,
+     "Invalid value org.apache.kafka.common.config.ConfigException: Invalid max.connections 0 "
+     "for configuration Invalid dynamic configuration"),
     (BROKER, "1", SET, "listener.name.plaintext.max.connections", "0", BAD_REQUEST,
-     "Invalid listener.name.plaintext.max.connections 0"),
-    (BROKER, "", SET, "max.connection.creation.rate", "0", BAD_REQUEST, "Invalid max.connection.creation.rate 0"),
+     "Invalid value org.apache.kafka.common.config.ConfigException: Invalid max.connections 0 "
+     "for configuration Invalid dynamic configuration"),
+    (BROKER, "", SET, "max.connection.creation.rate", "0", BAD_REQUEST,
+     "Invalid value org.apache.kafka.common.config.ConfigException: Invalid max.connection.creation.rate 0 "
+     "for configuration Invalid dynamic configuration"),
     (BROKER, "", SET, "max.connections.per.ip.overrides", "a:1,x", BAD_REQUEST,
      "Error parsing configuration property 'max.connections.per.ip.overrides': 'x' is not host:connections"),
     (LOGGER, "1", SET, "nope", "DEBUG", BAD_CONFIG, "Logger nope does not exist!"),
