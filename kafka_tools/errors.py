@@ -81,6 +81,11 @@ class SecurityError(KafkaToolsError):
 class AuthenticationFailed(SecurityError):
     """SASL failed; the message holds the mechanism and the broker's own text."""
 
+    @property
+    def reason(self) -> AuthenticationFailed:
+        """What is wrong, where the other side is told less: of other causes neither learns, for they may show bytes."""
+        return self.__cause__ if isinstance(self.__cause__, AuthenticationFailed) else self
+
 
 class TlsFailed(SecurityError):
     """The TLS handshake failed (certificate, host name, protocol version)."""

@@ -95,7 +95,7 @@ class Dispatcher:
             answer(login.step(bytes(frame)))
         except AuthenticationFailed as error:
             connection.login_failed = True
-            raise CloseConnection(str(error.__cause__ or error)) from error
+            raise CloseConnection(str(error.reason)) from error
         connection.take_login()
 
     def _unknown_api_versions(self) -> Response:

@@ -142,9 +142,9 @@ def _numbers(body: bytes, pairs: Any, at: Column) -> tuple[Column, Column]:
 def _edges(body: bytes, count: int, start: int, pairs: Any) -> tuple[Any, Any]:
     """Where each of ``count`` records starts, and where the last one ends; and what is there, as pairs of bytes.
 
-    None if that is not seen so quickly. A record without headers ends with a zero, and the next one has a length of one
-    or two bytes and again a zero. That this is found ``count`` - 1 times, and that each length leads to the next, makes
-    it certain.
+    Neither if that is not seen so quickly. A record without headers ends with a zero, and the next one has a length of
+    one or two bytes and again a zero. That this is found ``count`` - 1 times, and that each length leads to the next,
+    makes it certain.
     """
     if count < _EDGES_FROM or len(body) - start > _EDGES_TO_BYTES * count:
         return None, None

@@ -33,8 +33,7 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         answer = login.step(call.request.auth_bytes)
     except AuthenticationFailed as error:
         connection.login_failed = connection.close_after_reply = True
-        why = error.__cause__ if isinstance(error.__cause__, AuthenticationFailed) else error
-        log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, why)
+        log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error.reason)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
         connection.take_login()

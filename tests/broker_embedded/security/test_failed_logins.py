@@ -151,6 +151,22 @@ def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay(client: W
     assert time.monotonic() - began_s >= DELAY_MS / 1000
 
 
+@pytest.mark.parametrize("handshake", [0, 1])
+def test_the_log_tells_what_is_wrong_and_no_byte_of_a_password(
+    client: WireClient, handshake: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    token = b"\0alice\0alice-\xfe"
+    client.call(SaslHandshakeRequest(mechanism="PLAIN"), handshake)
+    if handshake:
+        client.call(SaslAuthenticateRequest(auth_bytes=token), 2)
+    else:
+        client.send_raw(len(token).to_bytes(4, "big") + token)
+    assert client.closed_by_broker
+    assert "the token is not UTF-8" in caplog.text
+    assert "0xfe" not in caplog.text
+
+
 @pytest.mark.req("SASL-2")
 def test_a_mechanism_that_is_not_offered_is_answered_with_those_that_are_and_ends_the_connection(
     client: WireClient,
