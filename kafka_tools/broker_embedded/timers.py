@@ -74,7 +74,10 @@ class Timers:
 
     def is_due(self) -> bool:
         """Whether a timer should have run by now."""
-        due_s = self.next_due_s()
+        heap = self._heap
+        if not heap or heap[0][0] > self.clock.monotonic_s():
+            return False
+        due_s = self.next_due_s()  # the first one may be cancelled
         return due_s is not None and due_s <= self.clock.monotonic_s()
 
     def run_due(self) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kafka_tools.records.ordinary import FAR_AWAY, TWO_BYTES, Ordinary, bounds, offset_bytes, steps
+from kafka_tools.records.ordinary import FAR_AWAY, TWO_BYTES, Ordinary, offset_bytes, steps
 from kafka_tools.records.varint_columns import Numbers, Unusual, tables
 
 if TYPE_CHECKING:
@@ -123,9 +123,11 @@ def _without_keys(body: bytes, count: int, begin: Any, lengths: Any, end_with_ze
 def _bounds(times: bytes) -> tuple[int, int]:
     """The smallest and the largest of zig-zag numbers of one byte."""
     first, last = times[0], times[-1]
+    order = _tables().ordered
     if times.count(first) + (times.count(last) if last != first else 0) == len(times):  # within a millisecond or two
-        return bounds({first, last})
-    ordered = np.frombuffer(times.translate(_tables().ordered), np.uint8)
+        least, most = order[first] - 64, order[last] - 64
+        return (least, most) if least <= most else (most, least)
+    ordered = np.frombuffer(times.translate(order), np.uint8)
     return int(np.minimum.reduce(ordered)) - 64, int(np.maximum.reduce(ordered)) - 64
 
 

@@ -256,9 +256,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         if not self._counted:
             return
         self.last_used_s = self._shared.clock.monotonic_s()
-        if self._received.has_news and self._may_serve():
+        received = self._received
+        if received.has_news and self._parked is None and not self._muted and not self._blocked:
             self._shared.turns.ready(self)
-        if self._received.is_full:
+        if received.is_full:
             self._read_on()
 
     def _take(self, nbytes: int) -> None:
@@ -399,8 +400,9 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._working = False
         self._parked = parked
         if parked is None or not parked.holds_request:
-            del request
-            self._free_request()
+            if self._large_bytes:
+                del request
+                self._free_request()
         else:
             parked.on_release = self._free_request
 
@@ -411,10 +413,10 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _may_serve(self) -> bool:
         """Whether the next request may be served; a connection over its quota is looked at again in time."""
-        connection = self.connection
+        connection, outgoing = self.connection, self._outgoing
         if connection is None or self._muted or self._parked is not None or self._blocked:
             return False
-        if connection.close_after_reply or connection.login_failed or not self._outgoing.is_little:
+        if connection.close_after_reply or connection.login_failed or (outgoing and not outgoing.is_little):
             return False
         if self._transport.is_closing() or not self._counted:
             return False
@@ -468,7 +470,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             log.error("an answer to %s cannot be completed: %s", connection.id, error)
             self.give_up("its answer cannot be completed")
             return
-        self._account_answers()
+        if self._outgoing.held_bytes != self._held_answer_bytes:
+            self._account_answers()
         if self._outgoing:
             if not self._blocked:
                 self._shared.turns.later(self)

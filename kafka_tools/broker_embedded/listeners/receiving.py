@@ -10,6 +10,7 @@ system hands out as the bytes come, not as the request claims.
 from __future__ import annotations
 
 import mmap
+from typing import NoReturn
 
 from kafka_tools.errors import DecodeError
 
@@ -72,7 +73,8 @@ class Receiver:
         """A request in memory that was taken from the scratch; ``_small`` comes behind it."""
         self._small = bytearray()
         self._large: memoryview | None = None
-        self._filled = 0
+        self.received_bytes = 0
+        """How much of a large request has come."""
         self._wanted_bytes = _LENGTH_BYTES
         """How much there must be before the next request can be whole, or found to be a large one."""
         self._moved = False
@@ -88,23 +90,18 @@ class Receiver:
     def has_news(self) -> bool:
         """Whether ``next`` may come to something: not while a small request is on its way."""
         if self._large is not None:
-            return self._filled == len(self._large)
+            return self.received_bytes == len(self._large)
         return self._whole is not None or len(self._small) >= self._wanted_bytes
 
     @property
     def is_receiving(self) -> bool:
         """Whether a large request is on its way, but not whole."""
-        return self._large is not None and self._filled < len(self._large)
-
-    @property
-    def received_bytes(self) -> int:
-        """How much of a large request has come."""
-        return self._filled
+        return self._large is not None and self.received_bytes < len(self._large)
 
     @property
     def pending_bytes(self) -> int:
         """What has come and is not taken."""
-        return self._kept_bytes + self._filled
+        return self._kept_bytes + self.received_bytes
 
     @property
     def _kept_bytes(self) -> int:
@@ -113,12 +110,15 @@ class Receiver:
     @property
     def is_full(self) -> bool:
         """Whether nothing more must be read before a request is taken."""
-        return self._kept_bytes >= SMALL_BYTES if self._large is None else self._filled == len(self._large)
+        return self._kept_bytes >= SMALL_BYTES if self._large is None else self.received_bytes == len(self._large)
 
     def room(self, scratch: Scratch) -> memoryview:
         """Where the next bytes go: to the large request that is on its way, else to a part of ``scratch``."""
-        if self._large is not None and self._filled < len(self._large):
-            room = self._large[self._filled : self._filled + _STEP_BYTES]
+        if self._large is None and self._whole is None and not self._small:  # nearly always
+            self._moved = True
+            room = scratch.view
+        elif self._large is not None and self.received_bytes < len(self._large):
+            room = self._large[self.received_bytes : self.received_bytes + _STEP_BYTES]
         else:
             kept, end = self._kept_bytes, SMALL_BYTES
             wanted = self._wanted_bytes
@@ -136,8 +136,8 @@ class Receiver:
 
     def received(self, scratch: Scratch, size_bytes: int) -> bool:
         """So many bytes were written to what ``room`` gave last; whether they took all of it: more may have come."""
-        if self._large is not None and self._filled < len(self._large):
-            self._filled += size_bytes
+        if self._large is not None and self.received_bytes < len(self._large):
+            self.received_bytes += size_bytes
         elif self._moved:
             kept = len(self._small)
             came = kept + size_bytes
@@ -160,19 +160,21 @@ class Receiver:
         """
         if self._whole is not None:
             whole, self._whole = self._whole, None
-            _check_length(len(whole), most_bytes)
+            if len(whole) > most_bytes:
+                _refuse_length(len(whole), most_bytes)
             return whole
         if self._large is not None:
-            if self._filled < len(self._large):
+            if self.received_bytes < len(self._large):
                 return None
-            large, self._large, self._filled = self._large, None, 0
+            large, self._large, self.received_bytes = self._large, None, 0
             return large
         small = self._small
         self._wanted_bytes = _LENGTH_BYTES
         if len(small) < _LENGTH_BYTES:
             return None
         length = int.from_bytes(small[:_LENGTH_BYTES], "big", signed=True)
-        _check_length(length, most_bytes)
+        if not 0 <= length <= most_bytes:
+            _refuse_length(length, most_bytes)
         end = _LENGTH_BYTES + length
         if len(small) >= end:
             if end < _IN_PLACE_BYTES:
@@ -192,8 +194,8 @@ class Receiver:
         memory = mmap.mmap(-1, length) if length >= _MAPPED_BYTES else bytearray(length)
         self._large = memoryview(memory)
         start = memoryview(self._small)[_LENGTH_BYTES:]
-        self._filled = len(start)
-        self._large[: self._filled] = start
+        self.received_bytes = len(start)
+        self._large[: self.received_bytes] = start
         start.release()
         self._small = bytearray()
 
@@ -201,10 +203,9 @@ class Receiver:
         """Drop all bytes."""
         self._small = bytearray()
         self._whole = self._large = None
-        self._filled = 0
+        self.received_bytes = 0
         self._wanted_bytes = _LENGTH_BYTES
 
 
-def _check_length(length: int, most_bytes: int) -> None:
-    if not 0 <= length <= most_bytes:
-        raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")
+def _refuse_length(length: int, most_bytes: int) -> NoReturn:
+    raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")

@@ -34,7 +34,6 @@ from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 
-_INDEX_ENTRY_BYTES, _TIME_ENTRY_BYTES = 8, 12
 FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """Failures that pass by themselves and say nothing about what is on the disk already."""
 _RETRY_S = 0.001
@@ -195,17 +194,19 @@ class PartitionLog(ReadableLog):
             if leader_epoch > self.epochs.latest or self.epochs.unsaved:
                 self.epochs.begin(leader_epoch, base_offset)
                 self.epochs.save()
-            self.active.append(buffer, views, self.config.index_interval_bytes)
+            active = self.segments[-1]
+            active.append(buffer, views, self.config.index_interval_bytes)
         except OSError as error:
             self._refused(error)
             raise
         self.log_end_offset = next_offset
         try:
             for view in views:
-                self.note_producer(view, self.active)
+                if view.producer_id >= 0:
+                    self.note_producer(view, active)
             self._unflushed += next_offset - base_offset
             if self._unsynced is not None:
-                self._unsynced.wrote(self.active.file)
+                self._unsynced.wrote(active.file)
             elif self._unflushed >= self.config.flush_messages:
                 self.sync()
         except OSError as error:
@@ -278,17 +279,12 @@ class PartitionLog(ReadableLog):
         self.epochs.assign(epoch, offset)
 
     def _must_roll(self, incoming_bytes: int, timestamp: int, next_offset: int) -> bool:
-        active, config = self.active, self.config
+        active, config = self.segments[-1], self.config
         if not active.size:
             return False
         if active.size + incoming_bytes > config.segment_bytes:
             return True
-        if next_offset - active.base_offset > MAX_RELATIVE_OFFSET:
-            return True
-        if active.index_entries >= config.segment_index_bytes // _INDEX_ENTRY_BYTES:
-            return True
-        # One less than fits: the segment's end gets an entry too.
-        if active.time_index_entries >= config.segment_index_bytes // _TIME_ENTRY_BYTES - 1:
+        if next_offset - active.base_offset > MAX_RELATIVE_OFFSET or active.fills_index(config.segment_index_bytes):
             return True
         first = active.first_batch_timestamp()
         age_ms = timestamp - first if first >= 0 else self.clock.now_ms() - active.created_ms

@@ -157,20 +157,19 @@ class LogSegment:
 
     def note(self, view: BatchView, position: int, interval_bytes: int) -> None:
         """Take a batch at ``position`` into the indexes and the time range; also how an index is rebuilt."""
-        last_offset = view.last_offset
         if view.max_timestamp > self.max_timestamp:
             self.max_timestamp = view.max_timestamp
-            self.offset_of_max_timestamp = last_offset
+            self.offset_of_max_timestamp = view.last_offset
         if not position:
             self._first_timestamp = view.max_timestamp
         if self._bytes_since_index > interval_bytes:
-            self._add_index_entry(last_offset - self.base_offset, position)
+            self._add_index_entry(view.last_offset - self.base_offset, position)
             self._add_time_entry()
             self._bytes_since_index = 0
         self._bytes_since_index += view.size_bytes
 
     def _write(self, buffer: bytes | bytearray | memoryview) -> None:
-        written, fd = 0, self.fd
+        written, fd = 0, (self._file or self._opened()).fd
         try:
             written = os.pwrite(fd, buffer, self.size)
             while written < len(buffer):
@@ -543,6 +542,13 @@ class LogSegment:
                 return -1
             self._first_timestamp = first[1].max_timestamp
         return self._first_timestamp
+
+    def fills_index(self, limit_bytes: int) -> bool:
+        """Whether an index of so many bytes has no room for another entry and, of times, for that of the end."""
+        return (
+            len(self._index_offsets) >= limit_bytes // OFFSET_ENTRY.size
+            or len(self._times) >= limit_bytes // TIME_ENTRY.size - 1
+        )
 
     @property
     def index_bytes(self) -> int:
