@@ -5,6 +5,7 @@ Knows no sockets: a frame comes in with the connection's state, an answer goes o
 
 from __future__ import annotations
 
+import logging
 from struct import Struct as Layout
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.purgatory import Parked
     from kafka_tools.broker_embedded.security.authentication import Login
+
+log = logging.getLogger(__name__)
 
 API_VERSIONS_KEY = registry.key_of("api_versions")
 BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")})
@@ -76,6 +79,15 @@ class Dispatcher:
                 version=version,
                 position=2,
             )
+        if handler.at_once is not None:
+            try:
+                payload = handler.at_once(self._core, connection, frame, version, correlation_id)
+            except Exception as error:  # one request's bug must not stop the broker; what was done is not known
+                log.exception("%s v%d from %s failed", handler.api.name, version, connection.id)
+                raise CloseConnection(f"{handler.api.name} failed") from error
+            if payload is not None:
+                answer(payload)
+                return None
         header, position = decode_request_header(frame)
         served = ServedRequest(
             self._core, handler, connection, version, correlation_id, header.client_id, len(frame), answer

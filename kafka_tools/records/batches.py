@@ -133,6 +133,12 @@ class BatchView:
         self.partition_leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
 
     @property
+    def counts_from_0(self) -> bool:
+        """Whether it is of magic 2, and its offsets are those of all of its records, from 0 on: as clients send it."""
+        count = self._count
+        return count is not None and not self._base_offset and 0 < count == self._last_offset_delta + 1
+
+    @property
     def codec(self) -> int:
         """The id of the compression codec (``enums.CODECS``); 5 to 7 mean nothing yet."""
         return self.attributes & CODEC_BITS

@@ -249,7 +249,8 @@ class Faults:
         selectors = [fault.selector for fault in self._faults] + [entry.selector for entry in self._recordings]
         for key, own in self._own.items():
             is_meant = any(selector.row is None or selector.row.key == key for selector in selectors)
-            self._handlers[key] = own._replace(handle=partial(self.serve, own.handle)) if is_meant else own
+            struck = own._replace(handle=partial(self.serve, own.handle), at_once=None)
+            self._handlers[key] = struck if is_meant else own
 
     def _set_down(self, is_down: bool) -> None:
         self._is_down = is_down

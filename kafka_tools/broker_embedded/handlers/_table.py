@@ -12,12 +12,20 @@ from importlib import import_module
 from inspect import isgeneratorfunction
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded import handlers as package
-from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.call import Call, RequestBytes
+from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.core import Core
+
+
+AtOnce = Callable[["Core", Connection, RequestBytes, int, int], bytes | None]
+"""(core, connection, frame, version, correlation id) -> the answer's payload; None: nothing was done, ``handle`` it."""
 
 
 class Handler(NamedTuple):
@@ -33,6 +41,8 @@ class Handler(NamedTuple):
     """Whether ``handle`` is a generator (``slices``), and so may have much to do.
 
     Not if it ends in one large change."""
+    at_once: AtOnce | None = None
+    """Serves the most ordinary requests from their bytes, if the module has such a way (``AT_ONCE``)."""
 
 
 @cache
@@ -61,5 +71,6 @@ def load_handlers(release: str | None = None) -> Mapping[int, Handler]:
             low, high = max(low, release_low), min(high, release_high)
         if low <= high:
             in_slices = isgeneratorfunction(module.handle) and not getattr(module, "ONE_CHANGE", False)
-            table[api.key] = Handler(api, low, high, module.AUTHORIZE, module.handle, in_slices)
+            at_once = getattr(module, "AT_ONCE", None)
+            table[api.key] = Handler(api, low, high, module.AUTHORIZE, module.handle, in_slices, at_once)
     return MappingProxyType(table)

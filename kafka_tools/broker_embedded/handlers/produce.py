@@ -9,13 +9,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
 from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.handlers._in_transaction import NOT_IN_ONE, InTransaction, producer_of
+from kafka_tools.broker_embedded.handlers._produce_at_once import answer_at_once
+from kafka_tools.broker_embedded.handlers._stored import (
+    UNSTORED,
+    PartitionResponse,
+    TopicResponse,
+    partition_error,
+    store,
+    unstored,
+)
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produce_rules import (
     MOST_TOLD_TOGETHER,
@@ -27,17 +35,16 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Elsewhere, Work
-from kafka_tools.errors import BrokerError, CorruptBatch, LogError
+from kafka_tools.errors import BrokerError, CorruptBatch
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.chain import FLAGS_POSITION, LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, size_at
-from kafka_tools.storage.log.partition_log import LogOffline
-from kafka_tools.storage.producer_state import NotTransactional, OutOfOrderSequence, StaleProducerEpoch
 
 VERSIONS = (0, 13)
 AUTHORIZE = ()
+AT_ONCE = answer_at_once
 
 _ONE_BATCH = 3
 """Requests from this version on have one batch for a partition, of magic 2."""
@@ -47,12 +54,8 @@ _ANEW_BYTES = 64 * 1024
 _LOOKED_AT_ONCE = 64
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
-log = logging.getLogger(__name__)
-
 _MAY_WRITE_INTERNAL = "__admin_client"  # the one client id that Kafka lets append to internal topics
 
-TopicResponse = ProduceResponse.TopicProduceResponse
-PartitionResponse = TopicResponse.PartitionProduceResponse
 PartitionData = ProduceRequest.TopicProduceData.PartitionProduceData
 
 
@@ -87,7 +90,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
             if answers or response.responses:  # others first: one batch is a slice of its own
                 yield
             if isinstance(topic, int):
-                answer = _error(data.index, topic)
+                answer = partition_error(data.index, topic)
             else:
                 answer = yield from _append(call, topic, data, transaction)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
@@ -182,7 +185,7 @@ def _all_refused(
         answers: list[PartitionResponse] = []
         for data in topic.partition_data:
             yield
-            answers.append(_error(data.index, code, message))
+            answers.append(partition_error(data.index, code, message))
         response.responses.append(TopicResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers))
     return response
 
@@ -190,13 +193,13 @@ def _all_refused(
 def _refusal(call: Call, topic: Topic, data: PartitionData) -> PartitionResponse | None:
     """The answer to a partition that is not written to, whatever was sent."""
     if not call.allowed(_WRITE, _TOPIC, topic.name):
-        return _error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
+        return partition_error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
     if data.index not in topic.partitions:
-        return _error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        return partition_error(data.index, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
     if call.request.acks not in (-1, 0, 1):
-        return _error(data.index, error_codes.INVALID_REQUIRED_ACKS)
+        return partition_error(data.index, error_codes.INVALID_REQUIRED_ACKS)
     if topic.is_internal and call.client_id != _MAY_WRITE_INTERNAL:
-        return _error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
+        return partition_error(data.index, error_codes.INVALID_TOPIC_EXCEPTION, f"{topic.name} is an internal topic.")
     return None
 
 
@@ -220,34 +223,16 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         if transaction.producer is not None:
             transaction.check_open(partition, data.records)
-        appended = partition.log.append(
-            taken.buffer,
-            leader_epoch=partition.leader_epoch,
-            append_time_ms=now_ms if partition.limits.log_append_time else None,
-            views=taken.views,
-        )
     except Refused as error:
         start = log_start_offset if error.records or error.code == error_codes.INVALID_TXN_STATE else -1
-        return _error(data.index, error.code, error.message, error.records, start)
-    except OutOfOrderSequence as error:
-        code = error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER
-        return _error(data.index, code, str(error), log_start_offset=log_start_offset)
-    except NotTransactional as error:
-        return _error(data.index, error_codes.INVALID_TXN_STATE, str(error), log_start_offset=log_start_offset)
-    except StaleProducerEpoch as error:
-        code = error_codes.INVALID_PRODUCER_EPOCH
-        return _error(data.index, code, str(error), log_start_offset=log_start_offset)
+        return partition_error(data.index, error.code, error.message, error.records, start)
     except BrokerError as error:
-        return _error(data.index, error.code.code, error.broker_message)
-    except (LogOffline, OSError) as error:  # the log has told it once, and does not with each request
-        log.debug("append to %s-%d failed: %s", topic.name, data.index, error)
-        return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
-    except LogError as error:
-        log.error("append to %s-%d failed: %s", topic.name, data.index, error)
-        return _error(data.index, error_codes.KAFKA_STORAGE_ERROR)
-    if not appended.duplicate:
-        partition.appended_bytes += len(taken.buffer)
-        core.purgatory.wake(partition.id)
+        return partition_error(data.index, error.code.code, error.broker_message)
+    except UNSTORED as error:
+        return unstored(partition, log_start_offset, error)
+    appended = store(core, partition, taken.buffer, taken.views, now_ms)
+    if isinstance(appended, PartitionResponse):
+        return appended
     return PartitionResponse(
         index=data.index,
         base_offset=appended.base_offset,
@@ -288,23 +273,3 @@ def _is_written_anew(records: Buffer, limits: Limits) -> bool:
         return True
     codec = records[FLAGS_POSITION] & CODEC_BITS
     return codec < len(CODECS) and stored_codec(codec, limits) != CODECS[codec]
-
-
-def _error(
-    index: int,
-    code: int,
-    message: str | None = None,
-    records: list[tuple[int, str]] | None = None,
-    log_start_offset: int = -1,
-) -> PartitionResponse:
-    return PartitionResponse(
-        index=index,
-        error_code=code,
-        base_offset=-1,
-        log_start_offset=log_start_offset,
-        error_message=message,
-        record_errors=[
-            PartitionResponse.BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=text)
-            for at, text in records or ()
-        ],
-    )

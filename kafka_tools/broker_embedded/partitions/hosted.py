@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
+from kafka_tools.broker_embedded.partitions.appendable import Appendable
 from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
@@ -62,6 +63,7 @@ class Partitions:
         self._slices = slices
         self._purgatory = purgatory
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self.appendable = Appendable(cluster, self._partitions)
         self._load: dict[str, int] = {}
         self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers, slices)
         self.cleaner = LogCleaner(
@@ -225,6 +227,7 @@ class Partitions:
 
     def add(self, made: Iterable[Partition]) -> None:
         """Serve partitions that the cluster has."""
+        self.appendable.forget()
         self._partitions.update((partition.id, partition) for partition in made)
 
     def unmake(self, made: Iterable[Partition]) -> Work[None]:
@@ -237,6 +240,7 @@ class Partitions:
 
     def take_out(self, topic_name: str, numbers: Iterable[int]) -> list[Partition]:
         """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
+        self.appendable.forget()
         found = (self._partitions.pop((topic_name, number), None) for number in numbers)
         return [partition for partition in found if partition is not None]
 

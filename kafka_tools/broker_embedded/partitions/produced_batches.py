@@ -24,11 +24,11 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
 )
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import build_batch, set_times
-from kafka_tools.records.chain import BODY_IN_COVERED
+from kafka_tools.records.chain import BODY_IN_COVERED, HEADER_BYTES, MAGIC_POSITION
 from kafka_tools.records.check import ordinary
 from kafka_tools.records.compression import decompress
 from kafka_tools.records.convert import up_convert
@@ -37,6 +37,10 @@ from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
 
 _INT64 = 1 << 63
+_CLIENTS_BITS = CODEC_BITS | TRANSACTIONAL_BIT
+"""The attributes that are clients' to set."""
+_ANY_CODEC = 7
+"""Produce requests from this version on may hold any that there is."""
 
 
 class Taken(NamedTuple):
@@ -65,6 +69,10 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
         if version >= 3:
             raise Refused(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
         return _NOTHING
+    if version >= _ANY_CODEC:
+        view = as_it_came(memoryview(data), limits, now_ms)
+        if view is not None:
+            return Taken(view.buffer, (view,))  # type: ignore[arg-type]
     try:
         views = _batches(data, version)
         covered = b""
@@ -92,6 +100,39 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     return taken
 
 
+def as_it_came(data: memoryview, limits: Limits, now_ms: int) -> BatchView | None:
+    """The batch that is all of ``data``, if nothing is to be changed about it, nor asked twice: nearly every one.
+
+    None for any other, and nothing has happened: ``take`` says what is to be done with it, and what is wrong.
+    """
+    size_bytes = len(data)
+    if data.readonly or size_bytes < HEADER_BYTES or data[MAGIC_POSITION] != 2:
+        return None
+    view = BatchView(data, 0)
+    attributes, count = view.attributes, view.record_count
+    if view.size_bytes != size_bytes or not view.counts_from_0 or (view.producer_id >= 0 and view.base_sequence < 0):
+        return None
+    if size_bytes > limits.max_batch_bytes or size_bytes > limits.segment_bytes or count > limits.records:
+        return None
+    if attributes & ~_CLIENTS_BITS or limits.log_append_time:
+        return None
+    body, start = view.sound(), BODY_IN_COVERED
+    codec = attributes & CODEC_BITS
+    if body is None or codec >= len(CODECS) or stored_codec(codec, limits) != CODECS[codec]:
+        return None
+    if codec:
+        try:
+            body, start = decompress(codec, body[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
+        except CorruptBatch:
+            return None
+    found = ordinary(body, count, start)
+    if found is None or (limits.needs_keys and found.null_key):
+        return None
+    newest, oldest = view.base_timestamp + found.most, view.base_timestamp + found.least
+    is_timely = now_ms - limits.before_max_ms <= oldest and newest <= now_ms + limits.after_max_ms
+    return view if is_timely and newest == view.max_timestamp and newest >= NO_TIMESTAMP else None
+
+
 def _batches(data: Buffer, version: int) -> list[BatchView]:
     """The batches in ``data``, if this version of Produce may carry them; an incomplete last one is left out."""
     if version < 3:
@@ -105,7 +146,7 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
     if first.magic != 2:
         raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
-    if version < 7 and (first.codec >= len(CODECS) or first.codec == Codec.ZSTD):
+    if version < _ANY_CODEC and (first.codec >= len(CODECS) or first.codec == Codec.ZSTD):
         raise Refused(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} do not support compression type {first.codec}.",

@@ -374,7 +374,7 @@ def test_topics_without_number_are_looked_at_and_refused_in_slices(
     broker: DiskBroker, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[object] = []
-    for name in ("_topic", "_error"):
+    for name in ("_topic", "partition_error"):
         real = getattr(produce, name)
         monkeypatch.setattr(produce, name, lambda *args, real=real, **more: (done.append(None), real(*args, **more))[1])
     Data = ProduceRequest.TopicProduceData

@@ -1,0 +1,103 @@
+"""What nearly every produce request is: one batch for one partition that is stored as it came.
+
+Served from its bytes to those of its answer, without an object for each of their parts: of a request with one record
+these are most of the work. Nothing is done, and nothing said, about any other: ``produce`` is the reference for all,
+and for these gives the same answer.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Layout
+from struct import error as TooShort
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.handlers._stored import PartitionResponse, TopicResponse, store
+from kafka_tools.broker_embedded.partitions.produce_rules import BODY_BYTES
+from kafka_tools.broker_embedded.partitions.produced_batches import as_it_came
+from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
+from kafka_tools.protocol.headers import encode_response
+from kafka_tools.protocol.messages.produce import ProduceResponse
+from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.records.chain import FLAGS_POSITION, HEADER_BYTES
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.call import RequestBytes
+    from kafka_tools.broker_embedded.connection import Connection
+    from kafka_tools.broker_embedded.core import Core
+
+_FLEXIBLE, _BY_ID = 9, 13
+_CLIENT_ID_AT = 8
+_ID_BYTES = 16
+_NULL = -1
+_ONE = 2
+"""How an array of one element begins."""
+_WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
+
+_CLIENT_ID = Layout(">h")
+_FRONT = Layout(">BBhiB")
+"""From the tagged fields of the header on: the transactional id, acks, timeout, how many topics."""
+_PARTITION = Layout(">Bi")
+"""How many partitions, and the first one's index."""
+_NO_TAGS = b"\0\0\0"
+"""After the records: no tagged fields of the partition, the topic and the request."""
+
+_ANSWER_FRONT = Layout(">iBB")
+"""The correlation id, no tagged fields of the header, how many topics."""
+_ANSWER_PARTITION = Layout(">BihqqqBB")
+"""How many partitions; index, error, base offset, append time, log start offset, no records at fault, no message."""
+_ANSWER_END = b"\0\0\0\0\0\0\0"
+"""No tagged fields of the partition and the topic, no throttle time, no tagged fields."""
+
+
+def answer_at_once(
+    core: Core, connection: Connection, frame: RequestBytes, version: int, correlation_id: int
+) -> bytes | None:
+    """Serve a produce request; the payload of its answer, or None, and nothing has happened, if it is another one."""
+    if version < _FLEXIBLE or core.group_commit is not None or core.quotas.any:
+        return None
+    try:
+        at = _CLIENT_ID_AT + _CLIENT_ID.size
+        (client_id_bytes,) = _CLIENT_ID.unpack_from(frame, _CLIENT_ID_AT)
+        if client_id_bytes >= 0:
+            if not bytes(frame[at : at + client_id_bytes]).isascii():
+                return None
+            at += client_id_bytes
+        elif client_id_bytes != _NULL:
+            return None
+        tags, transactional_id, acks, _, topics = _FRONT.unpack_from(frame, at)
+        if tags or transactional_id or topics != _ONE or acks not in (1, -1):
+            return None
+        at += _FRONT.size
+        end = at + (_ID_BYTES if version >= _BY_ID else frame[at])
+        topic = bytes(frame[at:end])
+        partitions, index = _PARTITION.unpack_from(frame, end)
+        if partitions != _ONE:
+            return None
+        size, at = read_unsigned_varint(frame, end + _PARTITION.size)
+    except (TooShort, IndexError, ValueError):
+        return None
+    end = at + size - 1
+    partition = core.partitions.appendable.find(topic, index, by_id=version >= _BY_ID)
+    if partition is None or frame[end:] != _NO_TAGS:
+        return None
+    records = memoryview(frame)[at:end]
+    now_ms = core.clock.now_ms()
+    authorizer, name = core.authorizer, partition.id.topic
+    if authorizer and not authorizer(connection.principal, connection.kafka_host, _WRITE, _TOPIC, name):
+        return None
+    if len(records) > BODY_BYTES or len(records) < HEADER_BYTES or records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
+        return None
+    view = as_it_came(records, partition.limits, now_ms)
+    if view is None:
+        return None
+    stored = store(core, partition, records, (view,), now_ms)
+    if isinstance(stored, PartitionResponse):
+        answer = TopicResponse(name=name, topic_id=partition.topic_id, partition_responses=[stored])
+        return encode_response(ProduceResponse(responses=[answer]), version, correlation_id)
+    start = partition.log.log_start_offset
+    return b"".join((
+        _ANSWER_FRONT.pack(correlation_id, 0, _ONE),
+        topic,
+        _ANSWER_PARTITION.pack(_ONE, index, 0, stored.base_offset, stored.append_time_ms, start, 1, 0),
+        _ANSWER_END,
+    ))  # fmt: skip
