@@ -72,13 +72,12 @@ class Timers:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def is_due(self) -> bool:
-        """Whether a timer should have run by now."""
-        heap = self._heap
-        if not heap or heap[0][0] > self.clock.monotonic_s():
+    def is_due(self, now_s: float) -> bool:
+        """Whether a timer should have run by ``now_s`` on the monotonic clock."""
+        if not self._heap or self._heap[0][0] > now_s:
             return False
         due_s = self.next_due_s()  # the first one may be cancelled
-        return due_s is not None and due_s <= self.clock.monotonic_s()
+        return due_s is not None and due_s <= now_s
 
     def run_due(self) -> int:
         """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run.

@@ -133,10 +133,10 @@ class BatchView:
         self.partition_leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
 
     @property
-    def counts_from_0(self) -> bool:
-        """Whether it is of magic 2, and its offsets are those of all of its records, from 0 on: as clients send it."""
+    def count_from_0(self) -> int:
+        """How many records it has if it is of magic 2 and their offsets count from 0 on, as clients send it; else 0."""
         count = self._count
-        return count is not None and not self._base_offset and 0 < count == self._last_offset_delta + 1
+        return count if count and count > 0 and not self._base_offset and count == self._last_offset_delta + 1 else 0
 
     @property
     def codec(self) -> int:
@@ -200,15 +200,17 @@ class BatchView:
             return v2.NO_SEQUENCE
         return v2.sequence_after(self.base_sequence, self._last_offset_delta)
 
-    def place(self, base_offset: int, leader_epoch: int) -> None:
+    def place(self, base_offset: int, leader_epoch: int) -> int:
         """Give a magic 2 batch its first offset and its leader's epoch, in the buffer too, as a leader does on append.
 
+        Returns the offset behind its last one.
         The CRC covers neither. The buffer must be one that can be written to.
         """
         _OFFSET.pack_into(self.buffer, self.position, base_offset)
         _EPOCH.pack_into(self.buffer, self.position + EPOCH_POSITION, leader_epoch)
         self._base_offset = base_offset
         self.partition_leader_epoch = leader_epoch
+        return base_offset + self._last_offset_delta + 1
 
     def raw(self) -> bytes:
         """The whole batch as it is stored."""

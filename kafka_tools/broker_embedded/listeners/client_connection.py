@@ -265,7 +265,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _take(self, nbytes: int) -> None:
         """So many bytes have come, to where ``Receiver.room`` said."""
         received = self._received
-        was_receiving = received.is_receiving
+        was_receiving = received.large is not None and received.is_receiving
         self._comes_more = received.received(self._shared.scratch, nbytes)
         if was_receiving:
             self._large_bytes += nbytes
@@ -461,7 +461,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             for _ in range(_TURN_PIECES):
                 if self._blocked or not self._outgoing:
                     break
-                self._send_piece()
+                if self._sends_files and isinstance(self._outgoing[0], FileRange):
+                    self._send_range()
+                else:
+                    self._transport.write(self._outgoing.piece())
                 self.took_s = self.last_used_s = self._shared.clock.monotonic_s()
         except ConnectionError:  # the client is gone
             self.close(abort=True)
@@ -479,11 +482,9 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._received.clear()
             self._transport.close()
 
-    def _send_piece(self) -> None:
-        """Hand over one piece. From a file the system sends it, as long as the socket takes all that it is given."""
-        if not self._sends_files or not isinstance(self._outgoing[0], FileRange):
-            self._transport.write(self._outgoing.piece())
-        elif not self._outgoing.send_file(self.fileno) and self._outgoing:
+    def _send_range(self) -> None:
+        """Have the system send what is next of a file, as long as the socket takes all that it is given."""
+        if not self._outgoing.send_file(self.fileno) and self._outgoing:
             # The transport waits until the socket takes more, and says so (``resume_writing``).
             self._transport.write(self._outgoing.piece(READ_BYTES))
 

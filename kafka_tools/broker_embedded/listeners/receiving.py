@@ -72,7 +72,8 @@ class Receiver:
         self._whole: Request | None = None
         """A request in memory that was taken from the scratch; ``_small`` comes behind it."""
         self._small = bytearray()
-        self._large: memoryview | None = None
+        self.large: memoryview | None = None
+        """Of a request that is too large to be kept: its memory, while it comes and until it is taken."""
         self.received_bytes = 0
         """How much of a large request has come."""
         self._wanted_bytes = _LENGTH_BYTES
@@ -84,19 +85,19 @@ class Receiver:
     @property
     def is_empty(self) -> bool:
         """Whether nothing has come that is not taken."""
-        return not self._small and self._whole is None and self._large is None
+        return not self._small and self._whole is None and self.large is None
 
     @property
     def has_news(self) -> bool:
         """Whether ``next`` may come to something: not while a small request is on its way."""
-        if self._large is not None:
-            return self.received_bytes == len(self._large)
+        if self.large is not None:
+            return self.received_bytes == len(self.large)
         return self._whole is not None or len(self._small) >= self._wanted_bytes
 
     @property
     def is_receiving(self) -> bool:
         """Whether a large request is on its way, but not whole."""
-        return self._large is not None and self.received_bytes < len(self._large)
+        return self.large is not None and self.received_bytes < len(self.large)
 
     @property
     def pending_bytes(self) -> int:
@@ -110,15 +111,17 @@ class Receiver:
     @property
     def is_full(self) -> bool:
         """Whether nothing more must be read before a request is taken."""
-        return self._kept_bytes >= SMALL_BYTES if self._large is None else self.received_bytes == len(self._large)
+        if self.large is not None:
+            return self.received_bytes == len(self.large)
+        return len(self._small) >= SMALL_BYTES if self._whole is None else self._kept_bytes >= SMALL_BYTES
 
     def room(self, scratch: Scratch) -> memoryview:
         """Where the next bytes go: to the large request that is on its way, else to a part of ``scratch``."""
-        if self._large is None and self._whole is None and not self._small:  # nearly always
+        if self.large is None and self._whole is None and not self._small:  # nearly always
             self._moved = True
             room = scratch.view
-        elif self._large is not None and self.received_bytes < len(self._large):
-            room = self._large[self.received_bytes : self.received_bytes + _STEP_BYTES]
+        elif self.large is not None and self.received_bytes < len(self.large):
+            room = self.large[self.received_bytes : self.received_bytes + _STEP_BYTES]
         else:
             kept, end = self._kept_bytes, SMALL_BYTES
             wanted = self._wanted_bytes
@@ -136,7 +139,7 @@ class Receiver:
 
     def received(self, scratch: Scratch, size_bytes: int) -> bool:
         """So many bytes were written to what ``room`` gave last; whether they took all of it: more may have come."""
-        if self._large is not None and self.received_bytes < len(self._large):
+        if self.large is not None and self.received_bytes < len(self.large):
             self.received_bytes += size_bytes
         elif self._moved:
             kept = len(self._small)
@@ -163,10 +166,10 @@ class Receiver:
             if len(whole) > most_bytes:
                 _refuse_length(len(whole), most_bytes)
             return whole
-        if self._large is not None:
-            if self.received_bytes < len(self._large):
+        if self.large is not None:
+            if self.received_bytes < len(self.large):
                 return None
-            large, self._large, self.received_bytes = self._large, None, 0
+            large, self.large, self.received_bytes = self.large, None, 0
             return large
         small = self._small
         self._wanted_bytes = _LENGTH_BYTES
@@ -192,17 +195,17 @@ class Receiver:
     def _begin_large(self, length: int) -> None:
         # A map of the system's has only the pages that were written to, and goes back to the system as a whole.
         memory = mmap.mmap(-1, length) if length >= _MAPPED_BYTES else bytearray(length)
-        self._large = memoryview(memory)
+        self.large = memoryview(memory)
         start = memoryview(self._small)[_LENGTH_BYTES:]
         self.received_bytes = len(start)
-        self._large[: self.received_bytes] = start
+        self.large[: self.received_bytes] = start
         start.release()
         self._small = bytearray()
 
     def clear(self) -> None:
         """Drop all bytes."""
         self._small = bytearray()
-        self._whole = self._large = None
+        self._whole = self.large = None
         self.received_bytes = 0
         self._wanted_bytes = _LENGTH_BYTES
 

@@ -90,6 +90,9 @@ class Outgoing(deque[Part]):
 
         Raises OSError or LogError when a file does not give what it must: the answer cannot be completed.
         """
+        if len(self) == 1 and self.held_bytes <= PIECE_BYTES and type(self[0]) is bytes:  # nearly always
+            self.held_bytes = 0
+            return self.popleft()  # type: ignore[return-value]
         pieces: list[bytes | memoryview] = []
         left = PIECE_BYTES
         while self and left > 0:

@@ -65,10 +65,11 @@ class Turns:
 
     def ready(self, connection: ServedConnection) -> None:
         """There may be something to do for ``connection``: now if there is time, else when its turn comes."""
-        if self._line or self._spent_s >= ROUND_S or self._timers.is_due():
+        now_s = self._clock.monotonic_s()
+        if self._line or self._spent_s >= ROUND_S or self._timers.is_due(now_s):
             self.later(connection)
         else:
-            self._serve(connection)
+            self._serve(connection, now_s)
             if self._spent_s >= _LITTLE_S:
                 self._end_round()
 
@@ -94,12 +95,11 @@ class Turns:
             if connection in self._waiting:
                 self._waiting.remove(connection)
                 self._had_s = max(self._had_s, had_s)
-                self._serve(connection)
+                self._serve(connection, self._clock.monotonic_s())
         if self._line or self._spent_s >= _LITTLE_S:  # what was spent counts for this round of the loop alone
             self._end_round()
 
-    def _serve(self, connection: ServedConnection) -> None:
-        began_s = self._clock.monotonic_s()
+    def _serve(self, connection: ServedConnection, began_s: float) -> None:
         connection.turn()
         took_s = self._clock.monotonic_s() - began_s
         connection.had_s += took_s

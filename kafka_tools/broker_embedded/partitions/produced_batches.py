@@ -109,16 +109,18 @@ def as_it_came(data: memoryview, limits: Limits, now_ms: int) -> BatchView | Non
     if data.readonly or size_bytes < HEADER_BYTES or data[MAGIC_POSITION] != 2:
         return None
     view = BatchView(data, 0)
-    attributes, count = view.attributes, view.record_count
-    if view.size_bytes != size_bytes or not view.counts_from_0 or (view.producer_id >= 0 and view.base_sequence < 0):
+    attributes, count = view.attributes, view.count_from_0
+    if view.size_bytes != size_bytes or not count or (view.producer_id >= 0 and view.base_sequence < 0):
         return None
     if size_bytes > limits.max_batch_bytes or size_bytes > limits.segment_bytes or count > limits.records:
         return None
     if attributes & ~_CLIENTS_BITS or limits.log_append_time:
         return None
-    body, start = view.sound(), BODY_IN_COVERED
     codec = attributes & CODEC_BITS
-    if body is None or codec >= len(CODECS) or stored_codec(codec, limits) != CODECS[codec]:
+    if codec >= len(CODECS) or (limits.codec != "producer" and stored_codec(codec, limits) != CODECS[codec]):
+        return None
+    body, start = view.sound(), BODY_IN_COVERED
+    if body is None:
         return None
     if codec:
         try:

@@ -61,15 +61,12 @@ class Quotas:
 
     def __init__(self, journal: Journal) -> None:
         self._limits: dict[QuotaEntity, dict[str, float]] = {}
+        self.any = False
+        """Whether any limit is set: without, nobody needs to be measured."""
         self._kinds: dict[str, Counter[tuple[str, ...]]] = {}
         """Key of a limit -> the types of those who have one, and how many they are."""
         self._ip_limits: dict[str | None, float] = {}
         journal.on_record(ClientQuotaRecord, self._apply)
-
-    @property
-    def any(self) -> bool:
-        """Whether any limit is set: without, nobody needs to be measured."""
-        return bool(self._limits)
 
     def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
         """The entities that match every component; with ``strict`` those of no further type."""
@@ -163,6 +160,7 @@ class Quotas:
             del kinds[types]
         if not limits:
             del self._limits[entity]
+        self.any = bool(self._limits)
         if types == (IP,) and record.key == _IP_RATE:
             address = None if entity[0][1] is None else same_address(entity[0][1])
             self._ip_limits.pop(address, None)

@@ -182,8 +182,7 @@ class PartitionLog(ReadableLog):
                 self.producers.check(view, self.name)
         base_offset = next_offset = self.log_end_offset
         for view in views:
-            view.place(next_offset, leader_epoch)
-            next_offset = view.last_offset + 1
+            next_offset = view.place(next_offset, leader_epoch)
         if append_time_ms is not None:
             for view in views:
                 set_times(buffer, view.position, max_timestamp=append_time_ms, appended=True)
