@@ -24,12 +24,13 @@ class LeaderEpochs:
         self.path = os.path.join(directory, FILE_NAME)
         self.entries: list[tuple[int, int]] = []
         """(epoch, start offset), ascending in both."""
+        self.latest = -1
+        """The newest epoch, -1 if there is none."""
         self.unsaved = False
 
-    @property
-    def latest(self) -> int:
-        """The newest epoch, -1 if there is none."""
-        return self.entries[-1][0] if self.entries else -1
+    def _keep(self, entries: list[tuple[int, int]]) -> None:
+        self.entries = entries
+        self.latest = entries[-1][0] if entries else -1
 
     def load(self) -> None:
         """Read the file; a missing one is an empty list. Raises CorruptIndex for one that cannot be read."""
@@ -39,7 +40,7 @@ class LeaderEpochs:
             return
         if entries != sorted(entries):
             raise CorruptIndex(f"{self.path}: the epochs do not ascend", path=self.path)
-        self.entries = entries
+        self._keep(entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Records from ``start_offset`` on carry ``epoch``; nothing happens if that is known already."""
@@ -54,20 +55,21 @@ class LeaderEpochs:
         while self.entries and self.entries[-1][1] >= start_offset:
             self.entries.pop()
         self.entries.append((epoch, start_offset))
+        self.latest = epoch
         self.unsaved = True
 
     def truncate_end(self, end_offset: int) -> None:
         """Forget epochs that start at or after ``end_offset``."""
         kept = [entry for entry in self.entries if entry[1] < end_offset]
         if kept != self.entries:
-            self.entries = kept
+            self._keep(kept)
             self._save_if_there_is_room()
 
     def truncate_start(self, start_offset: int) -> None:
         """Forget what lies before ``start_offset``; the epoch that covers it now starts there."""
         before = [entry for entry in self.entries if entry[1] <= start_offset]
         if before and (len(before) > 1 or before[0][1] < start_offset):
-            self.entries = [(before[-1][0], start_offset), *self.entries[len(before) :]]
+            self._keep([(before[-1][0], start_offset), *self.entries[len(before) :]])
             self._save_if_there_is_room()
 
     def _save_if_there_is_room(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.listeners.shared import Shared
     from kafka_tools.broker_embedded.purgatory import Parked
+    from kafka_tools.broker_embedded.security.authentication import Login
     from kafka_tools.broker_embedded.timers import Timer
 
 log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._penalty: Timer | None = None
         """Runs while the answer to a failed login is held back."""
         self._transport: Any = None
+        self._fd = -1
         self._reads_on = False
         """Whether the system may be asked for more of what has come: it can, and nothing is encrypted here."""
         self._sends_files = False
@@ -105,6 +107,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self._fd = self.fileno
         is_plain = not self._endpoint.has_tls
         self._reads_on = is_plain and hasattr(os, "readv")
         self._sends_files = is_plain and hasattr(os, "sendfile")
@@ -217,7 +220,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._penalty is not None:
             self._penalty.cancel()
         self.connection = None
-        self._transport = _Gone()
+        self._transport, self._fd = _Gone(), -1
 
     def close(self, *, abort: bool = False) -> None:
         if abort:
@@ -276,10 +279,10 @@ class ClientConnection(asyncio.BufferedProtocol):
 
         What goes wrong, and the client's end, are left to the event loop, which finds them again.
         """
-        if not self._comes_more or not self._reads_on or self._ended or self._waits_for_memory:
+        if not self._reads_on or self._ended or self._waits_for_memory:
             return False
         try:
-            nbytes = os.readv(self.fileno, [self._received.room(self._shared.scratch)])
+            nbytes = os.readv(self._fd, [self._received.room(self._shared.scratch)])
         except OSError:
             nbytes = 0
         self._comes_more = False
@@ -339,12 +342,14 @@ class ClientConnection(asyncio.BufferedProtocol):
         try:
             while self._may_serve():
                 request = self._next_request()
+                while request is None and self._comes_more and reads < _MOST_READS:
+                    if now_s() - began_s >= _READ_ON_S or not self._read_more():
+                        break
+                    reads += 1
+                    request = self._next_request()
                 if request is None:
-                    if reads < _MOST_READS and now_s() - began_s < _READ_ON_S and self._read_more():
-                        reads += 1
-                        continue
                     break
-                if self._outgoing and self._may_fail_login(connection, request):
+                if self._outgoing and connection.login is not None and self._may_fail_login(connection.login, request):
                     self._send()  # the answer to a failed login is held back, and no other
                 memory = request.obj if isinstance(request, memoryview) else None
                 self._work(request)
@@ -386,10 +391,9 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._shared.requests.grew(self, received.received_bytes)
         return request
 
-    def _may_fail_login(self, connection: Connection, request: Request) -> bool:
+    def _may_fail_login(self, login: Login, request: Request) -> bool:
         """Whether the answer may be one that is held back (``_is_punished``)."""
-        login = connection.login
-        return login is not None and (not login.done or int.from_bytes(request[:2], "big") in _LOGIN_KEYS)
+        return not login.done or int.from_bytes(request[:2], "big") in _LOGIN_KEYS
 
     def _work(self, request: Request) -> None:
         assert self.connection is not None
