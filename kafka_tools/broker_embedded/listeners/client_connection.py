@@ -189,12 +189,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._ended = True
         if self._endpoint.has_tls:  # its transport closes in any case
             return False
-        if self._is_unfinished:
-            return True
         if self._parked is None and self._penalty is None and self._counted and self._received.has_news:
             self._shared.turns.later(self)
             return True
-        return False
+        return self._is_unfinished
 
     @property
     def _is_unfinished(self) -> bool:
@@ -203,7 +201,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             return False
         if self._parked is not None:
             return bool(self._parked.holds_request)  # it is worked on
-        return bool(self._has_more or self._blocked or self._outgoing or (self._muted and self._received.has_news))
+        return bool(self._has_more or self._blocked or self._outgoing or (self._counted and self._received.has_news))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._shared.connections.discard(self)

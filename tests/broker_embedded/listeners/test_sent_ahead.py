@@ -149,6 +149,23 @@ def test_a_client_that_ends_is_waited_for_while_its_request_is_worked_on_and_not
         assert wire.closed
 
 
+def test_a_client_that_ends_is_served_what_it_sent_behind_a_large_answer() -> None:
+    wire = Wire()
+    rounds: list[Callable[[], object]] = []
+    wire.connection._shared.turns._call_soon = rounds.append
+    wire.parks = wire.works_on = {NAMES[0]}
+    wire.more = {NAMES[0]: b"." * 300_000}  # more than is sent before others are looked at, and all of it in one turn
+    written_at: list[int] = []
+    wire.connection._transport.close = lambda: written_at.append(len(wire.written))
+    wire.send(*NAMES)
+    assert wire.connection.eof_received() is True
+    wire.finish(NAMES[0])
+    while rounds:
+        rounds.pop(0)()
+    assert wire.written == [ANSWERS[0] + wire.more[NAMES[0]], *ANSWERS[1:]]
+    assert written_at == [len(NAMES)]
+
+
 def test_nothing_is_read_behind_a_request_that_waits_for_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire()
     monkeypatch.setattr("os.readv", lambda *_: pytest.fail("read ahead of a request that is parked"))
