@@ -366,9 +366,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         except (WireError, CloseConnection, OSError) as error:
             self._reject(error)
             return
-        except Exception:
-            self._send()  # what was answered before
-            raise
+        except Exception:  # one connection's bug must not stop the others, nor leave this one without an answer
+            log.exception("serving %s failed", connection.id)
+            self._end()
+            return
         if self._has_more:
             self._shared.turns.later(self)
         elif self._ended and not self._is_unfinished:

@@ -14,6 +14,17 @@ NAMES = [f"request {number}".encode() for number in range(5)]
 ANSWERS = [b"answer to " + name for name in NAMES]
 
 
+class Other:
+    """Another connection, which notes its turns."""
+
+    def __init__(self, turns: list[str]) -> None:
+        self.had_s = 1.0
+        self._turns = turns
+
+    def turn(self) -> None:
+        self._turns.append("another")
+
+
 def test_small_answers_to_requests_that_came_together_go_together() -> None:
     wire = Wire()
     wire.send(*NAMES)
@@ -105,9 +116,27 @@ def test_an_answer_that_may_come_to_nothing_takes_no_other_along() -> None:
 def test_a_mistake_in_one_request_keeps_back_no_answer_to_another() -> None:
     wire = Wire()
     wire.fails = {NAMES[2]}
-    with pytest.raises(RuntimeError):
-        wire.send(*NAMES)
+    wire.send(*NAMES)
     assert wire.written == ANSWERS[:2]
+    assert wire.closed
+
+
+def test_a_mistake_in_a_request_that_had_to_wait_ends_its_connection_alone(caplog: pytest.LogCaptureFixture) -> None:
+    wire = Wire()
+    rounds: list[Callable[[], object]] = []
+    turns = wire.connection._shared.turns
+    turns._call_soon = rounds.append
+    turns._spent_s = 1.0  # others had the time of this round
+    wire.fails = {NAMES[0]}
+    wire.send(*NAMES[:2])
+    served: list[str] = []
+    turns.later(Other(served))
+    while rounds:
+        rounds.pop(0)()
+    assert wire.closed
+    assert wire.served == NAMES[:1]
+    assert served == ["another"]
+    assert "a mistake" in caplog.text
 
 
 def test_a_client_that_ends_is_served_what_it_sent_before_when_its_turn_comes() -> None:
