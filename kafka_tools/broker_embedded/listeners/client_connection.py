@@ -186,9 +186,11 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         """The client's end: what it has sent whole before is served, what it waits for is forgotten."""
-        self._ended = True
-        if self._endpoint.has_tls:  # its transport closes in any case
+        if self._endpoint.has_tls:  # its transport closes in any case: what waits for its turn is served now or never
+            while self._received.has_news and self._may_serve():
+                self.turn()
             return False
+        self._ended = True
         if self._parked is None and self._penalty is None and self._counted and self._received.has_news:
             self._shared.turns.later(self)
             return True

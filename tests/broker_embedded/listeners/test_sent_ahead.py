@@ -155,6 +155,19 @@ def test_a_client_that_ends_is_served_what_it_sent_before_when_its_turn_comes() 
     assert wire.closed
 
 
+def test_over_tls_a_client_that_ends_is_served_at_once_what_waits_for_its_turn() -> None:
+    wire = Wire()
+    wire.connection._endpoint.has_tls = True  # type: ignore[misc]
+    turns = wire.connection._shared.turns
+    turns._call_soon = lambda _: None
+    turns._spent_s = 1.0  # others had the time of this round
+    wire.send(*NAMES)
+    assert wire.served == []
+    assert wire.connection.eof_received() is False
+    assert wire.served == NAMES
+    assert wire.written == ANSWERS
+
+
 def test_a_client_that_ends_is_served_what_waits_for_its_delay() -> None:
     wire = Wire()
     wire.delays_s[NAMES[0]] = 5.0
