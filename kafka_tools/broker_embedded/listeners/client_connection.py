@@ -171,8 +171,8 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client waits for an answer that is not there yet."""
-        return self._parked is not None
+        """Whether the client waits for an answer that is not there yet, and on which nobody works."""
+        return self._parked is not None and not self._parked.holds_request
 
     @property
     def fileno(self) -> int:

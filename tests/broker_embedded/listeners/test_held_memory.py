@@ -21,6 +21,7 @@ from kafka_tools.broker_embedded.listeners.receiving import SMALL_BYTES, Receive
 from kafka_tools.broker_embedded.listeners.sending import PIECE_BYTES, Outgoing
 from kafka_tools.broker_embedded.partitions import fetch_sessions as sessions
 from kafka_tools.broker_embedded.partitions.fetch_sessions import Asked, FetchSessions, Key
+from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.security.acls import AUTHORIZERS
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -131,6 +132,39 @@ def test_the_end_of_a_client_that_waits_is_noticed(broker: EmbeddedBroker, behin
         wait_until(broker, lambda server: any(connection.is_waiting for connection in server.shared.connections))
         client.send_raw((1_000_000).to_bytes(4, "big") + bytes(behind) if behind else b"")
     wait_until(broker, lambda server: not any(connection.is_waiting for connection in server.shared.connections))
+
+
+def test_a_client_that_ends_behind_more_than_is_read_is_answered_what_is_worked_on(
+    broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = server_of(broker)
+    serve = server.shared.dispatcher.handle_frame
+    ends: list[Callable[[], object]] = []
+
+    def handle(connection: Any, frame: Any, answer: Any) -> Any:
+        if ends:
+            return serve(connection, frame, answer)
+        work, kept = Parked(), bytes(frame)
+        work.holds_request = True
+        ends.append(lambda: serve(connection, kept, answer))
+        return work
+
+    monkeypatch.setattr(server.shared.dispatcher, "handle_frame", handle)
+    with WireClient(broker.bootstrap_servers) as client:
+        sent = range(4)
+        for number in sent:
+            client.send_raw(framed(encode_request(DescribeClusterRequest(), 0, number, "") + bytes(30_000)))
+        client.end()
+        wait_until(broker, lambda server: any(connection.is_deaf for connection in server.shared.connections))
+
+        def look(core: Core) -> None:
+            server._end_check.cancel()
+            server._close_ended()
+
+        broker.call(look)
+        broker.call(lambda core: ends[0]())
+        assert [client.receive_response(DescribeClusterRequest(), 0)[0] for _ in sent] == list(sent)
+        assert client.closed_by_broker
 
 
 def test_requests_before_a_half_closed_end_are_answered(broker: EmbeddedBroker) -> None:
