@@ -31,6 +31,8 @@ _ID_BYTES = 16
 _NULL = -1
 _ONE = 2
 """How an array of one element begins."""
+_MOST_IN_A_BYTE = 127
+"""A longer name has its length in two bytes."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")
@@ -68,7 +70,10 @@ def answer_at_once(
         if tags or transactional_id or topics != _ONE or acks not in (1, -1):
             return None
         at += _FRONT.size
-        end = at + (_ID_BYTES if version >= _BY_ID else frame[at])
+        topic_bytes = _ID_BYTES if version >= _BY_ID else frame[at]
+        if topic_bytes > _MOST_IN_A_BYTE:
+            return None
+        end = at + topic_bytes
         topic = bytes(frame[at:end])
         partitions, index = _PARTITION.unpack_from(frame, end)
         if partitions != _ONE:

@@ -190,6 +190,22 @@ def produced(broker: Shorter, topic: str, version: int = 9) -> int:
     return decode_response(ProduceResponse, version, payload)[1].responses[0].partition_responses[0].error_code
 
 
+@pytest.mark.parametrize("size", [1, 126, 127, 128, 249])
+def test_a_length_that_goes_on_in_a_second_byte_is_not_taken_for_one_of_a_byte(tmp_path: Path, size: int) -> None:
+    broker = Shorter(tmp_path / "data")
+    name = "n" * size
+    broker.create(name)
+    frame = one_record(broker, name)
+    assert produced(broker, name) == codes.NONE
+    assert broker.at_once == (size < 127)
+    if size < 127:
+        return
+    at = frame.index(name.encode())
+    outcome = broker.outcome(frame[: at - 2] + bytes((size + 1,)) + frame[at:])  # more than a byte can tell
+    assert isinstance(outcome, str) and outcome.startswith("DecodeError")
+    assert broker.core.partitions.led(name, 0).log.log_end_offset == 1
+
+
 def test_a_topic_that_is_deleted_takes_nothing_and_a_new_one_of_its_name_does(tmp_path: Path) -> None:
     broker = Shorter(tmp_path / "data")
     broker.create("t")
