@@ -12,9 +12,9 @@ from struct import error as TooShort
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.handlers._stored import PartitionResponse, TopicResponse, store
+from kafka_tools.broker_embedded.partitions.plain_batches import as_it_came
 from kafka_tools.broker_embedded.partitions.produce_rules import BODY_BYTES
-from kafka_tools.broker_embedded.partitions.produced_batches import as_it_came
-from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
+from kafka_tools.protocol.enums import CODEC_BITS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.headers import encode_response
 from kafka_tools.protocol.messages.produce import ProduceResponse
 from kafka_tools.protocol.primitives import read_unsigned_varint
@@ -33,6 +33,10 @@ _ONE = 2
 """How an array of one element begins."""
 _MOST_IN_A_BYTE = 127
 """A longer name has its length in two bytes."""
+_PACKED_BYTES, _BODY_BYTES = 72 * 1024, 256 * 1024
+_FEW_RECORDS = 2_000
+"""How large a compressed batch may be, packed and not, and how many records a large one may have: where it turns out
+to be another one, the longer way decompresses it and looks at its records again."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")
@@ -92,7 +96,14 @@ def answer_at_once(
         return None
     if len(records) > BODY_BYTES or len(records) < HEADER_BYTES or records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
         return None
-    view = as_it_came(records, partition.limits, now_ms)
+    limits = partition.limits
+    if records[FLAGS_POSITION] & CODEC_BITS:
+        if len(records) > _PACKED_BYTES:
+            return None
+        limits = limits._replace(body_bytes=_BODY_BYTES, records=_FEW_RECORDS)
+    elif len(records) > _PACKED_BYTES:
+        limits = limits._replace(records=_FEW_RECORDS)
+    view = as_it_came(records, limits, now_ms)
     if view is None:
         return None
     stored = store(core, partition, records, (view,), now_ms)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kafka_tools.broker_embedded.partitions.plain_batches import look_at, stays
 from kafka_tools.broker_embedded.partitions.produce_rules import (
     BODY_BYTES,
     MOST_TOLD,
@@ -24,21 +25,20 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
 )
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, Codec, TimestampType
+from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import build_batch, set_times
-from kafka_tools.records.chain import BODY_IN_COVERED, HEADER_BYTES, MAGIC_POSITION
+from kafka_tools.records.chain import BODY_IN_COVERED
 from kafka_tools.records.check import ordinary
 from kafka_tools.records.compression import decompress
 from kafka_tools.records.convert import up_convert
+from kafka_tools.records.ordinary import Ordinary
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
 
 _INT64 = 1 << 63
-_CLIENTS_BITS = CODEC_BITS | TRANSACTIONAL_BIT
-"""The attributes that are clients' to set."""
 _ANY_CODEC = 7
 """Produce requests from this version on may hold any that there is."""
 
@@ -69,22 +69,25 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
         if version >= 3:
             raise Refused(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
         return _NOTHING
-    if version >= _ANY_CODEC:
-        view = as_it_came(memoryview(data), limits, now_ms)
-        if view is not None:
-            return Taken(view.buffer, (view,))  # type: ignore[arg-type]
     try:
-        views = _batches(data, version)
-        covered = b""
-        for view in views:
-            covered = _check_whole(view, limits, partition)
-        if not views:
-            return _NOTHING
-        _check_together(views)
-        if views[0].magic == 2:
-            taken = _taken_batch(views[0], covered, limits, now_ms, partition)
+        looked_at = look_at(memoryview(data), limits) if version >= _ANY_CODEC else None
+        if looked_at is not None:
+            view, body, start, found = looked_at
+            if stays(view, found, limits, now_ms):
+                return Taken(view.buffer, (view,))  # type: ignore[arg-type]
+            taken = _judged(view, body, start, found, limits, now_ms, partition)
         else:
-            taken = _taken_messages(views, limits, now_ms, partition)
+            views = _batches(data, version)
+            covered = b""
+            for view in views:
+                covered = _check_whole(view, limits, partition)
+            if not views:
+                return _NOTHING
+            _check_together(views)
+            if views[0].magic == 2:
+                taken = _taken_batch(views[0], covered, limits, now_ms, partition)
+            else:
+                taken = _taken_messages(views, limits, now_ms, partition)
     except UnsupportedCodec as error:
         raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
     except DecompressesToMore as error:
@@ -98,41 +101,6 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
             f"The batches of {size_bytes} bytes are larger than a segment of {limits.segment_bytes} bytes.",
         )
     return taken
-
-
-def as_it_came(data: memoryview, limits: Limits, now_ms: int) -> BatchView | None:
-    """The batch that is all of ``data``, if nothing is to be changed about it, nor asked twice: nearly every one.
-
-    None for any other, and nothing has happened: ``take`` says what is to be done with it, and what is wrong.
-    """
-    size_bytes = len(data)
-    if data.readonly or size_bytes < HEADER_BYTES or data[MAGIC_POSITION] != 2:
-        return None
-    view = BatchView(data, 0)
-    attributes, count = view.attributes, view.count_from_0
-    if view.size_bytes != size_bytes or not count or (view.producer_id >= 0 and view.base_sequence < 0):
-        return None
-    if size_bytes > limits.max_batch_bytes or size_bytes > limits.segment_bytes or count > limits.records:
-        return None
-    if attributes & ~_CLIENTS_BITS or limits.log_append_time:
-        return None
-    codec = attributes & CODEC_BITS
-    if codec >= len(CODECS) or (limits.codec != "producer" and stored_codec(codec, limits) != CODECS[codec]):
-        return None
-    body, start = view.sound(), BODY_IN_COVERED
-    if body is None:
-        return None
-    if codec:
-        try:
-            body, start = decompress(codec, body[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
-        except CorruptBatch:
-            return None
-    found = ordinary(body, count, start)
-    if found is None or (limits.needs_keys and found.null_key):
-        return None
-    newest, oldest = view.base_timestamp + found.most, view.base_timestamp + found.least
-    is_timely = now_ms - limits.before_max_ms <= oldest and newest <= now_ms + limits.after_max_ms
-    return view if is_timely and newest == view.max_timestamp and newest >= NO_TIMESTAMP else None
 
 
 def _batches(data: Buffer, version: int) -> list[BatchView]:
@@ -208,6 +176,19 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
     if view.is_compressed:
         body, start = decompress(view.codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
     found = ordinary(body, view.record_count, start)
+    return _judged(view, body, start, found, limits, now_ms, partition)
+
+
+def _judged(
+    view: BatchView,
+    body: bytes,
+    start: int,
+    found: Ordinary | None,
+    limits: Limits,
+    now_ms: int,
+    partition: TopicPartition,
+) -> Taken:
+    """A batch whose header is in order, as it is to be stored: ``body`` from ``start`` on are its records."""
     codec = stored_codec(view.codec, limits)
     other_codec = codec != CODECS[view.codec]
     base = view.base_timestamp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.handlers import _produce_at_once as quick
-from kafka_tools.broker_embedded.partitions import produced_batches
+from kafka_tools.broker_embedded.partitions import plain_batches, produced_batches
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
@@ -24,12 +24,15 @@ from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.compression import decompress
 from tests.against_kafka.produced_batches import NOW_MS, TOPICS, Case, cases, sound
 from tests.broker_embedded.disk_broker import DiskBroker
 
 PRODUCE = registry.key_of("produce")
 Topic = ProduceRequest.TopicProduceData
 Data = Topic.PartitionProduceData
+KIB, MIB = 1024, 1024 * 1024
+ONE_RECORD = [(NOW_MS, b"k", b"v", ())]
 
 
 class Shorter(DiskBroker):
@@ -82,14 +85,14 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Shor
     first.open()
     second = Shorter(tmp_path / "second")
     second.never_at_once()
-    as_it_came = produced_batches.as_it_came
+    look = produced_batches.look_at
     longer = second.outcome
 
     def outcome(frame: bytes) -> bytes | str | None:
         with monkeypatch.context() as patch:
-            patch.setattr(produced_batches, "as_it_came", lambda *given: None)
+            patch.setattr(produced_batches, "look_at", lambda *given: None)
             found = longer(frame)
-        assert produced_batches.as_it_came is as_it_came
+        assert produced_batches.look_at is look
         return found
 
     monkeypatch.setattr(second, "outcome", outcome)
@@ -175,17 +178,19 @@ def test_producers_that_count_are_told_of_repeats_gaps_and_fences(both: tuple[Sh
     assert first.logs() == second.logs()
 
 
-def one_record(broker: DiskBroker, topic: str, version: int = 9) -> bytes:
-    """A request to produce one record."""
+def one_batch(
+    broker: DiskBroker, topic: str, version: int = 9, records: Sequence[Any] = ONE_RECORD, codec: str = "none"
+) -> bytes:
+    """A request to produce one batch."""
     known = broker.core.cluster.topics.get(topic)
     data = Topic(name=topic) if version < 13 or known is None else Topic(topic_id=known.id)
-    data.partition_data = [Data(index=0, records=build_batch([(NOW_MS, b"k", b"v", ())]))]
+    data.partition_data = [Data(index=0, records=build_batch(records, codec=codec))]
     return encode_request(ProduceRequest(acks=1, timeout_ms=1, topic_data=[data]), version, 7, "client")
 
 
-def produced(broker: Shorter, topic: str, version: int = 9) -> int:
-    """The error code for one record."""
-    payload = broker.outcome(one_record(broker, topic, version))
+def produced(broker: Shorter, topic: str, version: int = 9, **batch: Any) -> int:
+    """The error code for one batch, as a rule of one record."""
+    payload = broker.outcome(one_batch(broker, topic, version, **batch))
     assert isinstance(payload, bytes)
     return decode_response(ProduceResponse, version, payload)[1].responses[0].partition_responses[0].error_code
 
@@ -195,7 +200,7 @@ def test_a_length_that_goes_on_in_a_second_byte_is_not_taken_for_one_of_a_byte(t
     broker = Shorter(tmp_path / "data")
     name = "n" * size
     broker.create(name)
-    frame = one_record(broker, name)
+    frame = one_batch(broker, name)
     assert produced(broker, name) == codes.NONE
     assert broker.at_once == (size < 127)
     if size < 127:
@@ -204,6 +209,39 @@ def test_a_length_that_goes_on_in_a_second_byte_is_not_taken_for_one_of_a_byte(t
     outcome = broker.outcome(frame[: at - 2] + bytes((size + 1,)) + frame[at:])  # more than a byte can tell
     assert isinstance(outcome, str) and outcome.startswith("DecodeError")
     assert broker.core.partitions.led(name, 0).log.log_end_offset == 1
+
+
+@pytest.mark.parametrize(
+    ("records", "limits"),
+    [
+        ([(NOW_MS, b"k", b"v" * 500, ())] * 100, [256 * KIB]),
+        ([(NOW_MS, b"k", b"v" * 500, ())] * 600, [256 * KIB, 2 * MIB]),
+        ([(NOW_MS, b"k", None, ())] * 2_500, [2 * MIB]),
+        ([(NOW_MS + number, b"k", random.Random(number).randbytes(400), ()) for number in range(500)], [2 * MIB]),
+        ([(NOW_MS, b"k", random.Random(number).randbytes(1000) * 5, ()) for number in range(500)], [2 * MIB, 32 * MIB]),
+        ([(NOW_MS + 1_000_000_000, b"k", b"v" * 500, ())] * 100, [256 * KIB, 2 * MIB]),
+        ([(NOW_MS + 1_000_000_000, b"k", random.Random(1).randbytes(90_000), ())], [2 * MIB]),
+    ],
+    ids=["small", "large", "many", "large packed", "elsewhere", "small, refused", "large, refused"],
+)
+def test_what_is_large_is_decompressed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: list[Any], limits: list[int]
+) -> None:
+    broker = Shorter(tmp_path / "data")
+    broker.create("t")
+    asked: list[int] = []
+
+    def seen(codec: int | str, packed: bytes, *, limit_bytes: int) -> bytes:
+        asked.append(limit_bytes)
+        return decompress(codec, packed, limit_bytes=limit_bytes)
+
+    for module in (plain_batches, produced_batches):
+        monkeypatch.setattr(module, "decompress", seen)
+    assert produced(broker, "t", records=records, codec="gzip") in (codes.NONE, codes.INVALID_TIMESTAMP)
+    refused = records[0][0] > NOW_MS
+    assert asked == limits
+    assert broker.at_once == (limits == [256 * KIB])
+    assert broker.core.partitions.led("t", 0).log.log_end_offset == (0 if refused else len(records))
 
 
 def test_a_topic_that_is_deleted_takes_nothing_and_a_new_one_of_its_name_does(tmp_path: Path) -> None:
@@ -251,7 +289,7 @@ def test_with_quotas_and_on_the_disk_first_all_is_counted_and_waited_for(tmp_pat
     assert not broker.at_once
     synced = Shorter(tmp_path / "synced", fsync="always")
     synced.create("t")
-    frame = memoryview(bytearray(one_record(synced, "t")))
+    frame = memoryview(bytearray(one_batch(synced, "t")))
     assert quick.answer_at_once(synced.core, synced.connection, frame, 9, 7) is None
     synced.core.group_commit = None
     assert quick.answer_at_once(synced.core, synced.connection, frame, 9, 7) is not None
@@ -268,13 +306,13 @@ def test_a_bug_closes_the_connection_and_is_told(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(partition.log, "append", fail)
-    assert broker.outcome(one_record(broker, "t")) == "CloseConnection: Produce failed"
+    assert broker.outcome(one_batch(broker, "t")) == "CloseConnection: Produce failed"
     assert "a bug" in caplog.text
 
 
 def test_a_batch_is_stored_where_it_lies() -> None:
     made = memoryview(bytearray(build_batch([(NOW_MS, None, b"value", ())])))
-    view = produced_batches.as_it_came(made, produced_batches.Limits(), NOW_MS)
+    view = plain_batches.as_it_came(made, plain_batches.Limits(), NOW_MS)
     assert view is not None and view.buffer is made
-    assert produced_batches.as_it_came(made.toreadonly(), produced_batches.Limits(), NOW_MS) is None
+    assert plain_batches.as_it_came(made.toreadonly(), plain_batches.Limits(), NOW_MS) is None
     assert [batch.record_count for batch in batches(made)] == [1]
