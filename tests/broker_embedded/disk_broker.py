@@ -96,7 +96,8 @@ class DiskBroker:
                 correlation_id, pending.response = decode_response(response_class, version, whole)
                 assert correlation_id == 7
 
-        frame = encode_request(request, version, 7, "test")
+        # In memory that may be written to, as what comes from clients: nothing else is served at once.
+        frame = memoryview(bytearray(encode_request(request, version, 7, "test")))
         self.dispatcher.handle_frame(connection or self.connection, frame, answer)
         return pending
 
