@@ -33,10 +33,11 @@ _ONE = 2
 """How an array of one element begins."""
 _MOST_IN_A_BYTE = 127
 """A longer name has its length in two bytes."""
-_PACKED_BYTES, _BODY_BYTES = 72 * 1024, 256 * 1024
-_FEW_RECORDS = 2_000
-"""How large a compressed batch may be, packed and not, and how many records a large one may have: where it turns out
-to be another one, the longer way decompresses it and looks at its records again."""
+_PACKED_BYTES, _BODY_BYTES = 16 * 1024, 256 * 1024
+"""How large a compressed batch may be, packed and not. One that turns out to be another is decompressed again on the
+longer way: that costs more than is saved with batches that producers fill before they are compressed."""
+_SMALL_BYTES, _FEW_RECORDS = 72 * 1024, 2_000
+"""How many records a compressed batch, or one larger than this, may have: the longer way looks at them again."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")
@@ -101,7 +102,7 @@ def answer_at_once(
         if len(records) > _PACKED_BYTES:
             return None
         limits = limits._replace(body_bytes=_BODY_BYTES, records=_FEW_RECORDS)
-    elif len(records) > _PACKED_BYTES:
+    elif len(records) > _SMALL_BYTES:
         limits = limits._replace(records=_FEW_RECORDS)
     view = as_it_came(records, limits, now_ms)
     if view is None:

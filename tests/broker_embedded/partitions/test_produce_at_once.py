@@ -217,12 +217,13 @@ def test_a_length_that_goes_on_in_a_second_byte_is_not_taken_for_one_of_a_byte(t
         ([(NOW_MS, b"k", b"v" * 500, ())] * 100, [256 * KIB]),
         ([(NOW_MS, b"k", b"v" * 500, ())] * 600, [256 * KIB, 2 * MIB]),
         ([(NOW_MS, b"k", None, ())] * 2_500, [2 * MIB]),
+        ([(NOW_MS, b"k", random.Random(number).randbytes(200) * 9, ()) for number in range(120)], [2 * MIB]),
         ([(NOW_MS + number, b"k", random.Random(number).randbytes(400), ()) for number in range(500)], [2 * MIB]),
         ([(NOW_MS, b"k", random.Random(number).randbytes(1000) * 5, ()) for number in range(500)], [2 * MIB, 32 * MIB]),
         ([(NOW_MS + 1_000_000_000, b"k", b"v" * 500, ())] * 100, [256 * KIB, 2 * MIB]),
         ([(NOW_MS + 1_000_000_000, b"k", random.Random(1).randbytes(90_000), ())], [2 * MIB]),
     ],
-    ids=["small", "large", "many", "large packed", "elsewhere", "small, refused", "large, refused"],
+    ids=["small", "large", "many", "full", "large packed", "elsewhere", "small, refused", "large, refused"],
 )
 def test_what_is_large_is_decompressed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: list[Any], limits: list[int]
