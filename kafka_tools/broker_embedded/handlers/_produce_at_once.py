@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.handlers._stored import PartitionResponse, TopicResponse, store
 from kafka_tools.broker_embedded.partitions.plain_batches import as_it_came
-from kafka_tools.broker_embedded.partitions.produce_rules import BODY_BYTES
 from kafka_tools.protocol.enums import CODEC_BITS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.headers import encode_response
 from kafka_tools.protocol.messages.produce import ProduceResponse
@@ -33,11 +32,9 @@ _ONE = 2
 """How an array of one element begins."""
 _MOST_IN_A_BYTE = 127
 """A longer name has its length in two bytes."""
-_PACKED_BYTES, _BODY_BYTES = 16 * 1024, 256 * 1024
-"""How large a compressed batch may be, packed and not. One that turns out to be another is decompressed again on the
-longer way: that costs more than is saved with batches that producers fill before they are compressed."""
-_SMALL_BYTES, _FEW_RECORDS = 72 * 1024, 2_000
-"""How many records a compressed batch, or one larger than this, may have: the longer way looks at them again."""
+_LARGEST_BYTES, _LARGEST_PACKED_BYTES = 72 * 1024, 16 * 1024
+"""How large a batch may be, and a compressed one. If it is not stored as it came it is looked at again on the longer
+way: of large ones, which producers fill before they compress them, that costs more than is saved with the others."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")
@@ -62,49 +59,18 @@ def answer_at_once(
     """Serve a produce request; the payload of its answer, or None, and nothing has happened, if it is another one."""
     if version < _FLEXIBLE or core.group_commit is not None or core.quotas.any:
         return None
-    try:
-        at = _CLIENT_ID_AT + _CLIENT_ID.size
-        (client_id_bytes,) = _CLIENT_ID.unpack_from(frame, _CLIENT_ID_AT)
-        if client_id_bytes >= 0:
-            if not bytes(frame[at : at + client_id_bytes]).isascii():
-                return None
-            at += client_id_bytes
-        elif client_id_bytes != _NULL:
-            return None
-        tags, transactional_id, acks, _, topics = _FRONT.unpack_from(frame, at)
-        if tags or transactional_id or topics != _ONE or acks not in (1, -1):
-            return None
-        at += _FRONT.size
-        topic_bytes = _ID_BYTES if version >= _BY_ID else frame[at]
-        if topic_bytes > _MOST_IN_A_BYTE:
-            return None
-        end = at + topic_bytes
-        topic = bytes(frame[at:end])
-        partitions, index = _PARTITION.unpack_from(frame, end)
-        if partitions != _ONE:
-            return None
-        size, at = read_unsigned_varint(frame, end + _PARTITION.size)
-    except (TooShort, IndexError, ValueError):
+    asked = _sole_batch(frame, by_id=version >= _BY_ID)
+    if asked is None:
         return None
-    end = at + size - 1
+    topic, index, records = asked
     partition = core.partitions.appendable.find(topic, index, by_id=version >= _BY_ID)
-    if partition is None or frame[end:] != _NO_TAGS:
+    if partition is None:
         return None
-    records = memoryview(frame)[at:end]
-    now_ms = core.clock.now_ms()
     authorizer, name = core.authorizer, partition.id.topic
     if authorizer and not authorizer(connection.principal, connection.kafka_host, _WRITE, _TOPIC, name):
         return None
-    if len(records) > BODY_BYTES or len(records) < HEADER_BYTES or records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
-        return None
-    limits = partition.limits
-    if records[FLAGS_POSITION] & CODEC_BITS:
-        if len(records) > _PACKED_BYTES:
-            return None
-        limits = limits._replace(body_bytes=_BODY_BYTES, records=_FEW_RECORDS)
-    elif len(records) > _SMALL_BYTES:
-        limits = limits._replace(records=_FEW_RECORDS)
-    view = as_it_came(records, limits, now_ms)
+    now_ms = core.clock.now_ms()
+    view = as_it_came(records, partition.limits, now_ms)
     if view is None:
         return None
     stored = store(core, partition, records, (view,), now_ms)
@@ -118,3 +84,37 @@ def answer_at_once(
         _ANSWER_PARTITION.pack(_ONE, index, 0, stored.base_offset, stored.append_time_ms, start, 1, 0),
         _ANSWER_END,
     ))  # fmt: skip
+
+
+def _sole_batch(frame: RequestBytes, *, by_id: bool) -> tuple[bytes, int, memoryview] | None:
+    """(topic as it stands in the request, partition, records) where these are all that is asked for, and not much."""
+    try:
+        (client_id_bytes,) = _CLIENT_ID.unpack_from(frame, _CLIENT_ID_AT)
+        at = _CLIENT_ID_AT + _CLIENT_ID.size
+        if client_id_bytes >= 0:
+            if not bytes(frame[at : at + client_id_bytes]).isascii():
+                return None
+            at += client_id_bytes
+        elif client_id_bytes != _NULL:
+            return None
+        tags, transactional_id, acks, _, topics = _FRONT.unpack_from(frame, at)
+        if tags or transactional_id or topics != _ONE or acks not in (1, -1):
+            return None
+        at += _FRONT.size
+        topic_bytes = _ID_BYTES if by_id else frame[at]
+        if topic_bytes > _MOST_IN_A_BYTE:
+            return None
+        topic = bytes(frame[at : at + topic_bytes])
+        partitions, index = _PARTITION.unpack_from(frame, at + topic_bytes)
+        if partitions != _ONE:
+            return None
+        size, at = read_unsigned_varint(frame, at + topic_bytes + _PARTITION.size)
+    except (TooShort, IndexError, ValueError):
+        return None
+    end = at + size - 1
+    if frame[end:] != _NO_TAGS or not HEADER_BYTES <= end - at <= _LARGEST_BYTES:
+        return None
+    flags = frame[at + FLAGS_POSITION]
+    if flags & TRANSACTIONAL_BIT or (flags & CODEC_BITS and end - at > _LARGEST_PACKED_BYTES):
+        return None
+    return topic, index, memoryview(frame)[at:end]

@@ -201,8 +201,7 @@ class PartitionLog(ReadableLog):
         self.log_end_offset = next_offset
         try:
             for view in views:
-                if view.producer_id >= 0:
-                    self.note_producer(view, active)
+                self.note_producer(view, active)
             self._unflushed += next_offset - base_offset
             if self._unsynced is not None:
                 self._unsynced.wrote(active.file)

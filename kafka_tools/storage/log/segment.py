@@ -210,10 +210,6 @@ class LogSegment:
         self.unwritten_aborted.clear()
 
     @property
-    def index_entries(self) -> int:
-        return len(self._index_offsets)
-
-    @property
     def time_index_entries(self) -> int:
         return len(self._times)
 
