@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 from kafka_tools.config_definitions import Row
-from kafka_tools.errors import ConfigError
-from kafka_tools.texts.moments import UNIT_MS
+from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.texts.moments import unit_ms
 
 _LONGEST_TEXT = 60
 """Characters; no number with a unit is longer, so a longer text is left to the broker."""
@@ -24,7 +24,6 @@ _JAVA_DOUBLE = re.compile(
 )
 _LARGEST = {"SHORT": 2**15 - 1, "INT": 2**31 - 1, "LONG": 2**63 - 1}
 
-_TIMES = "ms, s, m, h, d or w"
 _SIZES = "kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)"
 _BYTES: dict[str, int] = {"B": 1, "kB": 1000} | {
     f"{prefix}{unit}": base**power
@@ -56,6 +55,8 @@ _RATES = frozenset(
 )
 """Bytes per second."""
 _QUOTA: Row = ("DOUBLE", None, "")
+_FAR = 100_000
+"""A default so many times as large as a value makes a forgotten unit likely: 8 for 8d, 10 for 10MB."""
 
 
 class Unit(NamedTuple):
@@ -113,6 +114,40 @@ def resolved(entity_type: str, name: str, text: str) -> str | None:
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
+def far_below_default(entity_type: str, name: str, text: str) -> str | None:
+    """The default of a time or size, as words, if ``text`` is so small a number beside it that a unit may be missing.
+
+    That is a number from 2 to 999 without a unit, where the default is ``_FAR`` times as large, or where the default
+    of a size or rate is no limit. Times without a limit are left out: ``flush.ms=100`` is what people mean. So is 1,
+    which stands for "as little as possible".
+    """
+    typed = text.strip()
+    unit = unit_of(name)
+    if unit is None or typed == "1" or not re.fullmatch("[1-9][0-9]{0,2}", typed):
+        return None
+    row = _row(entity_type, name)
+    default = None if row is None else _default(row, name)
+    if default is None:
+        return None
+    if default < 0 or default >= _LARGEST["LONG"]:
+        return None if unit.is_time else "no limit"
+    return f"{default:.0f} {unit.word}" if default >= _FAR * int(typed) else None
+
+
+def _default(row: Row, name: str) -> float | None:
+    """The default of a number, negative or huge for no limit; None for what is no number, or follows other configs."""
+    if row is _QUOTA:
+        return -1
+    if row[0] not in _LARGEST and row[0] != "DOUBLE":
+        return None
+    if row[1] is None and name.startswith("log."):
+        from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
+
+        topic = next((topic for topic, broker in BROKER_NAME.items() if broker == name), None)
+        return None if topic is None else float(TABLE[topic][1] or -1)
+    return None if row[1] is None else float(row[1])
+
+
 def in_unit(text: str, unit: Unit) -> int | None:
     """``text``, a number with a unit, as a whole number of ``unit``; None for any other text.
 
@@ -138,10 +173,10 @@ def _number(typed: str, unit: Unit, refused: str) -> Fraction:
 def _size(word: str, unit: Unit, refused: str) -> int:
     """The unit ``word`` in milliseconds or bytes. Raises ConfigError with ``refused`` if it is of the other kind."""
     if unit.is_time:
-        size = UNIT_MS.get(word if len(word) == 1 else word.lower())  # M could be a month, or a million
-        if size is None:
-            raise ConfigError(f"{refused}: '{word}' is not a unit of time: {_TIMES}")
-        return size
+        try:
+            return unit_ms(word)
+        except InputError as error:
+            raise ConfigError(f"{refused}: {error}") from None
     size = _BYTES.get(word.removesuffix("/s") if unit.rate else word)
     if size is None:
         raise ConfigError(f"{refused}: '{word}' is not a unit of {unit.word}: {_SIZES}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError, UsageError
-from kafka_tools.texts.moments import moment_ms
+from kafka_tools.texts.moments import AmbiguousUnit, moment_ms
 from kafka_tools.values import number_below
 
 _INT64 = 2**63
@@ -94,5 +94,7 @@ def _moment(text: str, now_ms: int) -> int | bool | None:
         return int(typed) if int(typed) < _INT64 else False
     try:
         return moment_ms(typed, now_ms, any_fraction=True)
+    except AmbiguousUnit as error:
+        raise UsageError(f"--time: {error}") from None
     except InputError:
         return False

@@ -1,7 +1,8 @@
 """Moments and spans of time as people type them: ``2026-11-22``, ``2026-11-22T10:30``, ``2 hours ago``, ``7d``.
 
 Every option that takes a moment parses it here: in UTC unless a zone follows; plain digits are milliseconds since the
-epoch, as in Kafka's tools. Commands print the moment that they resolved.
+epoch, as in Kafka's tools. Commands print the moment that they resolved. ``unit_ms`` is the one reader of units of
+time, for moments, spans and values of configs alike.
 """
 
 from __future__ import annotations
@@ -37,8 +38,24 @@ _UNITS = {
     86_400_000: ("d", "day", "days"),
     604_800_000: ("w", "week", "weeks"),
 }
-UNIT_MS = {name: milliseconds for milliseconds, names in _UNITS.items() for name in names}
-"""Unit of time -> milliseconds."""
+_UNIT_MS = {name: milliseconds for milliseconds, names in _UNITS.items() for name in names}
+
+
+class AmbiguousUnit(InputError):
+    """A unit of time that has two readings, such as ``M``: a minute for some, a month for others."""
+
+
+def unit_ms(word: str) -> int:
+    """Milliseconds of a unit of time, in upper or lower case.
+
+    Raises AmbiguousUnit for ``M``, and InputError for a word that is not a unit of time.
+    """
+    if word == "M":
+        raise AmbiguousUnit("'M' can mean minutes or months: write m for minutes, and days or weeks for months")
+    milliseconds = _UNIT_MS.get(word.lower())
+    if milliseconds is None:
+        raise InputError(f"'{word}' is not a unit of time: ms, s, m, h, d or w")
+    return milliseconds
 
 
 def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
@@ -67,19 +84,20 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
 def span_ms(text: str) -> int | None:
     """Milliseconds of ``2h``, ``1.5 days`` or ``PT2H``; None for what is not of that form.
 
-    Raises InputError for a number with another unit than one of time.
+    Raises InputError for a number with another unit than one of time, and AmbiguousUnit for ``3M``.
     """
     found = _SPAN.fullmatch(text)
     if found is not None:
-        unit_ms = UNIT_MS.get(found[3].lower())
-        if unit_ms is None:
-            raise InputError(f"'{text}': '{found[3]}' is not a unit of time: s, m, h, days or weeks for example")
+        try:
+            milliseconds = unit_ms(found[3])
+        except InputError as error:
+            raise type(error)(f"'{text}': {error}") from None
         fraction = (found[2] or "").ljust(3, "0")
-        return int(found[1]) * unit_ms + int(fraction) * unit_ms // 1000
+        return int(found[1]) * milliseconds + int(fraction) * milliseconds // 1000
     found = _ISO_SPAN.fullmatch(text)
     if found is None:
         return None
-    return sum(int(part or 0) * unit_ms for part, unit_ms in zip(found.groups(), _ISO_MS, strict=True))
+    return sum(int(part or 0) * each_ms for part, each_ms in zip(found.groups(), _ISO_MS, strict=True))
 
 
 def in_range(text: str, milliseconds: int) -> int:

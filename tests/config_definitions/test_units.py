@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_tools.config_definitions import broker, client_metrics, dynamic, group, topic
-from kafka_tools.config_definitions.units import resolved, unit_of
+from kafka_tools.config_definitions.units import far_below_default, resolved, unit_of
 from kafka_tools.config_definitions.values import parse
 from kafka_tools.config_definitions.zookeeper import tables
 from kafka_tools.errors import ConfigError
@@ -97,7 +97,7 @@ def test_anything_else_is_passed_on_as_it_is_typed(kind: str, name: str, text: s
     ("kind", "name", "text", "said"),
     [
         ("topics", "retention.ms", "7x", "LONG: 'x' is not a unit of time: ms, s, m, h, d or w"),
-        ("topics", "retention.ms", "7M", "'M' is not a unit of time"),
+        ("topics", "retention.ms", "7M", "'M' can mean minutes or months: write m for minutes"),
         ("topics", "retention.ms", "10MB", "'MB' is not a unit of time"),
         ("topics", "retention.ms", "1.5ms", "1.5ms is not a whole number of ms"),
         ("topics", "retention.ms", "-7d", "and no number with one unit, such as 7d"),
@@ -147,3 +147,48 @@ def test_what_kafka_takes_for_a_number_is_never_changed(text: str) -> None:
         except ConfigError:
             continue
         assert resolved(kind, name, text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text", "default"),
+    [
+        ("topics", "retention.ms", "8", "604800000 ms"),
+        ("topics", "retention.ms", " 999 ", "604800000 ms"),
+        ("topics", "segment.bytes", "512", "1073741824 bytes"),
+        ("topics", "max.message.bytes", "10", "1048588 bytes"),
+        ("topics", "retention.bytes", "10", "no limit"),
+        ("brokers", "log.retention.ms", "8", "604800000 ms"),
+        ("brokers", "log.roll.ms", "8", "604800000 ms"),
+        ("users", "producer_byte_rate", "10", "no limit"),
+        ("brokers", "leader.replication.throttled.rate", "10", "no limit"),
+    ],
+)
+def test_a_number_far_below_the_default_may_lack_its_unit(kind: str, name: str, text: str, default: str) -> None:
+    assert far_below_default(kind, name, text) == default
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text"),
+    [
+        ("topics", "retention.ms", "1000"),
+        ("topics", "retention.ms", "1"),
+        ("topics", "retention.ms", "8d"),
+        ("topics", "retention.ms", "8ms"),
+        ("topics", "retention.ms", "0"),
+        ("topics", "retention.ms", "-1"),
+        ("topics", "retention.bytes", "1024"),
+        ("topics", "flush.ms", "1"),
+        ("topics", "max.compaction.lag.ms", "1"),
+        ("topics", "file.delete.delay.ms", "1"),
+        ("topics", "flush.messages", "1"),
+        ("topics", "max.message.bytes", "100"),
+        ("brokers", "log.retention.hours", "1"),
+        ("brokers", "log.cleaner.backoff.ms", "1"),
+        ("groups", "consumer.session.timeout.ms", "45"),
+        ("users", "request_percentage", "1"),
+        ("ips", "connection_creation_rate", "1"),
+        ("topics", "retention.ms", "x"),
+    ],
+)
+def test_what_people_set_on_purpose_is_not_taken_for_a_missing_unit(kind: str, name: str, text: str) -> None:
+    assert far_below_default(kind, name, text) is None

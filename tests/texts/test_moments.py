@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.errors import InputError
-from kafka_tools.texts.moments import moment_ms
+from kafka_tools.texts.moments import AmbiguousUnit, moment_ms
 
 NOW = 1_800_000_000_123
 HOUR, DAY = 3_600_000, 86_400_000
@@ -68,3 +68,9 @@ def test_what_is_not_a_moment_is_said(text: str, said: str) -> None:
 def test_a_fraction_of_another_length_is_iso_s_where_that_is_said() -> None:
     assert moment_ms("1970-01-01T00:00:00.5", NOW, any_fraction=True) == 500
     assert moment_ms("1970-01-01T00:00:00.123456789Z", NOW, any_fraction=True) == 123
+
+
+@pytest.mark.parametrize("text", ["3M", "3 M ago", "1.5M"])
+def test_a_unit_with_two_readings_is_refused_and_told_what_to_type(text: str) -> None:
+    with pytest.raises(AmbiguousUnit, match="'M' can mean minutes or months: write m for minutes"):
+        moment_ms(text, NOW)

@@ -6,17 +6,20 @@ import click
 
 from kafka_tools.errors import InputError
 
-_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
-
 
 def duration_ms(text: str | int) -> int:
     """Milliseconds of a time span: a bare number is milliseconds, as in Kafka's tools; ``30s``, ``2m``, ``1h`` also."""
     if isinstance(text, int):
         return text
-    digits = text.strip().rstrip("mshMSH")
-    unit_ms = _UNITS_MS.get(text.strip()[len(digits) :].lower())
-    is_number = len(digits) < 20 and digits.isascii() and digits.replace(".", "", 1).isdecimal()
-    milliseconds = round(float(digits) * (unit_ms or 0)) if is_number else 0
+    from kafka_tools.texts.moments import LONGEST_TEXT, AmbiguousUnit, span_ms
+
+    typed = text.strip()[:LONGEST_TEXT]
+    try:
+        milliseconds = span_ms(f"{typed}ms" if typed[-1:].isdigit() else typed) or 0
+    except AmbiguousUnit as error:
+        raise click.BadParameter(str(error)) from None
+    except InputError:
+        milliseconds = 0
     if not 0 < milliseconds < 2**31:
         raise click.BadParameter(
             f"'{text}' is not a time span: 500ms, 30s, 2m, or a number of milliseconds is expected"
