@@ -13,7 +13,16 @@ import pytest
 from kafka_tools.net.sasl.oauthbearer import TokenRefused
 from tests.against_kafka.jars import ENVIRONMENT
 from tests.against_kafka.java_programs import compiled
-from tests.broker_embedded.security.test_signed_tokens import all_keys, judged, rsa_key, token
+from tests.broker_embedded.security.test_signed_tokens import (
+    UNKNOWN_PARAMETERS,
+    all_keys,
+    judged,
+    rsa_key,
+    token,
+    written,
+)
+
+SUBJECTS = ("\u00a0admin", "admin\u2003", "\u3000admin\u3000", "\x1cadmin", "admin\u200b", "\u00a0", "\x1f")
 
 
 def tokens(now_s: int) -> dict[str, str]:
@@ -24,6 +33,10 @@ def tokens(now_s: int) -> dict[str, str]:
         "no key id": {"kid": None}, "unknown key": {"kid": "other"}, "key id no text": {"kid": 5},
         "extension": {"crit": ["b64"], "b64": False}, "other hash": {"alg": "RS512"}, "secret key": {"alg": "HS256"},
         "type": {"typ": "at+jwt"}, "nested": {"cty": "JWT"}, "own key": {"jwk": {}},
+        "content a number": {"cty": 5}, "no critical ones": {"crit": []}, "critical a text": {"crit": "b64"},
+        "not encoded": {"b64": False}, "encoded, and must be": {"b64": True, "crit": ["b64"]},
+        **{f"unknown {name}": {name: value} for name, value in UNKNOWN_PARAMETERS.items()},
+        **{f"critical {name}": {name: value, "crit": [name]} for name, value in UNKNOWN_PARAMETERS.items()},
     }  # fmt: skip
     claims: dict[str, dict[str, Any]] = {
         "no end": {"exp": None}, "no start": {"iat": None}, "ended within skew": {"iat": now_s - 60, "exp": now_s - 10},
@@ -34,7 +47,8 @@ def tokens(now_s: int) -> dict[str, str]:
         "end with a fraction": {"exp": now_s + 100.5}, "end far away": {"exp": 10**13},
         "start before time": {"iat": -5},
         "no subject": {"sub": None}, "blank subject": {"sub": " "}, "subject a number": {"sub": 5},
-        "subject with blanks": {"sub": " a "}, "scope a text": {"scope": "a b"}, "scopes": {"scope": ["a", " b"]},
+        "subject with blanks": {"sub": " a "}, **{f"subject {sub!a}": {"sub": sub, "scope": sub} for sub in SUBJECTS},
+        "scope a text": {"scope": "a b"}, "scopes": {"scope": ["a", " b"]},
         "scope twice": {"scope": ["a", "a"]}, "scope blank": {"scope": [" "]}, "scope a number": {"scope": 5},
         "scope empty": {"scope": ""}, "audience": {"aud": "kafka"}, "audiences": {"aud": ["x", "kafka"]},
         "audience a number": {"aud": 5}, "no audiences": {"aud": []}, "issuer": {"iss": "https://login"},
@@ -44,6 +58,9 @@ def tokens(now_s: int) -> dict[str, str]:
         **{algorithm: made(algorithm) for algorithm in ("RS256", "RS512", "PS256", "ES256", "ES384", "ES512")},
         **{name: made(header=header) for name, header in headers.items()},
         **{name: made(**fields) for name, fields in claims.items()},
+        "subject twice": written(claims='"sub":"admin",', now_s=now_s),
+        "twice within": written(claims='"act":{"sub":"a","sub":"b"},', now_s=now_s),
+        "key id twice": written('"kid":"r",', now_s=now_s),
         "unsecured": made("none"), "stranger": made(key=rsa_key("stranger")), "cut": made()[:-4], "no token": "a.b",
     }  # fmt: skip
 

@@ -18,6 +18,7 @@ from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
+from kafka_tools.texts.java_text import trim
 from kafka_tools.values import host_address
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _no_value(number: int) -> str:
 
 
 def _super_users(properties: Mapping[str, str]) -> frozenset[str]:
-    users = frozenset(user.strip() for user in properties.get("super.users", "").split(";") if user.strip())
+    users = frozenset(filter(None, map(trim, properties.get("super.users", "").split(";"))))
     for user in sorted(users):
         if ":" not in user:
             raise ConfigError(

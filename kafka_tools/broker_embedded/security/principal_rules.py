@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.texts.java_text import trim
 
 KEY = "ssl.principal.mapping.rules"
 
 _PART = r"((?:\\.|[^\\/])*)"
 _RULE = rf"(DEFAULT)|RULE:{_PART}/{_PART}/([LU]?).*?|(.*?)"
-_SPLITTER = re.compile(rf"\s*({_RULE})\s*(,\s*|$)")
+_SPLITTER = re.compile(rf"\s*({_RULE})\s*(,\s*|$)", re.ASCII)
 _PARSER = re.compile(_RULE)
 _NAMED_GROUP = re.compile(r"\(\?<([A-Za-z][A-Za-z0-9]*)>")
 _MAX_NAME = 10_000
@@ -58,7 +59,7 @@ class PrincipalRules:
 
 
 def _split(text: str) -> list[str]:
-    return [match[1] for match in _SPLITTER.finditer(text.strip())]
+    return [match[1] for match in _SPLITTER.finditer(trim(text))]
 
 
 def _parsed(text: str) -> Rule | None:

@@ -2,23 +2,26 @@
 
 Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key, ``exp``
 and ``iat``, the expected audience and issuer, a subject. A token with an audience is refused where none is expected,
-as there. Symmetric keys and algorithm "none" are never taken. Keys and signatures are the business of the package
-``joserfc``; knows no file and no network.
+as there. Symmetric keys and algorithm "none" are never taken. Header parameters that are not understood are ignored
+unless ``crit`` names them (RFC 7515, section 4); a member that stands twice in one object is refused, as by jose4j.
+Keys and signatures are the business of the package ``joserfc``; knows no file and no network.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.sasl.oauthbearer import BearerToken, TokenRefused
+from kafka_tools.net.sasl.oauthbearer import MAX_MESSAGE_BYTES, BearerToken, TokenRefused
+from kafka_tools.texts.java_text import trim
 
 if TYPE_CHECKING:
     from joserfc.jwk import ECKey, RSAKey
-    from joserfc.jws import CompactSignature
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +62,16 @@ def parse_key_set(data: bytes, source: str) -> list[WebKey]:
     return [key for key in map(_web_key, rows) if key is not None]
 
 
+class _Signed(NamedTuple):
+    """The parts of a token (RFC 7515, compact serialization)."""
+
+    header: Mapping[str, Any]
+    payload: bytes
+    input: bytes
+    """What the signature is made of: header and payload as they were sent."""
+    signature: bytes
+
+
 class SignedTokens:
     """Checks tokens. ``keys()`` gives the keys that hold now; ``missing(id)`` is told of one that is not there."""
 
@@ -71,28 +84,19 @@ class SignedTokens:
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
         """The claims of a token; TokenRefused, without repeating the token, when it is not valid."""
-        from joserfc.errors import JoseError
-        from joserfc.jws import extract_compact
-
-        try:
-            signed = extract_compact(token.encode("ascii", "replace"))
-        except (JoseError, ValueError) as error:
-            raise TokenRefused("it is not a signed token") from error
+        signed = _parts(token)
         self._check_signature(signed)
-        try:
-            claims = json.loads(signed.payload)
-        except (ValueError, RecursionError) as error:
-            raise TokenRefused("its payload is not JSON") from error
-        if not isinstance(claims, dict):
-            raise TokenRefused("its payload is not a JSON object")
-        return self._judge(claims, now_ms)
+        return self._judge(_json_object(signed.payload, "payload"), now_ms)
 
-    def _check_signature(self, signed: CompactSignature) -> None:
-        header = signed.headers()
-        algorithm, key_id = header.get("alg"), header.get("kid")
-        if not isinstance(algorithm, str) or not isinstance(key_id, str | None) or "crit" in header:
-            raise TokenRefused("its header is wrong, or has extensions that are not supported")
-        if str(header.get("cty", "")).lower() in ("jwt", "application/jwt"):
+    def _check_signature(self, signed: _Signed) -> None:
+        header = signed.header
+        _check_critical(header)
+        algorithm, key_id, content = header.get("alg"), header.get("kid"), header.get("cty", "")
+        if not isinstance(algorithm, str):
+            raise TokenRefused("its header names no algorithm (alg)")
+        if not isinstance(key_id, str | None) or not isinstance(content, str):
+            raise TokenRefused("its header has a key id (kid) or content type (cty) that is not a text")
+        if content.lower() in ("jwt", "application/jwt"):
             raise TokenRefused("there is a token inside of it")
         fitting = [key for key in self._keys() if algorithm in key.algorithms and key_id in (None, key.id)]
         if not fitting and key_id is not None:
@@ -119,10 +123,10 @@ class SignedTokens:
         if rules.issuer is not None and claims.get("iss") != rules.issuer:
             raise TokenRefused("its issuer (iss) is not the expected one")
         subject = claims.get(rules.subject_claim)
-        if not isinstance(subject, str) or not subject.strip():
+        if not isinstance(subject, str) or not trim(subject):
             raise TokenRefused(f"it has no subject ({rules.subject_claim})")
         scope = _scope(claims.get(rules.scope_claim), rules.scope_claim)
-        return BearerToken(subject.strip(), scope, 1000 * expires, 1000 * issued)
+        return BearerToken(trim(subject), scope, 1000 * expires, 1000 * issued)
 
     def _check_audience(self, value: object) -> None:
         named = [value] if isinstance(value, str) else value
@@ -138,9 +142,9 @@ class SignedTokens:
 
 def _scope(value: object, name: str) -> frozenset[str]:
     items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    if not all(isinstance(item, str) and item.strip() for item in items):
+    if not all(isinstance(item, str) and trim(item) for item in items):
         raise TokenRefused(f"its {name} is empty or not a text")
-    found = [item.strip() for item in items]
+    found = [trim(item) for item in items]
     if len(set(found)) != len(found):
         raise TokenRefused(f"its {name} has one item twice")
     return frozenset(found)
@@ -156,12 +160,62 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
     return int(value)
 
 
-def _verifies(web_key: WebKey, algorithm: str, signed: CompactSignature) -> bool:
+def _parts(token: str) -> _Signed:
+    """A token taken apart; TokenRefused if it is not of that form. A login's message bounds all parts together."""
+    if len(token) > MAX_MESSAGE_BYTES:
+        raise TokenRefused(f"it is longer than {MAX_MESSAGE_BYTES} characters")
+    texts = token.split(".")
+    if len(texts) != 3 or not all(texts):
+        raise TokenRefused("it is not a signed token, which has three parts")
+    try:
+        header, payload, signature = (
+            base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
+            for text in texts
+        )
+    except (binascii.Error, ValueError) as error:
+        raise TokenRefused("it is not a signed token: a part is not base64url") from error
+    return _Signed(_json_object(header, "header"), payload, f"{texts[0]}.{texts[1]}".encode(), signature)
+
+
+def _json_object(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise TokenRefused(f"its {where} is not JSON") from error
+    if not isinstance(found, dict):
+        raise TokenRefused(f"its {where} is not a JSON object")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; a name that stands twice would let others read another value than we do."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise TokenRefused("it has a member twice in one object")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _check_critical(header: Mapping[str, Any]) -> None:
+    """Refuse extensions that must be understood and are not; the one that jose4j knows is ``b64`` (RFC 7797)."""
+    critical = header.get("crit")
+    if critical is not None and (not isinstance(critical, list) or any(name != "b64" for name in critical)):
+        raise TokenRefused("its header has extensions (crit) that are not supported")
+    if header.get("b64") is False:
+        raise TokenRefused("its payload is not encoded (b64), which claims must be")
+
+
+def _verifies(web_key: WebKey, algorithm: str, signed: _Signed) -> bool:
     from joserfc.errors import JoseError
-    from joserfc.jws import validate_compact
+    from joserfc.jws import JWSRegistry
 
     try:
-        return validate_compact(signed, web_key.key, algorithms=[algorithm])
+        found = JWSRegistry(algorithms=[algorithm]).get_alg(algorithm)
+        found.check_key(web_key.key)
+        return found.verify(signed.input, signed.signature, web_key.key)
     except (JoseError, ValueError):
         return False
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.sasl.oauthbearer import BearerToken, TokenRefused
+from kafka_tools.texts.java_text import trim
 
 _SCOPE_ITEM = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _LIST_OPTION, _NUMBER_OPTION, _TEXT_OPTION = (f"unsecuredLogin{kind}Claim_" for kind in ("List", "Number", "String"))
@@ -80,7 +81,7 @@ class UnsecuredValidator:
         """What the token says; TokenRefused when it is not an unsecured token, is expired, or allows too little."""
         claims = read_token(token)
         principal = _claim(claims, self._principal_claim, str)
-        if principal is None or not principal.strip():
+        if principal is None or not trim(principal):
             raise TokenRefused(f"No principal name in JWT claim: {self._principal_claim}")
         issued, expires = _time(claims, "iat"), _time(claims, "exp")
         if expires is None:
@@ -127,7 +128,7 @@ def _scope(value: Any, name: str) -> frozenset[str]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise TokenRefused(f"The '{name}' claim was not of type String or String List")
-    return frozenset(item.strip() for item in items if item.strip())
+    return frozenset(trim(item) for item in items if trim(item))
 
 
 def _claim(claims: dict[str, Any], name: str, kind: type) -> Any:

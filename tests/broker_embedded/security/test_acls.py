@@ -233,6 +233,12 @@ def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
         DiskBroker(tmp_path, {"authorizer.class.name": "com.example.Mine"})
 
 
+def test_a_blank_that_java_does_not_cut_belongs_to_a_super_users_name(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path, {**PROPERTIES, "super.users": " User:\u00a0root\u00a0\t;"})
+    broker.core.acls.create([entry("t", "ALL", DENY, principal="User:*")])
+    assert [may(broker, "READ", "t", f"User:{name}") for name in ("\u00a0root\u00a0", "root")] == [True, False]
+
+
 def test_a_super_user_that_is_no_principal_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"super\.users: .* principalType:principalName but got alice"):
         DiskBroker(tmp_path, {**PROPERTIES, "super.users": "User:admin; alice"})

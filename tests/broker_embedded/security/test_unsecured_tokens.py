@@ -37,6 +37,11 @@ def test_a_token_is_a_principal_a_scope_and_its_times() -> None:
     assert judged(token(exp=NOW_S + 0.0125)).expires_ms == NOW_S * 1000 + 12
 
 
+def test_blanks_that_java_does_not_cut_belong_to_the_name() -> None:
+    found = judged(token(sub="\u00a0", scope=["\u00a0a\t"]))
+    assert (found.principal, found.scope) == ("\u00a0", {"\u00a0a"})
+
+
 @pytest.mark.req("OA-23")
 def test_when_a_token_begins_does_not_matter() -> None:
     assert judged(token(nbf=NOW_S + 1000)).principal == "alice"
