@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.admin.client import AdminClient
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
@@ -15,9 +16,12 @@ from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.sasl.unsecured_jws import make_token
 from kafka_tools.net.trace import Trace
 from kafka_tools.protocol.messages.metadata import MetadataRequest
+from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.against_kafka.harness import SECURE, RealKafka, Setup, eventually
 from tests.against_kafka.secrets_for_tests import MECHANISMS
 from tests.against_kafka.test_admin_operations import MASTER_KEY
+from tests.broker_embedded.wire_client import WireClient
 from tests.net import tls_cases as cases
 from tests.net.stores import FORMS, PASSWORD, write_stores
 
@@ -116,6 +120,44 @@ def test_logins_are_renewed_on_their_connection(kafka: tuple[RealKafka, cases.Pl
     assert text.count("connection.ready") == 1
     assert text.count("response.received") == answers
     assert text.count("connection.login.renewed") >= 2
+
+
+def test_a_login_is_renewed_once_a_second_and_with_its_mechanism(kafka: tuple[RealKafka, cases.Place]) -> None:
+    """Kafka and the bundled broker, request by request; a renewal in time and one too early need a second alone."""
+    plain = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    config = {
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256", "connections.max.reauth.ms": str(REAUTH_MS),
+        "plain.sasl.jaas.config": f'{plain} user_alice="alice-secret";',
+    }  # fmt: skip
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=config) as ours:
+        assert renewals(ours.bootstrap_servers) == renewals(kafka[0].bootstrap("SASL_PLAINTEXT"))
+
+
+def renewals(address: str) -> list[tuple[int, int] | str]:
+    """Error codes of handshake and login; what happened where there was none."""
+    found: list[tuple[int, int] | str] = []
+    with WireClient(address) as client:
+
+        def log_in(mechanism: str = "PLAIN") -> None:
+            shaken = client.call(SaslHandshakeRequest(mechanism=mechanism), 1)
+            try:
+                done = client.call(SaslAuthenticateRequest(auth_bytes=b"\0alice\0alice-secret"), 1)
+                found.append((shaken.error_code, done.error_code))
+            except ConnectionError:
+                found.append(f"{shaken.error_code}, then closed")
+
+        def serves() -> bool:
+            return bool(client.call(MetadataRequest(topics=[]), 5).brokers)
+
+        log_in()
+        log_in()  # the first renewal may come at once
+        log_in()
+        assert serves(), "a renewal that comes too early changes nothing"
+        SystemClock().sleep(1.1)
+        log_in()
+        SystemClock().sleep(1.1)
+        log_in("SCRAM-SHA-256")
+    return found
 
 
 def give_password(kafka: RealKafka) -> None:

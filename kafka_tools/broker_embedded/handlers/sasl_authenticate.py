@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 
-from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.call import Call, CloseConnection
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
@@ -35,6 +35,9 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         connection.login_failed = connection.close_after_reply = True
         log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error.reason)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
+    except CloseConnection:
+        connection.login_failed = True
+        raise
     if login.done:
         connection.take_login()
     lifetime_ms = login.session_lifetime_ms if login.done else 0

@@ -3,7 +3,9 @@
 - A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does; the connection is
   closed, as after any failed login.
 - On a listener without SASL it is ILLEGAL_SASL_STATE; after the login too, unless the login ends (KIP-368): then it
-  begins the next one, with the same mechanism. During a login it is that too, and the connection is closed.
+  begins the next one, a second or more after the one before was begun. With another mechanism than the first login's
+  it is answered all the same, and the connection closed at the next step. During a login it is ILLEGAL_SASL_STATE too,
+  and the connection is closed.
 - v0: the tokens that follow are not wrapped in requests.
 """
 

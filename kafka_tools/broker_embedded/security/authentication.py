@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.security.delegation_tokens import parts_of
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.plain import PlainServer
@@ -45,6 +46,8 @@ SERVED_HANDLERS = {
 }
 """Kafka's own classes that judge logins, by mechanism: what they do is done here."""
 ANONYMOUS = "User:ANONYMOUS"
+_RENEWAL_S = 1.0
+"""How long after one renewal of a login the next may begin: of Kafka's ``KafkaChannel``."""
 
 
 class ListenerSecurity:
@@ -101,8 +104,8 @@ class ListenerSecurity:
         """The SASL stage of a new connection."""
         return Login(self)
 
-    def server(self, mechanism: str, login: Login) -> SaslServer:
-        """A fresh server side of one of ``mechanisms``, for one login."""
+    def server(self, mechanism: str, tokens: list[Token]) -> SaslServer:
+        """A fresh server side of one of ``mechanisms``; the delegation token of the login goes to ``tokens``."""
         if self._tokens is not None and mechanism == "OAUTHBEARER":
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
 
@@ -113,7 +116,7 @@ class ListenerSecurity:
             return KerberosServer(*self._service)
         if mechanism == "PLAIN":
             return PlainServer(self._verify)
-        return ScramServer(mechanism, lambda asked: self._scram_credential(mechanism, asked, login))
+        return ScramServer(mechanism, lambda asked: self._scram_credential(mechanism, asked, tokens))
 
     def _judged(self, text: str) -> OAuthToken:
         from kafka_tools.net.sasl.oauthbearer import TokenRefused
@@ -125,13 +128,14 @@ class ListenerSecurity:
             log.warning("listener %s: an OAUTHBEARER token is refused: %s", self._listener, error)
             raise
 
-    def _scram_credential(self, mechanism: str, asked: AskedLogin, login: Login) -> ScramCredential | None:
+    def _scram_credential(self, mechanism: str, asked: AskedLogin, tokens: list[Token]) -> ScramCredential | None:
         if not asked.token_auth:
             return self._sources.credentials.lookup(mechanism, asked.username)
         found = self._sources.tokens.lookup(mechanism, asked.username)
         if found is None:
             return None
-        login.token, credential = found
+        token, credential = found
+        tokens.append(token)
         return credential
 
     def now_s(self) -> float:
@@ -158,14 +162,18 @@ class Login:
         self.mechanism: str | None = None
         self.bare_tokens = False
         """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
-        self.token: Token | None = None
-        """The delegation token that is logged in with."""
+        self._tokens: list[Token] = []
+        """The delegation token that is logged in with, if it is one."""
         self._server: SaslServer | None = None
+        self._wrong_mechanism = ""
+        """Why the dialogue that was begun on a connection that is logged in comes to nothing."""
         self._first: tuple[str, str] | None = None
         """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
         self.session_lifetime_ms = 0
         """How long the login holds; 0 for the connection's life."""
         self._ends_s = math.inf
+        self._renewed_s = -math.inf
+        """When the client last began to log in again."""
 
     def expired(self) -> bool:
         """Whether the client should have logged in again by now."""
@@ -173,16 +181,22 @@ class Login:
 
     @property
     def may_begin_again(self) -> bool:
-        return self.session_lifetime_ms > 0
+        """Whether the login ends, and the client did not begin another one less than a second ago (KIP-368)."""
+        return self.session_lifetime_ms > 0 and self.security.now_s() - self._renewed_s >= _RENEWAL_S
 
     @property
     def done(self) -> bool:
-        return self._server is not None and self._server.done
+        return self._server is not None and self._server.done and not self._wrong_mechanism
 
     @property
     def underway(self) -> bool:
         """Whether a mechanism was chosen, and its dialogue is not over."""
-        return self._server is not None and not self._server.done
+        return self._server is not None and not self.done
+
+    @property
+    def token(self) -> Token | None:
+        """The delegation token that is logged in with."""
+        return self._tokens[-1] if self._tokens else None
 
     @property
     def principal(self) -> str:
@@ -192,20 +206,34 @@ class Login:
         return f"User:{self._server.username if self.token is None else parts_of(self.token.owner)[1]}"
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
-        """Begin with a mechanism; False if the listener does not offer it."""
-        if mechanism not in self.security.mechanisms or (self._first and self._first[1] != mechanism):
+        """Begin with a mechanism; False if the listener does not offer it.
+
+        Another one than that of the first login is refused by what follows, as in Kafka, and without an answer.
+        """
+        if mechanism not in self.security.mechanisms:
             return False
+        if self._first is not None:
+            self._renewed_s = self.security.now_s()
+            if self._first[1] != mechanism:
+                self._wrong_mechanism = (
+                    f"SASL mechanism '{mechanism}' requested by client is not supported for re-authentication of "
+                    f"mechanism '{self._first[1]}'"
+                )
+                return True
         self.mechanism = mechanism
         self.bare_tokens = bare_tokens
-        self.token = None
-        self._server = self.security.server(mechanism, self)
+        self._tokens = []
+        self._server = self.security.server(mechanism, self._tokens)
         return True
 
     def step(self, token: bytes) -> bytes:
         """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text.
 
-        What is wrong with SCRAM the client is not told; the cause of the error is.
+        What is wrong with SCRAM the client is not told; the cause of the error is. CloseConnection after a mechanism
+        that cannot follow the first login's.
         """
+        if self._wrong_mechanism:
+            raise CloseConnection(self._wrong_mechanism)
         if self._server is None:
             raise AuthenticationFailed("SaslAuthenticate request received before SaslHandshake")
         try:

@@ -67,8 +67,24 @@ def test_a_limit_may_be_a_mechanisms_own(tmp_path: Path) -> None:
 def test_user_and_mechanism_stay_what_they_were(tmp_path: Path) -> None:
     broker = opened(tmp_path, connections_max_reauth_ms="10000")
     log_in(broker, "a")
-    assert log_in(broker, "a", "SCRAM-SHA-256").error_code == codes.UNSUPPORTED_SASL_MECHANISM
     refused = log_in(broker, "b")
     assert refused.error_code == codes.SASL_AUTHENTICATION_FAILED
     assert broker.connection.close_after_reply
     assert broker.connection.principal == "User:a"
+    other = opened(tmp_path / "other", connections_max_reauth_ms="10000")
+    log_in(other, "a")
+    with pytest.raises(CloseConnection, match="'SCRAM-SHA-256' requested by client is not supported for re-auth"):
+        log_in(other, "a", "SCRAM-SHA-256")
+    assert other.connection.login_failed, "the end comes as late as after a wrong password"
+    assert log_in(opened(tmp_path / "third"), "a", "SCRAM-SHA-512").error_code == codes.UNSUPPORTED_SASL_MECHANISM
+
+
+def test_a_login_is_renewed_once_a_second(tmp_path: Path) -> None:
+    """Else one connection has the broker look up and hash for it without an end."""
+    broker = opened(tmp_path, connections_max_reauth_ms="10000")
+    assert [log_in(broker, "a").error_code for _ in range(4)] == [0, 0, *2 * [codes.ILLEGAL_SASL_STATE]]
+    assert broker.call(DescribeClusterRequest(), 0).error_code == 0, "what is too early changes nothing"
+    broker.clock.advance(0.9)
+    assert log_in(broker, "a").error_code == codes.ILLEGAL_SASL_STATE
+    broker.clock.advance(0.1)
+    assert [log_in(broker, "a").error_code for _ in range(2)] == [0, codes.ILLEGAL_SASL_STATE]
