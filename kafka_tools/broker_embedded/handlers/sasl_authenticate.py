@@ -3,6 +3,7 @@
 - A wrong login is SASL_AUTHENTICATION_FAILED with a text that does not tell users from passwords; the
   answer comes after connection.failed.authentication.delay.ms, and closes the connection.
 - On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
+- After a handshake that changes the mechanism of the first login the connection is closed without an answer.
 - v1: session_lifetime_ms: when the client must log in again (KIP-368), 0 for never.
 """
 
@@ -29,15 +30,15 @@ def handle(call: Call) -> SaslAuthenticateResponse:
             error_code=error_codes.ILLEGAL_SASL_STATE,
             error_message="SaslAuthenticate request received after successful authentication",
         )
+    if login.wrong_mechanism:
+        connection.login_failed = True
+        raise CloseConnection(login.wrong_mechanism)
     try:
         answer = login.step(call.request.auth_bytes)
     except AuthenticationFailed as error:
         connection.login_failed = connection.close_after_reply = True
         log.info("Failed authentication with %s on listener %s (%s)", connection.id, connection.listener, error.reason)
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
-    except CloseConnection:
-        connection.login_failed = True
-        raise
     if login.done:
         connection.take_login()
     lifetime_ms = login.session_lifetime_ms if login.done else 0

@@ -18,7 +18,7 @@ from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from kafka_tools.texts.java_text import trim
+from kafka_tools.texts.blanks import trim
 from kafka_tools.values import host_address
 
 if TYPE_CHECKING:

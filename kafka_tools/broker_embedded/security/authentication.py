@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.security.delegation_tokens import parts_of
 from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.sasl.plain import PlainServer
@@ -165,7 +164,7 @@ class Login:
         self._tokens: list[Token] = []
         """The delegation token that is logged in with, if it is one."""
         self._server: SaslServer | None = None
-        self._wrong_mechanism = ""
+        self.wrong_mechanism = ""
         """Why the dialogue that was begun on a connection that is logged in comes to nothing."""
         self._first: tuple[str, str] | None = None
         """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
@@ -186,7 +185,7 @@ class Login:
 
     @property
     def done(self) -> bool:
-        return self._server is not None and self._server.done and not self._wrong_mechanism
+        return self._server is not None and self._server.done and not self.wrong_mechanism
 
     @property
     def underway(self) -> bool:
@@ -215,7 +214,7 @@ class Login:
         if self._first is not None:
             self._renewed_s = self.security.now_s()
             if self._first[1] != mechanism:
-                self._wrong_mechanism = (
+                self.wrong_mechanism = (
                     f"SASL mechanism '{mechanism}' requested by client is not supported for re-authentication of "
                     f"mechanism '{self._first[1]}'"
                 )
@@ -229,11 +228,8 @@ class Login:
     def step(self, token: bytes) -> bytes:
         """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text.
 
-        What is wrong with SCRAM the client is not told; the cause of the error is. CloseConnection after a mechanism
-        that cannot follow the first login's.
+        What is wrong with SCRAM the client is not told; the cause of the error is.
         """
-        if self._wrong_mechanism:
-            raise CloseConnection(self._wrong_mechanism)
         if self._server is None:
             raise AuthenticationFailed("SaslAuthenticate request received before SaslHandshake")
         try:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError, InputError
-from kafka_tools.texts.java_text import trim
+from kafka_tools.texts.blanks import trim
 
 KEY = "ssl.principal.mapping.rules"
 

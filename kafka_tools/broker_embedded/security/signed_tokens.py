@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.sasl.oauthbearer import MAX_MESSAGE_BYTES, BearerToken, TokenRefused
-from kafka_tools.texts.java_text import trim
+from kafka_tools.texts.blanks import trim
 
 if TYPE_CHECKING:
     from joserfc.jwk import ECKey, RSAKey

@@ -16,7 +16,7 @@ from typing import Any
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.sasl.oauthbearer import BearerToken, TokenRefused
-from kafka_tools.texts.java_text import trim
+from kafka_tools.texts.blanks import trim
 
 _SCOPE_ITEM = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _LIST_OPTION, _NUMBER_OPTION, _TEXT_OPTION = (f"unsecuredLogin{kind}Claim_" for kind in ("List", "Number", "String"))
