@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TypeVar
 
@@ -49,8 +49,10 @@ class RunningBroker:
         release: str | None = None,
         faults: Faults | None = None,
         fsync: str = KAFKA,
+        lost_data_dirs: Collection[str] = (),
     ) -> None:
         self._fsync = fsync
+        self._lost_data_dirs = lost_data_dirs
         self._properties = dict(properties)
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
@@ -73,6 +75,7 @@ class RunningBroker:
             clock=self._clock,
             release=self._release,
             fsync=self._fsync,
+            lost_data_dirs=self._lost_data_dirs,
             is_loading_held=self._faults.is_loading_held,
         )
         if self.core.group_commit is not None:
@@ -149,7 +152,8 @@ class EmbeddedBroker:
     loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
     server.properties would. ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``);
-    after a failed fsync the broker has stopped, and ``restart`` starts it on what is there. A start that fails raises a
+    after a failed fsync the broker has stopped, and ``restart`` starts it on what is there. ``lost_data_dirs`` are ids
+    of directories that are missing and given up (``broker run --lost-data-dir``). A start that fails raises a
     KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used, LogError for files and
     disks.
     """
@@ -161,8 +165,10 @@ class EmbeddedBroker:
         release: str | None = None,
         config: Mapping[str, object] | None = None,
         fsync: str = KAFKA,
+        lost_data_dirs: Collection[str] = (),
     ) -> None:
         self._fsync = fsync
+        self._lost_data_dirs = lost_data_dirs
         self._given_dirs = None if data_dir is None else [os.fspath(data_dir)]
         self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
         self._release = release
@@ -291,6 +297,7 @@ class EmbeddedBroker:
             release=self._release,
             faults=self.faults,
             fsync=self._fsync,
+            lost_data_dirs=self._lost_data_dirs,
         )
         self._running.on_failed = self._stopping.set
         await self._running.start()

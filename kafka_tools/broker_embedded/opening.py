@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kafka_tools.broker_embedded.coordinators.state_topics import IsHeld
 from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_id
@@ -30,11 +30,13 @@ def open_core(
     clock: Clock,
     release: str | None = None,
     fsync: str = KAFKA,
+    lost_data_dirs: Collection[str] = (),
     is_loading_held: IsHeld = lambda at, partitions: False,
 ) -> Core:
     """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included.
 
-    Where no setting gives the broker an id it has that of its directories. ``is_loading_held`` is the core's.
+    Where no setting gives the broker an id it has that of its directories. ``lost_data_dirs``: the ids of directories
+    that are missing and given up. ``is_loading_held`` is the core's.
     """
     if fsync not in FSYNC:
         raise ConfigError(f"fsync '{fsync}' is not one of {', '.join(FSYNC)}")
@@ -51,6 +53,7 @@ def open_core(
         cluster_id=properties.get("cluster.id") or None,
         unsynced=unsynced,
         check_formatted=formatted.check,
+        lost=lost_data_dirs,
     )
     core = None
     try:

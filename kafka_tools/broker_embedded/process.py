@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.broker import RunningBroker, resolved
@@ -67,20 +67,27 @@ def run(
     release: str | None,
     fsync: str,
     adopt: str | None = None,
+    lost_data_dirs: Collection[str] = (),
     ready: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
     Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: a directory of
-    Apache Kafka that is copied to the data directory first. Raises ConfigError, LogError or OSError if the broker
-    cannot start; LogError if it had to stop.
+    Apache Kafka that is copied to the data directory first. ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises
+    ConfigError, LogError or OSError if the broker cannot start; LogError if it had to stop.
     """
     temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
     try:
         if adopt is not None:
             _adopt(adopt, properties, data_dirs, release)  # before there is a loop, so that a signal ends it at once
-        broker = RunningBroker(properties, data_dirs=data_dirs or [temporary or ""], release=release, fsync=fsync)
+        broker = RunningBroker(
+            properties,
+            data_dirs=data_dirs or [temporary or ""],
+            release=release,
+            fsync=fsync,
+            lost_data_dirs=lost_data_dirs,
+        )
         asyncio.run(_serve(broker, ready))
     finally:
         if temporary is not None:

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
+from kafka_tools.broker_embedded.directories.known_dirs import check_known, naming
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
     LOCK_FILE,
@@ -64,14 +65,16 @@ class DataDirs:
         cluster_id: str | None = None,
         unsynced: Unsynced | None = None,
         check_formatted: FormattedCheck | None = None,
+        lost: Collection[str] = (),
     ) -> None:
         """Lock and read the directories, making what is missing.
 
         Raises ConfigError, with nothing touched, for a directory that is not empty and not this broker's (one of
         Apache Kafka's included), belongs to another cluster or node, is in use or cannot be used, or that is given
-        twice or within another one. ``unsynced`` is told what is written in them and not forced to the disk. Those
-        that were formatted, and that no broker has started on, become this broker's if ``check_formatted`` agrees;
-        without it they are refused.
+        twice or within another one; and if one that the broker had is missing, unless its id is among those that are
+        ``lost``. ``unsynced`` is told what is written in them and not forced to the disk. Those that were formatted,
+        and that no broker has started on, become this broker's if ``check_formatted`` agrees; without it they are
+        refused.
         """
         self.paths = distinct(paths)
         self.unsynced = unsynced
@@ -83,6 +86,7 @@ class DataDirs:
         """The checkpoint files by directory and name."""
         self._locks: list[DirectoryLock] = []
         self._check_formatted = check_formatted
+        self._lost = frozenset(lost)
         self._survey(node_id, cluster_id)
         try:
             self._open(node_id, cluster_id)
@@ -102,11 +106,8 @@ class DataDirs:
             self._locks.append(DirectoryLock(path))
         found, known_id = self._survey(node_id, cluster_id)  # again: now nobody else can change it
         self.cluster_id = known_id or uuid_text(uuid.uuid4())
-        for path, meta in found:
-            if meta is None or not is_ours(meta):
-                _write_meta(path, self.cluster_id, node_id, meta)
-                if meta is not None or self.unsynced is not None:
-                    sync_directory(path)  # without it what is made next would be taken for somebody else's
+        self._write_metas(found, node_id)
+        for path in self.paths:
             marker = os.path.join(path, CLEAN_SHUTDOWN_FILE)
             self.clean[path] = os.path.exists(marker) or not has_logs(path)
             if os.path.exists(marker):
@@ -116,6 +117,27 @@ class DataDirs:
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
             for name, found_offsets in self._offsets(path):
                 self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), found_offsets)
+
+    def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
+        """Make every directory this broker's, and let each name all of them.
+
+        A directory is named when its own meta.properties is on the disk, and not before: else a first start that did
+        not end would be taken for one with a directory missing.
+        """
+        metas = [(path, meta) for path, meta in found if meta is not None and is_ours(meta)]
+        named = {meta.directory_id: path for path, meta in metas if meta.directory_id}
+        for path, formatted in found:
+            if formatted is None or not is_ours(formatted):
+                directory_id = (formatted and formatted.directory_id) or uuid_text(uuid.uuid4())
+                named[directory_id] = path
+                others = {**(formatted.others if formatted else {}), WRITTEN_BY_KEY: WRITTEN_BY}
+                meta = naming(MetaProperties(1, self.cluster_id, node_id, directory_id, others), named)
+                write_meta_properties(os.path.join(path, META_FILE), meta)
+                sync_directory(path)  # without it what is made next would be taken for somebody else's
+                metas.append((path, meta))
+        for path, meta in metas:
+            if meta != naming(meta, named):
+                write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
 
     def _offsets(self, path: str) -> list[tuple[str, dict[TopicPartition, int]]]:
         """What the checkpoint files of a directory held at the start."""
@@ -131,6 +153,7 @@ class DataDirs:
         """What each directory is, and the cluster that they belong to. Touches nothing; raises ConfigError."""
         found = [(path, survey(path, formatted=self._check_formatted is not None)) for path in self.paths]
         known_id = agreed(found, node_id, cluster_id)
+        check_known(found, self._lost)
         formatted = [(path, meta) for path, meta in found if meta is not None and not is_ours(meta)]
         if formatted and self._check_formatted is not None:
             self._check_formatted(formatted, self.paths)
@@ -217,11 +240,3 @@ def read_checkpoint(path: str) -> dict[TopicPartition, int]:
     except CorruptIndex as error:
         log.warning("ignoring a checkpoint file: %s", error)
         return {}
-
-
-def _write_meta(path: str, cluster_id: str, node_id: int, formatted: MetaProperties | None) -> None:
-    """Make a directory this broker's; one that was formatted keeps its id."""
-    directory_id = formatted and formatted.directory_id
-    others = {**(formatted.others if formatted else {}), WRITTEN_BY_KEY: WRITTEN_BY}
-    meta = MetaProperties(1, cluster_id, node_id, directory_id or uuid_text(uuid.uuid4()), others)
-    write_meta_properties(os.path.join(path, META_FILE), meta)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
@@ -93,8 +93,8 @@ class _Partition(NamedTuple):
     id: TopicPartition
 
 
-def mend(paths: Sequence[str], clock: Clock) -> Mended:
-    """Mend the directories of a broker that does not run; returns what was done.
+def mend(paths: Sequence[str], clock: Clock, *, lost: Collection[str] = ()) -> Mended:
+    """Mend the directories of a broker that does not run; returns what was done. ``lost``: as ``DataDirs`` has it.
 
     Raises ConfigError for directories that are not this broker's or are in use, LogError or OSError if it fails:
     then it can be run again.
@@ -102,7 +102,7 @@ def mend(paths: Sequence[str], clock: Clock) -> Mended:
     known = [meta for meta in map(survey, paths) if meta is not None]
     if not known or known[0].node_id is None:
         raise ConfigError(f"{', '.join(paths)}: there is no broker's data to mend")
-    dirs = DataDirs(paths, node_id=known[0].node_id)
+    dirs = DataDirs(paths, node_id=known[0].node_id, lost=lost)
     try:
         mended = _mend(dirs, known[0].node_id, clock)
         return mended._replace(groups=mend_group_logs(dirs, clock))

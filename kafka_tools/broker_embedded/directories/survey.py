@@ -71,10 +71,12 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
 
 def _is_unfinished_start(path: str, names: Collection[str]) -> bool:
     """Whether these are what a first start leaves that ended before it had written meta.properties."""
-    if LOCK_FILE not in names or not set(names) <= _FIRST_START:
+    if not set(names) <= _FIRST_START:
         return False
     found = {name: os.lstat(os.path.join(path, name)) for name in names}
-    return all(stat.S_ISREG(entry.st_mode) for entry in found.values()) and found[LOCK_FILE].st_size == 0
+    if not all(stat.S_ISREG(entry.st_mode) for entry in found.values()):
+        return False
+    return LOCK_FILE not in found or found[LOCK_FILE].st_size == 0  # a loss of power may leave the other file alone
 
 
 def is_ours(meta: MetaProperties) -> bool:

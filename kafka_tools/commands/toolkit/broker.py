@@ -55,6 +55,11 @@ def command() -> None:
     help="When what is acknowledged is on the disk: as flush.messages and flush.ms say, or always, so that a loss of "
     "power loses nothing.",
 )  # fmt: skip
+@option(
+    "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
+    help="Start without a data directory that the broker had: its partitions begin anew, without records. May be "
+    "repeated.",
+)  # fmt: skip
 @option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="Lowest level of log lines on stderr.")  # fmt: skip
@@ -67,6 +72,7 @@ def run(
     overrides: tuple[tuple[str, str], ...],
     token_key: str | None,
     fsync: str,
+    lost_data_dirs: tuple[str, ...],
     release: str | None,
     log_level: str,
     debug: bool,
@@ -98,14 +104,20 @@ def run(
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=set_here)
     if adopt is not None and not dirs:
         raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs: where the copy is to live")
-    serve(merged, dirs, release=release, fsync=fsync, adopt=adopt, ready=click.echo)
+    serve(
+        merged, dirs, release=release, fsync=fsync, adopt=adopt, lost_data_dirs=lost_data_dirs, ready=click.echo,
+    )  # fmt: skip
 
 
 @command.command("mend")
 @click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
 @option("--data-dir", metavar="DIR", help="Where the logs live; several with commas, as in log.dirs.")
+@option(
+    "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
+    help="Mend without a data directory that the broker had and that is lost. May be repeated.",
+)  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
-def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None:
+def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tuple[str, ...], debug: bool) -> None:
     """Put the cluster's state in a data directory right, while no broker runs on it.
 
     For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
@@ -126,5 +138,5 @@ def mend(properties_file: str | None, data_dir: str | None, debug: bool) -> None
     _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})
     if not dirs:
         raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
-    mended = mend_state(dirs, SystemClock())
+    mended = mend_state(dirs, SystemClock(), lost=lost_data_dirs)
     emit("\n".join(mended.lines()) + "\n")

@@ -128,7 +128,7 @@ def test_everything_is_served_and_kafkas_directory_stays_as_it_is(tmp_path: Path
     check(tmp_path / "ours")
     assert {path.parent.name: path.read_text() for path in (tmp_path / "ours").glob("*/partition.metadata")} == ids
     meta = read_meta_properties(str(tmp_path / "ours" / "meta.properties"))
-    assert meta.others == {"written.by": "kafka_tools"} and meta.directory_id != "x"
+    assert meta.others["written.by"] == "kafka_tools" and meta.directory_id != "x"
     assert (tmp_path / "ours" / STATE).stat().st_mode & 0o777 == 0o700
 
 

@@ -18,6 +18,7 @@ from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import ConfigError, LogError
+from kafka_tools.storage.checkpoints import read_meta_properties
 
 _WAIT_S = 60
 
@@ -257,8 +258,11 @@ def test_a_missing_directory_of_the_state_stops_the_start_and_renames_nothing(tm
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     whole(core.topics.create("t", [[1]] * 4, {}))
     core.close()
-    with pytest.raises(LogError, match=r"state .* is gone, but 2 partitions have logs") as raised:
+    with pytest.raises(ConfigError, match=f"the data directory {paths[0]} .* is missing: it is not among log.dirs"):
         open_core({}, data_dirs=paths[1:], clock=ManualClock())
+    id = read_meta_properties(f"{paths[0]}/meta.properties").directory_id or ""
+    with pytest.raises(LogError, match=r"state .* is gone, but 2 partitions have logs") as raised:
+        open_core({}, data_dirs=paths[1:], clock=ManualClock(), lost_data_dirs=[id])
     assert "all of log.dirs" in str(raised.value.hint)
     assert strays(tmp_path) == []
     reopened(paths).close()

@@ -87,7 +87,7 @@ def test_a_node_alone_begins_as_it_was_formatted(tmp_path: Path) -> None:
     assert state(begin(path)) == wanted
     for each, id in zip("ab", ids, strict=True):
         meta = read_meta_properties(f"{tmp_path}/{each}/meta.properties")
-        assert (meta.directory_id, meta.others) == (id, {"written.by": "kafka_tools"})
+        assert (meta.directory_id, meta.others["written.by"]) == (id, "kafka_tools")
     assert (tmp_path / "a" / SNAPSHOT).exists() and (tmp_path / "b" / "bootstrap.checkpoint").exists()
     core = begin(path)
     core.journal.commit([stored.RemoveUserScramCredentialRecord(name="alice", mechanism=1)])
@@ -137,7 +137,7 @@ def test_a_directory_of_a_kafka_before_3_3_begins_with_the_newest_levels(tmp_pat
     core.close()
     meta = read_meta_properties(f"{tmp_path}/a/meta.properties")
     assert meta.directory_id is not None
-    assert meta.others == {"kept": "yes", "written.by": "kafka_tools"}
+    assert {key: meta.others[key] for key in ("kept", "written.by")} == {"kept": "yes", "written.by": "kafka_tools"}
 
 
 def test_a_directory_that_is_formatted_later_is_taken_and_changes_nothing_else(tmp_path: Path) -> None:
@@ -146,12 +146,20 @@ def test_a_directory_that_is_formatted_later_is_taken_and_changes_nothing_else(t
     later = formatted(tmp_path, "-s", "-g", log_dirs=f"{tmp_path}/a,{tmp_path}/b")
     assert not read_meta_properties(f"{tmp_path}/b/meta.properties").others
     assert state(begin(later)) == first
-    assert read_meta_properties(f"{tmp_path}/b/meta.properties").others == {"written.by": "kafka_tools"}
+    assert read_meta_properties(f"{tmp_path}/b/meta.properties").others["written.by"] == "kafka_tools"
 
 
-def test_an_unformatted_directory_beside_a_formatted_one_joins_it(tmp_path: Path) -> None:
+def test_an_unformatted_directory_beside_a_formatted_one_is_refused_as_by_kafka(tmp_path: Path) -> None:
     formatted(tmp_path, "-s", *SCRAM, log_dirs=f"{tmp_path}/b")
-    path = server(tmp_path)
+    path = server(tmp_path, metadata_log_dir=f"{tmp_path}/b")
+    before = snapshot(tmp_path)
+    for state_of_a in ("not there", "empty"):
+        with pytest.raises(ConfigError, match=f"/a is {state_of_a}: it has no meta.properties, .*/b was formatted"):
+            begin(path)
+        assert snapshot(tmp_path) == before
+        (tmp_path / "a").mkdir(exist_ok=True)
+        before = snapshot(tmp_path)
+    formatted(tmp_path, "-s", "-g", *SCRAM, metadata_log_dir=f"{tmp_path}/b")
     assert state(begin(path))["users"] == ["alice"]
     assert (tmp_path / "b" / SNAPSHOT.split("/")[0] / f"{0:020d}.log").exists(), "where the metadata log was formatted"
 

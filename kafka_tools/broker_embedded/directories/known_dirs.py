@@ -1,0 +1,72 @@
+"""Which log directories the broker has: each of them names all in its meta.properties, as ``log.dir.<directory.id>``.
+
+So a start notices one that is missing, because its disk is not mounted, before anything of it is begun anew. Kafka
+refuses every directory without meta.properties (``KafkaRaftServer``). Here one that is added later needs no formatting:
+where none is missing it is certainly new.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+
+from kafka_tools.broker_embedded.directories.survey import META_FILE, is_ours
+from kafka_tools.errors import ConfigError
+from kafka_tools.storage.checkpoints import MetaProperties
+
+_PREFIX = "log.dir."
+
+Found = Sequence[tuple[str, MetaProperties | None]]
+"""The log directories and what their meta.properties hold, None where there is none."""
+
+
+def named_in(meta: MetaProperties) -> dict[str, str]:
+    """directory.id -> path, at the last start, of the directories that a meta.properties names."""
+    return {key.removeprefix(_PREFIX): path for key, path in meta.others.items() if key.startswith(_PREFIX)}
+
+
+def naming(meta: MetaProperties, paths: Mapping[str, str]) -> MetaProperties:
+    """The same meta.properties, which names the directories in ``paths`` (directory.id -> path) and no others."""
+    others = {key: value for key, value in meta.others.items() if not key.startswith(_PREFIX)}
+    return meta._replace(others=others | {_PREFIX + id: path for id, path in paths.items()})
+
+
+def check_known(found: Found, lost: Collection[str] = ()) -> None:
+    """Raise ConfigError if a directory is missing that the others name.
+
+    ``lost``: the ids of those that the operator has given up. An empty directory beside ones that were only formatted
+    is refused as well: whoever formats does so with all of them, and no broker has noted yet which they are.
+    """
+    ids = {meta.directory_id for _, meta in found if meta is not None}
+    ours = [meta for _, meta in found if meta is not None and is_ours(meta)]
+    known = {id: path for meta in ours for id, path in named_in(meta).items()}
+    missing = {id: path for id, path in known.items() if id not in ids and id not in lost}
+    if missing:
+        given = " ".join(f"--lost-data-dir {id}" for id in missing)
+        raise ConfigError(
+            "; ".join(f"the data directory {path} {_problem(path, found, id)}" for id, path in missing.items()),
+            hint="is its disk mounted? Nothing was changed. To give up what it holds, so that its partitions begin "
+            f"anew without records, start once with {given}",
+        )
+    empty = [path for path, meta in found if meta is None]
+    if empty and not ours and len(empty) < len(found):
+        formatted = next(path for path, meta in found if meta is not None)
+        raise ConfigError(
+            f"the data directory {empty[0]} {_state(empty[0])}: it has no {META_FILE}, and {formatted} was formatted",
+            hint="is its disk mounted? Nothing was changed. If it is new, format it too: kafka-storage format "
+            "--ignore-formatted with the same settings and cluster id",
+        )
+
+
+def _problem(path: str, found: Found, id: str) -> str:
+    metas = dict(found)
+    if path not in metas:
+        return f"(directory.id {id}) is missing: it is not among log.dirs any more"
+    meta = metas[path]
+    if meta is not None:
+        return f"is another one now: its directory.id is {meta.directory_id}, and was {id}"
+    return f"{_state(path)}: it has no {META_FILE}, and the broker had its directory {id} there"
+
+
+def _state(path: str) -> str:
+    return "is empty" if os.path.isdir(path) else "is not there"
