@@ -104,6 +104,10 @@ def _report(error: Exception, program: str, debug: bool) -> int:
         # What the layers below did not map is ours: reading a file, writing to a full disk.
         place = f"{error.filename}: " if error.filename else ""
         complain(program, f"{place}{error.strerror or error}")
+    elif isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding() != "utf-8":
+        # A path from settings: one of the command line has the bytes that it had there, in any locale.
+        told = f"the name of a file has characters that this locale's encoding ({error.encoding}) lacks"
+        complain(program, told, "set LC_ALL=C.UTF-8")
     elif isinstance(error, MemoryError):
         import traceback
 

@@ -185,7 +185,6 @@ class Dump:
         named = self._base_offset(path, name)
         self._file(DumpedFile(path, "index", named))
         cut = cut_entry(path, "index", indexes.OFFSET_ENTRY.size)
-        # Kafka's tool cuts such a file itself when it closes it, and from then on finds it sound.
         self._offset_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
         if cut is not None:
             self.note(cut)

@@ -46,13 +46,12 @@ def written_entries(entries: Iterable[E], base_offset: int) -> Iterator[E]:
 
 
 def offset_index_sanity(path: str, base_offset: int) -> None:
-    """Raises CorruptIndex where Kafka would build the index anew: its last offset lies before the segment.
-
-    A size that is not a multiple of an entry's is passed over: Kafka's tool cuts such a file, and then finds it sound.
-    """
-    count = os.path.getsize(path) // OFFSET_ENTRY.size
+    """Raises CorruptIndex where Kafka would build the index anew: its last offset lies before the segment, or its
+    size is not a multiple of an entry's."""
+    size = os.path.getsize(path)
+    count = size // OFFSET_ENTRY.size
     if not count:
-        return
+        return  # Kafka's tool says that it is empty
     with open_file(path) as file:
         file.seek((count - 1) * OFFSET_ENTRY.size)
         last_offset = base_offset + OFFSET_ENTRY.unpack(file.read(OFFSET_ENTRY.size))[0]
@@ -60,6 +59,12 @@ def offset_index_sanity(path: str, base_offset: int) -> None:
         raise CorruptIndex(
             f"Corrupt index found, index file {path} has non-zero size but the last offset is {last_offset} which is "
             f"less than the base offset {base_offset}",
+            path=path,
+        )
+    if size % OFFSET_ENTRY.size:
+        raise CorruptIndex(
+            f"Index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of "
+            f"{OFFSET_ENTRY.size}",
             path=path,
         )
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.given_files import read_given
-from kafka_tools.net.properties import parse_properties
+from kafka_tools.texts.properties import parse_properties
 
 VARIABLE = re.compile(r"\$\{(.*?):((.*?):)?(.*?)\}")
 """Kafka's own pattern: provider, optional path, key, all as short as possible."""

@@ -1,7 +1,9 @@
 """Magic 0 and 1: messages, and wrappers whose value is a compressed set of messages.
 
 Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper carries
-the last one's absolute offset. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
+the last one's absolute offset. What is in a wrapper may have another magic than the wrapper: then the wrapper's magic
+says what offsets mean, and the message's own how it is laid out. Brokers take no such thing from producers, and read
+it where it is stored. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
 """
 
 from __future__ import annotations
@@ -34,17 +36,21 @@ _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _LEAST_BYTES = LEGACY_BYTES[0]
 
-_Message = tuple[int, int, int, bytes | None, bytes | None, int, bool]
-"""offset, attributes, timestamp, key, value, crc, whether the CRC is right."""
+_Message = tuple[int, int, int, bytes | None, bytes | None, int, bool, int]
+"""offset, attributes, timestamp, key, value, crc, whether the CRC is right, magic."""
 
 
-def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
-    """The record of a message, or the inner records of a wrapper with their absolute offsets."""
-    offset, attributes, timestamp, key, value, crc, crc_ok = _message(view.raw(), 0, view.size_bytes)
+def read_records(view: BatchView, limit_bytes: int, *, same_magic: bool = False) -> Iterator[Record]:
+    """The record of a message, or the inner records of a wrapper with their absolute offsets.
+
+    ``same_magic``: refuse inner messages of another magic than the wrapper's, as brokers do when they are produced.
+    Raises CorruptBatch.
+    """
+    offset, attributes, timestamp, key, value, crc, crc_ok, _ = _message(view.raw(), 0, view.size_bytes)
     if not attributes & CODEC_BITS:
         yield Record(offset, timestamp, key, value, crc=crc, crc_ok=crc_ok)
         return
-    inner = _inner_messages(view, value, limit_bytes)
+    inner = _inner_messages(view, value, limit_bytes, same_magic)
     absolute_base = 0
     if view.magic == 1 and offset:  # 0 is what some old producers wrote, whatever they wrapped
         # Some old clients wrote absolute offsets into magic 1 wrappers; like Kafka, trust the wrapper.
@@ -52,10 +58,10 @@ def read_records(view: BatchView, limit_bytes: int) -> Iterator[Record]:
         if absolute_base < 0:
             raise CorruptBatch(f"a wrapper has offset {offset}, the last message in it {inner[-1][0]}")
     append_time = timestamp if view.magic == 1 and attributes & LOG_APPEND_TIME_BIT else None
-    for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok in inner:
+    for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok, inner_magic in inner:
         yield Record(
             absolute_base + inner_offset,
-            inner_timestamp if append_time is None else append_time,
+            inner_timestamp if append_time is None or inner_magic == 0 else append_time,
             inner_key,
             inner_value,
             crc=inner_crc,
@@ -70,7 +76,7 @@ def first_offset(view: BatchView) -> int:
     raise CorruptBatch("a compressed wrapper message holds no records")
 
 
-def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int) -> list[_Message]:
+def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int, same_magic: bool) -> list[_Message]:
     if value is None:
         raise CorruptBatch("a compressed wrapper message has no value")
     data = decompress(view.codec, value, limit_bytes=limit_bytes)
@@ -78,7 +84,7 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int) -> l
     starts, end = follow(data, least=OF_ANY_MAGIC)
     for position, after in pairwise((*starts, end)):
         magic = data[position + MAGIC_POSITION]
-        if magic != view.magic:
+        if magic > 1 or (same_magic and magic != view.magic):
             raise CorruptBatch(f"an inner message has magic {magic}, its wrapper {view.magic}")
         message = _message(data, position, after)
         if message[1] & CODEC_BITS:
@@ -106,7 +112,7 @@ def _message(data: bytes, position: int, end: int) -> _Message:
         position += _INT64.size
     key, position = _part(data, position, end, "key")
     value, _ = _part(data, position, end, "value")  # Kafka does not look at what may stand behind it
-    return offset, attributes, timestamp, key, value, crc, crc_ok
+    return offset, attributes, timestamp, key, value, crc, crc_ok, magic
 
 
 def _part(data: bytes, position: int, end: int, name: str) -> tuple[bytes | None, int]:

@@ -15,8 +15,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-from kafka_tools.errors import CorruptIndex
+from kafka_tools.errors import ConfigError, CorruptIndex
 from kafka_tools.storage.opening import open_file
+from kafka_tools.texts.properties import load_properties, properties_line
 from kafka_tools.values import TopicPartition
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -24,15 +25,9 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_SMALL_BYTES = 1024 * 1024
 """Of meta.properties and quorum-state."""
 VERSION = 0
-_BLANKS = " \t\f"
-_SPECIAL = ":=#!"
-
 _LINE_BYTES = 1024
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_LINE_END = re.compile(r"\r\n|[\r\n]")
-_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) -> Iterator[list[str]]:
@@ -48,10 +43,12 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
         version, count = next(lines, None), next(lines, None)
         if version is None:  # how brokers before 2.0 leave the file of a log without entries
             return
-        if count is None or not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch(count):
+        if not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch("0" if count is None else count):
             raise CorruptIndex(f"{path} is not a valid {what}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
             raise CorruptIndex(f"{path}: {what} version {version} is unknown, only {VERSION} is known", path=path)
+        if count is None:  # to Kafka no entries either
+            return
         found = 0
         for number, line in enumerate(lines, 3):
             row = line.split()
@@ -119,23 +116,12 @@ class MetaProperties(NamedTuple):
     """The other properties in the file."""
 
 
-def read_properties(path: str) -> dict[str, str]:
-    """Key -> value of a file in Java's properties form. Raises OSError or CorruptIndex."""
-    found = {}
-    for number, line in enumerate(_LINE_END.split(_small_text(path, "meta.properties file")), 1):
-        text = line.lstrip(_BLANKS)  # blanks at the end of a line are the value's
-        if not text or text[0] in "#!":
-            continue
-        match = re.fullmatch(r"((?:\\.|[^\\=:\s])+)\s*[=:][ \t\f]*(.*)", text, re.DOTALL)
-        if match is None:
-            raise CorruptIndex(f"{path} line {number}: key=value is expected", path=path)
-        found[_unescaped(match[1])] = _unescaped(match[2])
-    return found
-
-
 def read_meta_properties(path: str) -> MetaProperties:
     """``meta.properties`` of version 0 or 1. Raises OSError or CorruptIndex."""
-    values = read_properties(path)
+    try:
+        values = load_properties(_small_file(path, "meta.properties file"), path)
+    except ConfigError as error:
+        raise CorruptIndex(str(error), path=path) from error
     version = _take_number(values, "version", path)
     if version not in (0, 1):
         told = "no version" if version is None else f"the version {version}"
@@ -157,8 +143,8 @@ def write_meta_properties(path: str, meta: MetaProperties) -> None:
         "directory.id": meta.directory_id,
     }
     values = {key: value for key, value in known.items() if value is not None} | dict(meta.others)
-    lines = (f"{_escaped(key, _SPECIAL + ' ')}={_escaped_value(value)}\n" for key, value in sorted(values.items()))
-    replace_file(path, ("#\n" + "".join(lines)).encode())
+    lines = (properties_line(key, value) for key, value in sorted(values.items()))
+    replace_file(path, ("#\n" + "".join(lines)).encode("ascii"))
 
 
 def read_quorum_state(path: str) -> dict[str, Any]:
@@ -167,7 +153,7 @@ def read_quorum_state(path: str) -> dict[str, Any]:
     ``data_version`` tells its form (``stored.quorum_state``).
     """
     try:
-        document = json.loads(_small_text(path, "quorum state file"))
+        document = json.loads(_small_file(path, "quorum state file").decode())
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(f"{path} is not JSON", path=path) from error
     if not isinstance(document, dict):
@@ -223,18 +209,14 @@ def _opened(path: str, what: str) -> BinaryIO:
         raise CorruptIndex(f"{path} is not a valid {what}: {error.strerror}", path=path) from error
 
 
-def _small_text(path: str, what: str) -> str:
+def _small_file(path: str, what: str) -> bytes:
     with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
             raise CorruptIndex(
                 f"{path} is not a valid {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path
             )
-        data = file.read(size)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise CorruptIndex(f"{path} is not a valid {what}: byte {error.start} is not UTF-8", path=path) from error
+        return file.read(size)
 
 
 def _take_number(values: dict[str, str], key: str, path: str) -> int | None:
@@ -245,23 +227,3 @@ def _take_number(values: dict[str, str], key: str, path: str) -> int | None:
     if not re.fullmatch(r"-?[0-9]{1,10}", text) or int(text) not in range(-(2**31), 2**31):
         raise CorruptIndex(f"{path}: {key} is '{text[:40]}', a number is expected", path=path)
     return int(text)
-
-
-def _unescaped(text: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        escape = match[1]
-        return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
-
-    return _ESCAPE.sub(character, text)
-
-
-def _escaped_value(text: str) -> str:
-    """As ``Properties.store`` has it: of its blanks the first one only, without which it would be taken off."""
-    return ("\\ " if text.startswith(" ") else "") + _escaped(text.removeprefix(" "), _SPECIAL)
-
-
-def _escaped(text: str, special: str) -> str:
-    names = {value: "\\" + key for key, value in _ESCAPED.items()}
-    return "".join(
-        names.get(character, "\\" + character if character in special + "\\" else character) for character in text
-    )

@@ -6,6 +6,7 @@ Sources: ``ProducerStateManager``, ``LeaderEpochCheckpointFile``, ``PartitionMet
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator
 from struct import Struct
@@ -15,7 +16,7 @@ from kafka_tools.errors import CorruptIndex, InputError
 from kafka_tools.records.crc32c import crc32c, crc32c_extend
 from kafka_tools.storage.checkpoints import read_rows, replace_file, write_rows
 from kafka_tools.storage.opening import open_file
-from kafka_tools.values import parse_uuid, uuid_text
+from kafka_tools.values import number_below, parse_uuid, uuid_text
 
 SNAPSHOT_VERSION = 1
 MAX_EPOCHS_BYTES = 4 * 1024 * 1024
@@ -28,6 +29,8 @@ _ENTRY = Struct(">qhiqiqiq")
 transaction (``stored.producer_snapshot`` is the same in the language of messages)."""
 _PIECE_BYTES = _ENTRY.size * 16384
 _METADATA_BYTES = 4096
+_COLON = re.compile(r":\s+", re.ASCII)
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class ProducerStateEntry(NamedTuple):
@@ -143,16 +146,32 @@ def write_leader_epochs(path: str, epochs: Iterable[LeaderEpoch], *, sync: bool 
 
 
 def read_partition_metadata(path: str) -> uuid.UUID:
-    """The topic id in a ``partition.metadata`` file. Raises OSError or CorruptIndex."""
+    """The topic id in a ``partition.metadata`` file. Raises OSError or CorruptIndex.
+
+    As ``PartitionMetadataReadBuffer``: the first two lines count, by their order and not by what stands before the
+    colon, and a newer version is read like version 0.
+    """
     with open_file(path) as file:
-        lines = file.read(_METADATA_BYTES).decode("utf-8", "replace").splitlines()
-    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
-    if fields.get("version") != "0" or "topic_id" not in fields:
-        raise CorruptIndex(f"{path} is not a partition metadata file of version 0", path=path)
+        data = file.read(_METADATA_BYTES)
     try:
-        return parse_uuid(fields["topic_id"])
+        values = [_value_of(line) for line in _LINE_END.split(data.decode())[:2]]
+        topic_id = parse_uuid(values[1].removesuffix("==")) if len(values) == 2 else None
+    except UnicodeDecodeError as error:
+        raise CorruptIndex(f"{path} is not a partition metadata file: it is not UTF-8", path=path) from error
     except InputError as error:
         raise CorruptIndex(f"{path}: {error}", path=path) from error
+    if topic_id is None or number_below(2**31, values[0]) is None:
+        text = f"{path} is not a partition metadata file: 'version: 0' and 'topic_id: ...' are expected, in this order"
+        raise CorruptIndex(text, path=path)
+    if not topic_id.int:
+        raise CorruptIndex(f"{path}: a topic id is never zero", path=path)
+    return topic_id
+
+
+def _value_of(line: str) -> str:
+    """What follows the colon and blanks; empty where there is no such thing, or more than one."""
+    parts = _COLON.split(line)
+    return parts[1] if len(parts) == 2 else ""
 
 
 def write_partition_metadata(path: str, topic_id: uuid.UUID, *, sync: bool = False) -> None:

@@ -12,9 +12,9 @@ import pytest
 from kafka_tools import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands.logs.cluster_image.loading import load
-from kafka_tools.net.properties import read_properties
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
+from kafka_tools.texts.properties import read_properties
 from tests.against_kafka.harness import RealKafka, Setup
 from tests.against_kafka.tool_server import run_tool
 

@@ -319,3 +319,32 @@ def test_ctrl_c_while_modules_are_loaded_is_quiet() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (running.INTERRUPTED, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "complaint"),
+    [
+        (["kafka-metadata-shell", "-s", "{é}", "ls", "/é"], 1, "has no metadata records"),
+        (["kafka-configs", "--describe", "--entity-type", "topics", "--entity-name", "é", "-b", "é.invalid:1"], 1,
+         r"cannot resolve \xe9.invalid:1"),
+        (["kafka-dump-log", "{é}"], 0, ""),
+        (["kafka-cluster", "cluster-id", "-b", "localhost:1", "--command-property", "security.protocol=SSL",
+          "--command-property", "ssl.truststore.location=/é"], 1, "set LC_ALL=C.UTF-8"),
+        (["kafka-topics", "--list", "-b", b"\xff:1"], 2, "not UTF-8 text"),
+    ],
+)  # fmt: skip
+def test_names_are_utf_8_in_a_locale_that_lacks_their_letters_too(arguments, status, complaint, tmp_path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    log.touch()
+    folder = tmp_path / "é-0"
+    folder.mkdir()
+    (folder / log.name).touch()
+    places = {"{log}": str(log), "{é}": str(folder / log.name)}
+    name, *words = (places.get(word, word) if isinstance(word, str) else word for word in arguments)
+    ended = subprocess.run(
+        [sys.executable, "-m", "kafka_tools", name, *words],
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True, timeout=60,
+    )  # fmt: skip
+    said = (ended.stdout + ended.stderr).decode("ascii")
+    assert (ended.returncode, complaint in said, "internal" in said) == (status, True, False), said

@@ -35,14 +35,15 @@ NOT_COMPARED = {
     "cli-43-32": "a directory",
     "cli-43-33": "a directory",
     "cli-43-34": "an empty name",
+    "corrupt-index-odd-size-none43-1": "Kafka's tool had cut the index in a run before, and refuses it uncut",
     "numbers-43-3": "DefaultDecoder prints the addresses of Java objects",
     "numbers-43-6": "a decoder's old name, which 4.3.1 refuses",
     "numbers-43-7": "a decoder's old name, which 4.3.1 refuses",
     "numbers-43-8": "a decoder that does not exist",
 }
-"""Help, usage and options that one of the tools rejects."""
+"""Help, usage and options that one of the tools rejects, and a file that a tool changed."""
 
-COMPARED = 2662
+COMPARED = 2661
 
 
 def runs(case: Case) -> list[Run]:

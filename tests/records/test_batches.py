@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_tools.errors import CorruptBatch, UnknownMagic
 from kafka_tools.protocol.enums import CODECS
+from kafka_tools.records import legacy
 from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import BatchBuilder, build_batch, encode_message, set_times
 from kafka_tools.records.v2 import sequence_after
@@ -150,6 +151,21 @@ def test_inner_messages_end_where_one_is_cut_off(magic: int) -> None:
         offsets(
             inner[:size_bytes] + inner[size_bytes : size_bytes + 8] + b"\x00\x00\x00\x05" + inner[size_bytes + 12 :]
         )
+
+
+@pytest.mark.parametrize("append_time", [False, True])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_may_hold_messages_of_the_other_old_magic(magic: int, append_time: bool) -> None:
+    """Kafka reads them: offsets are as the wrapper's magic has them, times as the message's own."""
+    inner = build_batch([(1, b"k", b"a", ()), (2, None, b"b", ())], magic=1 - magic)
+    wrapper = bytearray(build_batch([(5, None, gzip.compress(inner), ())], magic=magic, base_offset=7))
+    wrapper[17] |= 1 | 8 * append_time
+    (view,) = batches(bytes(wrapper))
+    expected = [(0, 1), (1, 2)] if magic == 0 else [(6, -1), (7, -1)]
+    assert [(each.offset, each.timestamp) for each in view.records()] == expected
+    assert [(each.key, each.value) for each in view.records()] == [(b"k", b"a"), (None, b"b")]
+    with pytest.raises(CorruptBatch, match=f"magic {1 - magic}, its wrapper {magic}"):
+        list(legacy.read_records(view, 1000, same_magic=True))
 
 
 @pytest.mark.parametrize("magic", [1, 2])

@@ -268,20 +268,21 @@ def test_meta_properties_of_both_versions_come_back(meta: checkpoints.MetaProper
     assert checkpoints.read_meta_properties(path) == meta
 
 
-def test_meta_properties_are_spelt_as_java_does(tmp_path: Path) -> None:
+def test_meta_properties_are_spelt_as_java_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "meta.properties"
     written = {
         " ": "\\ ",
         "a b ": "a b ",
         "x\ny": "x\\ny",
         "a=b": "a\\=b",
-        "é😀": "é😀",
+        "é😀": "\\u00E9\\uD83D\\uDE00",
         "#!:": "\\#\\!\\:",
-        "\x1b": "\x1b",
+        "\x1b": "\\u001B",
     }
     for cluster_id, text in written.items():
         checkpoints.write_meta_properties(str(path), checkpoints.MetaProperties(1, cluster_id, 1))
-        assert f"\ncluster.id={text}\n" in path.read_text(encoding="utf-8")
+        assert f"\ncluster.id={text}\n" in path.read_text(encoding="ascii")
+        assert checkpoints.read_meta_properties(str(path)).cluster_id == cluster_id
 
 
 @pytest.mark.parametrize(
@@ -293,7 +294,8 @@ def test_meta_properties_are_spelt_as_java_does(tmp_path: Path) -> None:
         ("version=1\nnode.id=1\n", "lacks cluster.id"),
         ("version=1\ncluster.id=x\n", "lacks node.id"),
         ("version=0\nbroker.id=99999999999\n", "a number is expected"),
-        ("version\n", "line 1: key=value is expected"),
+        ("version\n", "'', a number is expected"),
+        ("version=1\nnode.id=\\u12\n", r"line 2: .*hexadecimal"),
     ],
 )
 def test_meta_properties_that_no_broker_starts_with_are_errors(text: str, told: str, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCode
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
+from kafka_tools.records import legacy
 from kafka_tools.records.batches import BatchView, batches, sole_batch
 from kafka_tools.records.build import build_batch, set_times
 from kafka_tools.records.chain import BODY_IN_COVERED
@@ -304,7 +305,7 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     records: list[Record] = []
     try:
         for view in views:
-            records += view.records(limit_bytes=limits.body_bytes)
+            records += legacy.read_records(view, limits.body_bytes, same_magic=True)
             if len(records) > limits.one_by_one:
                 raise TooLong(limits)
     except DecompressesToMore:

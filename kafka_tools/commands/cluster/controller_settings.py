@@ -21,7 +21,7 @@ _HINT = "is this the configuration file of a controller?"
 
 def controller_of(path: str) -> tuple[int, uuid.UUID, list[QuorumEndpoint]]:
     """(node id, directory id, endpoints) of the controller whose server.properties this is. Raises ConfigError."""
-    from kafka_tools.net.properties import read_properties
+    from kafka_tools.texts.properties import read_properties
 
     values = read_properties(path, "controller's configuration file")
     node_id = _node_id(values, path)
@@ -46,7 +46,7 @@ def _metadata_dir(values: Mapping[str, str], path: str) -> str:
 
 
 def _directory_id(directory: str) -> uuid.UUID:
-    from kafka_tools.net.properties import read_properties
+    from kafka_tools.texts.properties import read_properties
     from kafka_tools.values import parse_uuid
 
     path = os.path.join(directory, "meta.properties")

@@ -90,13 +90,13 @@ def refuse_repeated(changes: Sequence[ConfigChange], place: str = "--alter") -> 
         seen.add(change.name)
 
 
-def parse_added_file(text: str, place: str) -> dict[str, str]:
+def parse_added_file(data: bytes, place: str) -> dict[str, str]:
     """Key -> value of a Java properties file. A line that is one word may be a password, so it is not repeated."""
-    from kafka_tools.net.properties import parse_properties
+    from kafka_tools.texts.properties import load_properties
 
-    added = dict(parse_properties(text, place))
+    added = load_properties(data, place)
     lone = {key for key, value in added.items() if not value}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(data.decode("iso-8859-1").splitlines(), 1):
         if line.strip() in lone:
             raise InputError(f"{place}: line {number} has no value: key=value is expected (key= for an empty value)")
     for key in added:

@@ -172,7 +172,7 @@ def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
         refuse_repeated,
     )
     from kafka_tools.commands.options.units import with_numbers
-    from kafka_tools.commands.options.values import read_text
+    from kafka_tools.commands.options.values import read_bytes
 
     if not any(given[name] for name in _CHANGES):
         raise UsageError(
@@ -188,7 +188,7 @@ def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
         changes = [change._replace(value=numbers.get(change.name, change.value)) for change in changes]
     if given["add_config_file"]:
         place = given["add_config_file"]
-        added = with_numbers(entity_type, parse_added_file(read_text(place, "config file"), place), place)
+        added = with_numbers(entity_type, parse_added_file(read_bytes(place, "config file"), place), place)
         changes += [ConfigChange(key, "set", value) for key, value in added.items()]
     for text in given["append_config"]:
         changes += parse_settings(text, "--append-config", "append")

@@ -61,7 +61,7 @@ def formatter_settings(options: Mapping[str, Any], properties: Mapping[str, str]
 
     settings: dict[str, str] = {}
     if options["formatter_config"] is not None:
-        from kafka_tools.net.properties import read_properties
+        from kafka_tools.texts.properties import read_properties
 
         settings.update(read_properties(options["formatter_config"], "formatter config"))
     for name in ("key", "value"):

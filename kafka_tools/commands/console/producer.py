@@ -194,7 +194,7 @@ def command(**options: Any) -> int:
 def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, str]:
     if path is None:
         return properties
-    from kafka_tools.net.properties import read_properties
+    from kafka_tools.texts.properties import read_properties
 
     return {**read_properties(path, "reader config"), **properties}
 

@@ -6,6 +6,7 @@ last one win, which once widened a delete to all topics elsewhere.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -30,14 +31,12 @@ class Option(click.Option):
         self.allow_empty = allow_empty
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        # A file may be called whatever its bytes are, nothing in Kafka can be.
+        if not (self.metavar or "").startswith(("FILE", "DIR")):
+            value = _as_utf8(ctx, self, value)
         values = value if isinstance(value, list | tuple) else (value,)
         if "" in values and not self.allow_empty:
             raise click.BadParameter("the value is empty", ctx=ctx, param=self)
-        # Bytes that are not UTF-8 arrive as lone surrogates: a file may be called that, nothing in Kafka can be.
-        if not (self.metavar or "").startswith(("FILE", "DIR")) and any(
-            "\ud800" <= character <= "\udfff" for text in values if isinstance(text, str) for character in text
-        ):
-            raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=self)
         if isinstance(self.type, click.types.IntParamType):
             if isinstance(value, str) and value[-1:].isalpha():
                 value = self._in_its_unit(ctx, value)
@@ -75,6 +74,26 @@ class Option(click.Option):
                 raise click.BadParameter(f"'{text}' is more than 64 bits hold", ctx=ctx, param=self)
 
 
+def _as_utf8(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """``value`` with each text in it as UTF-8, which names are for Kafka whatever the locale of this process is.
+
+    Bytes that the locale's encoding does not have arrive as lone surrogates: those of ``é`` in the C locale, and those
+    that are no text at all in UTF-8.
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(_as_utf8(ctx, parameter, each) for each in value)
+    if not isinstance(value, str) or value.isascii():
+        return value
+    from kafka_tools.values import can_be_sent
+
+    if can_be_sent(value):
+        return value
+    try:
+        return os.fsencode(value).decode("utf-8")
+    except UnicodeError:
+        raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=parameter) from None
+
+
 class Command(click.Command):
     """click's command, with options in sections and a complaint about an option that is given twice."""
 
@@ -91,7 +110,7 @@ class Command(click.Command):
                 raise click.UsageError(f"Option '{repeated}' is given more than once.", ctx=ctx)
         try:
             rest = super().parse_args(ctx, args)
-            self._refuse_empty_words(ctx)
+            self._check_words(ctx)
             return rest
         except click.UsageError as error:
             if isinstance(error, click.NoSuchOption):
@@ -106,12 +125,16 @@ class Command(click.Command):
                 raise click.UsageError(text, ctx=ctx) from None
             raise
 
-    def _refuse_empty_words(self, ctx: click.Context) -> None:
-        """What an unset variable of the shell leaves between quotes is no file."""
+    def _check_words(self, ctx: click.Context) -> None:
+        """The words that belong to no option: files, but for the words of kafka-metadata-shell's command."""
         for parameter in self.params:
-            if not isinstance(parameter, click.Argument) or parameter.name == "command":
-                continue  # of the words of kafka-metadata-shell's command an empty one means the current directory
+            if not isinstance(parameter, click.Argument):
+                continue
             value = ctx.params.get(parameter.name or "")
+            if parameter.name == "command":
+                ctx.params["command"] = _as_utf8(ctx, parameter, value)
+                continue  # an empty word means the current directory
+            # What an unset variable of the shell leaves between quotes is no file.
             if value == "" or (isinstance(value, tuple) and "" in value):
                 raise click.BadParameter("the value is empty", ctx=ctx, param=parameter)
 

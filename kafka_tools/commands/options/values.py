@@ -68,13 +68,18 @@ def read_text(path: str, what: str, keeps_line_ends: bool = False) -> str:
 
     Every line end becomes ``\\n`` unless ``keeps_line_ends``, and a byte order mark goes.
     """
+    try:
+        text = read_bytes(path, what).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error
+    return text if keeps_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_bytes(path: str, what: str) -> bytes:
+    """The content of a file the user named (``-``: standard input); InputError when it cannot be read."""
     from kafka_tools.given_files import DOCUMENT_BYTES, read_given, read_standard_input
 
     try:
-        data = read_standard_input() if path == "-" else read_given(path, DOCUMENT_BYTES)
-        text = data.decode("utf-8-sig")
-        return text if keeps_line_ends else text.replace("\r\n", "\n").replace("\r", "\n")
+        return read_standard_input() if path == "-" else read_given(path, DOCUMENT_BYTES)
     except OSError as error:
         raise InputError(f"{what} {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error

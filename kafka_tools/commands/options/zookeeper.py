@@ -70,7 +70,7 @@ def open_configs(given: Mapping[str, Any], timeout_s: float, *, changing: bool) 
     ``changing``: whether they are to be changed, which may also be done before a cluster's first start. Raises
     StoreError, ConfigError, InputError.
     """
-    from kafka_tools.net.properties import read_properties
+    from kafka_tools.texts.properties import read_properties
     from kafka_tools.zookeeper import chroots
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.store import ZooKeeperSettings, open_store

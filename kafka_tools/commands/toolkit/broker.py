@@ -93,7 +93,7 @@ def run(
     log_to_stderr(log_level)
     properties = dict(DEFAULTS_FOR_TESTS)
     if properties_file is not None:
-        from kafka_tools.net.properties import read_properties
+        from kafka_tools.texts.properties import read_properties
 
         properties = read_properties(properties_file)
     if token_key is not None:
@@ -132,7 +132,7 @@ def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tupl
 
     properties: dict[str, str] = {}
     if properties_file is not None:
-        from kafka_tools.net.properties import read_properties
+        from kafka_tools.texts.properties import read_properties
 
         properties = read_properties(properties_file)
     _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})

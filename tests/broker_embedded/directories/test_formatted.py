@@ -23,11 +23,11 @@ from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import ManualClock
 from kafka_tools.commands import running
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.properties import read_properties
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
+from kafka_tools.texts.properties import read_properties
 from tests.broker_embedded.cuts.images import CutDisk
 from tests.broker_embedded.cuts.recording import Recorder
 from tests.broker_embedded.directories.test_data_dirs import snapshot

@@ -62,7 +62,7 @@ def test_any_value_survives_in_brackets(configs) -> None:
 
 
 def test_a_file_of_configs_is_java_properties() -> None:
-    assert parse_added_file("retention.ms=7\n# c\nflush.ms : 9\nlist=a,b=[c]\n", "f") == {
+    assert parse_added_file(b"retention.ms=7\n# c\nflush.ms : 9\nlist=a,b=[c]\n", "f") == {
         "retention.ms": "7",
         "flush.ms": "9",
         "list": "a,b=[c]",

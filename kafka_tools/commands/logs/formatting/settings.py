@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.properties import read_properties
+from kafka_tools.texts.properties import read_properties
 
 DEFAULT_LOG_DIRECTORY = "/tmp/kafka-logs"
 _ROLES = ("broker", "controller")

@@ -1,7 +1,11 @@
-"""Java's ``.properties`` text, read as ``java.util.Properties.load`` reads it.
+"""Java's ``.properties`` text, read and written as ``java.util.Properties`` does it.
 
 Comments (``#`` and ``!``), continuation lines, ``=``, ``:`` or blanks as separator, backslash escapes with
-``\\uXXXX``. Knows nothing of what the keys mean. Kafka's tools read such files as UTF-8 since 0.10; so do we.
+``\\uXXXX``. Knows nothing of what the keys mean.
+
+A file is ISO-8859-1: brokers and tools from 1.1 to 4.4 load it from a stream of bytes (``Utils.loadProps``,
+``PropertiesUtils``). The one exception is ``FileConfigProvider``, which reads UTF-8 and has its own way to
+``parse_properties``.
 """
 
 from __future__ import annotations
@@ -12,7 +16,13 @@ from kafka_tools.errors import ConfigError
 from kafka_tools.given_files import read_given
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_NAMES = {char: name for name, char in _ESCAPES.items()} | {"\\": "\\"}
+_SPECIAL = "=:#!"
 _BLANKS = " \t\f"
+_BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf"
+"""UTF-8's, as ISO-8859-1 reads it: it becomes part of the first key."""
+_MOST_LINES = 5
+"""So many lines are named in a warning."""
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
@@ -30,15 +40,74 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
     return found
 
 
+def load_properties(data: bytes, source: str = "properties") -> dict[str, str]:
+    """The properties in the bytes of a file. Raises ConfigError as ``parse_properties``.
+
+    Lines that look like UTF-8 are named in a warning (``logging``; commands and brokers have it on stderr), without
+    what they hold: it may be a password.
+    """
+    text = data.decode("iso-8859-1")
+    if not text.isascii():
+        _warn_of_utf8(text, source)
+    return parse_properties(text, source)
+
+
 def read_properties(path: str, what: str = "properties file") -> dict[str, str]:
-    """The properties of a file; ConfigError when it cannot be read or is not UTF-8."""
+    """The properties of a file that a user names; ConfigError when it cannot be read."""
     try:
-        text = read_given(path).decode("utf-8")
+        return load_properties(read_given(path), path)
     except OSError as error:
         raise ConfigError(f"{what} {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{what} {path}: not UTF-8 text at byte {error.start}") from error
-    return parse_properties(text, path)
+
+
+def properties_line(key: str, value: str) -> str:
+    """``key=value`` with its line end, in ASCII, as ``Properties.store`` writes it."""
+    # Of the blanks of a value the first one only is escaped: without that it would be taken off.
+    space = "\\ " if value.startswith(" ") else ""
+    return f"{_escape(key, _SPECIAL + ' ')}={space}{_escape(value.removeprefix(' '), _SPECIAL)}\n"
+
+
+def _escape(text: str, special: str) -> str:
+    out: list[str] = []
+    for char in text:
+        if char in _NAMES:
+            out.append("\\" + _NAMES[char])
+        elif char in special:
+            out.append("\\" + char)
+        elif " " <= char <= "~":
+            out.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            out += (f"\\u{unit:04X}" for unit in (units[i] << 8 | units[i + 1] for i in range(0, len(units), 2)))
+    return "".join(out)
+
+
+def _warn_of_utf8(text: str, source: str) -> None:
+    suspects = [number for number, line in _logical_lines(text) if _looks_like_utf8(line)]
+    if not suspects:
+        return
+    import logging
+
+    from kafka_tools.shown_text import one_line
+
+    place = f"{one_line(source)}, line {', '.join(map(str, suspects[:_MOST_LINES]))}"
+    if len(suspects) > _MOST_LINES:
+        place += f" and {len(suspects) - _MOST_LINES} more"
+    if text.startswith(_BYTE_ORDER_MARK) and suspects[0] == 1:
+        advice = "save the file without a byte order mark, and write other characters outside ASCII as \\uXXXX"
+    else:
+        advice = "write each character outside ASCII as \\uXXXX"
+    logging.getLogger(__name__).warning(
+        "warning: %s: this looks like UTF-8, but Kafka reads properties files as ISO-8859-1, and so is this one read: "
+        "%s", place, advice,
+    )  # fmt: skip
+
+
+def _looks_like_utf8(line: str) -> bool:
+    try:
+        return not line.isascii() and bool(line.encode("iso-8859-1").decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.errors import ConfigError
-from kafka_tools.net.properties import parse_properties, read_properties
+from kafka_tools.texts.properties import load_properties, parse_properties, properties_line, read_properties
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,32 @@ def test_broken_unicode_escape_names_file_and_line():
 def test_unreadable_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"absent\.properties: No such file"):
         read_properties(str(tmp_path / "absent.properties"))
-    (tmp_path / "latin").write_bytes(b"a=\xe9")
-    with pytest.raises(ConfigError, match=r"latin: not UTF-8 text at byte 2"):
-        read_properties(str(tmp_path / "latin"))
+
+
+def test_a_file_is_iso_8859_1(tmp_path, caplog):
+    (tmp_path / "latin").write_bytes(b"# \xc3\xa9\npassword=sm\xf8r\nother=\\u20ac\xff")
+    assert read_properties(str(tmp_path / "latin")) == {"password": "smør", "other": "€ÿ"}
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("data", "places"),
+    [
+        ("a=1\n# é\npassword=gehe\u00efm\n", "line 3: "),
+        ("a=1\\\n2\\\né", "line 1: "),
+        ("é=1", "line 1: "),
+        ("".join(f"k{number}=é\n" for number in range(7)), "line 1, 2, 3, 4, 5 and 2 more: "),
+        ("\ufeff# comment\na=1", "line 1: "),
+    ],
+)
+def test_lines_of_utf_8_are_named_and_not_shown(data, places, caplog):
+    read = load_properties(data.encode(), "my\nfile")
+    assert parse_properties(data.encode().decode("iso-8859-1")) == read
+    [record] = caplog.records
+    text = record.getMessage()
+    assert f"warning: my\\nfile, {places}this looks like UTF-8" in text and "\\uXXXX" in text
+    assert ("byte order mark" in text) == data.startswith("\ufeff")
+    assert text.isascii() and "gehe" not in text
 
 
 @given(st.text(alphabet="ab=: \\\t\n\r#!u0é", max_size=40))
@@ -75,24 +98,29 @@ def test_same_as_java_for_awkward_texts(tmp_path):
         "\\u0061\\u003d=1",
         "a\f=\fb",
         "k\\:=\\ v",
+        "é=ÿ\x85\xa0",
+        "\ufeffk=v\U0001f600",
     ]
     program = tmp_path / "Load.java"
     program.write_text(
         "import java.util.*; import java.io.*; import java.nio.file.*;"
         "public class Load { public static void main(String[] a) throws Exception { for (String f : a) {"
-        "Properties p = new Properties(); p.load(new StringReader(Files.readString(Path.of(f))));"
+        "Properties p = new Properties(); p.load(new FileInputStream(f));"
         "StringBuilder b = new StringBuilder(); for (String k : new TreeSet<>(p.stringPropertyNames())) {"
         'for (char c : (k + "\\u0001" + p.getProperty(k) + "\\u0002").toCharArray()) b.append((int) c).append(\' \'); }'
+        'p.store(new FileOutputStream(f + ".stored"), null);'
         "System.out.println(b); } } }"
     )
     files = []
     for number, text in enumerate(texts):
         files.append(tmp_path / f"{number}.properties")
-        files[-1].write_text(text, newline="")
+        files[-1].write_text(text, newline="", encoding="utf-8")
     run = subprocess.run(["java", str(program), *map(str, files)], capture_output=True, text=True, timeout=90)
     if run.returncode:
         pytest.skip(f"this Java cannot run a source file: {run.stderr[:100]}")
-    for text, line in zip(texts, run.stdout.splitlines(), strict=True):
+    for file, text, line in zip(files, texts, run.stdout.splitlines(), strict=True):
         joined = "".join(chr(int(number)) for number in line.split())
         expected = dict(pair.split("\x01") for pair in joined.split("\x02") if pair)
-        assert parse_properties(text) == expected, repr(text)
+        assert load_properties(file.read_bytes()) == expected, repr(text)
+        stored = (file.parent / f"{file.name}.stored").read_text("ascii").splitlines(keepends=True)[1:]
+        assert sorted(stored) == sorted(properties_line(key, value) for key, value in expected.items()), repr(text)
