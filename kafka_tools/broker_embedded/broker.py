@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import selectors
 import shutil
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
+from kafka_tools.broker_embedded.configs.server_properties import data_dirs_of, resolved
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
@@ -25,8 +27,8 @@ from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.listeners.server import Server
 from kafka_tools.broker_embedded.opening import KAFKA, open_core
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
-from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
-from kafka_tools.values import format_address
+from kafka_tools.errors import KafkaToolsError, LogError
+from kafka_tools.net.network import replace_descriptors, when_forked
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -114,32 +116,6 @@ class RunningBroker:
         }
 
 
-def resolved(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties, their variables replaced by the values of ``config.providers`` (KIP-297, KIP-421).
-
-    Raises ConfigError for a provider that is not known and for a value that a provider cannot read.
-    """
-    if not properties.get("config.providers", "").strip():
-        return dict(properties)
-    from kafka_tools.net.config_providers import declared_providers, transform
-
-    return {key: value or "" for key, value in transform(properties, declared_providers(properties)).values.items()}
-
-
-def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
-    """The directories that server.properties names: log.dirs, else log.dir; empty if neither is there.
-
-    Raises ConfigError for a property that is set and empty: an unset variable must not mean a temporary directory.
-    """
-    text = properties.get("log.dirs", properties.get("log.dir"))
-    if text is None:
-        return []
-    found = [part.strip() for part in text.split(",")]
-    if not all(found):
-        raise ConfigError(f"log.dirs: '{text}' has an empty name of a directory")
-    return found
-
-
 class EmbeddedBroker:
     """A broker on a thread, as a context manager.
 
@@ -176,6 +152,10 @@ class EmbeddedBroker:
         if self._given_dirs is None:
             self._given_dirs = data_dirs_of(self._config) or None
         self._thread: threading.Thread | None = None
+        self._selector: selectors.DefaultSelector | None = None
+        self._process_id = os.getpid()
+        self._is_foreign = False
+        """Whether this is the copy, in a forked process, of a broker that the parent has: it is of no use."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: RunningBroker | None = None
         self._temporary: str | None = None
@@ -188,6 +168,7 @@ class EmbeddedBroker:
         self._clock = ShiftedClock()
         self.faults = Faults(self._on_broker)
         """The faults that a test asks for (``faults.vocabulary``); they outlive restarts."""
+        when_forked(self, EmbeddedBroker._leave_to_parent)
 
     @property
     def data_dir(self) -> str:
@@ -211,6 +192,7 @@ class EmbeddedBroker:
 
     def start(self) -> EmbeddedBroker:
         """Start and wait until clients can connect."""
+        self._check_process()
         if self._thread is not None:
             raise KafkaToolsError("the broker runs already")
         ready = threading.Event()
@@ -227,18 +209,25 @@ class EmbeddedBroker:
         return self
 
     def stop(self) -> None:
-        """Stop cleanly; nothing happens if it does not run. A temporary data directory is removed."""
+        """Stop cleanly; nothing happens if it does not run, or runs in the process that forked this one.
+
+        A temporary data directory is removed.
+        """
+        if self._is_foreign:
+            return
         self._end(kill=self._temporary is not None)  # files that are about to go need no syncing
         self._remove_temporary()
 
     def restart(self, *, kill: bool = False) -> None:
         """Stop and start on the same data and ports; ``kill`` leaves the files as ``kill -9`` would."""
+        self._check_process()
         self._end(kill=kill)
         self._listeners = self._bound  # clients find the broker where it was
         self.start()
 
     def call(self, function: Callable[[Core], T]) -> T:
         """Run ``function(core)`` on the broker's thread and return what it returns."""
+        self._check_process()
         if self._loop is None or self._running is None:
             raise KafkaToolsError("the broker does not run")
         running = self._running
@@ -254,6 +243,7 @@ class EmbeddedBroker:
 
         Time goes on from there by itself; clients keep their own.
         """
+        self._check_process()
         if seconds < 0:
             raise ValueError("time does not go back")
         if self._loop is None or self._running is None or self._running.server is None:
@@ -262,6 +252,7 @@ class EmbeddedBroker:
 
     def _on_broker(self, function: Callable[[], T]) -> T:
         """Run ``function`` on the thread that owns the state, which is this one while the broker does not run."""
+        self._check_process()
         if self._thread in (None, threading.current_thread()) or self._running is None:
             return function()
         return self.call(lambda core: function())
@@ -280,7 +271,9 @@ class EmbeddedBroker:
 
     def _run(self, ready: threading.Event) -> None:
         try:
-            asyncio.run(self._main(ready))
+            self._selector = selectors.DefaultSelector()
+            with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self._selector)) as runner:
+                runner.run(self._main(ready))
         except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
             self._failure = error
         finally:
@@ -313,6 +306,28 @@ class EmbeddedBroker:
             running, self._running = self._running, None
             await running.stop(kill=self._kill)
 
+    def _check_process(self) -> None:
+        """Raises KafkaToolsError in a forked process, if the parent has started the broker before."""
+        if self._is_foreign:
+            raise KafkaToolsError(
+                f"cannot use this broker in process {os.getpid()}: it belongs to process {self._process_id}, which "
+                "forked this one",
+                hint="connect clients to its bootstrap_servers, or create another EmbeddedBroker after the fork",
+            )
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: the thread is not there, sockets and data are the parent's."""
+        if self._thread is None and self._temporary is None:
+            self._process_id = os.getpid()  # nothing to share
+            return
+        self._is_foreign = True
+        if self._selector is None:
+            return
+        with contextlib.suppress(ValueError):  # the parent's loop is closed
+            replace_descriptors([self._selector.fileno(), *(self._selector.get_map() or ())])
+        if self._running is not None and self._running.server is not None:
+            replace_descriptors(self._running.server.descriptors())
+
     def _remove_temporary(self) -> None:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
@@ -326,24 +341,3 @@ def _text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(_text(item) for item in value)
     return str(value)
-
-
-def with_overrides(
-    properties: Mapping[str, str], *, listen: str | None, data_dir: str | None, overrides: Mapping[str, str]
-) -> tuple[dict[str, str], list[str]]:
-    """(properties, data directories) of a command line: ``--set`` beats ``--listen`` and ``--data-dir``, they
-    beat the file. ``listen`` replaces both what is listened on and what is advertised."""
-    merged = dict(properties)
-    if listen is not None:
-        from kafka_tools.values import parse_listener_address
-
-        merged["listeners"] = f"PLAINTEXT://{format_address(*parse_listener_address(listen))}"
-        for key in ("advertised.listeners", "listener.security.protocol.map", "controller.listener.names"):
-            merged.pop(key, None)
-    if data_dir is not None:
-        merged["log.dirs"] = data_dir
-    merged.update(overrides)
-    dirs = data_dirs_of(merged)
-    if len(set(dirs)) != len(dirs):
-        raise ConfigError("log.dirs: a directory occurs twice")
-    return merged, dirs

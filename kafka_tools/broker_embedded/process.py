@@ -14,8 +14,9 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.broker import RunningBroker, resolved
+from kafka_tools.broker_embedded.broker import RunningBroker
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
+from kafka_tools.broker_embedded.configs.server_properties import resolved
 from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.core import node_id_of

@@ -403,7 +403,7 @@ class Consumer:
         """
         if timeout_s < 0:
             raise InputError("The timeout cannot be negative.")
-        if self._closed:
+        if self._closed or self._exchange.is_foreign:
             return
         self._wakeup = False
         deadline = Deadline(self._clock, timeout_s)
@@ -519,6 +519,7 @@ class Consumer:
     def _check_open(self) -> None:
         if self._closed:
             raise KafkaToolsError("This consumer has already been closed.")
+        self._exchange.check_process()
 
     def _check_wakeup(self) -> None:
         if self._wakeup:

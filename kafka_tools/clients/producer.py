@@ -153,6 +153,8 @@ class Producer:
         """
         if self._closed:
             raise KafkaToolsError("Cannot perform operation after producer has been closed")
+        if self._exchange.is_foreign:
+            self._exchange.check_process()
         info = self._metadata.topics.get(topic)
         if info is None or not info.available:
             info = self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
@@ -176,6 +178,7 @@ class Producer:
 
     def poll(self, timeout_s: float = 0.0) -> None:
         """Send what is due and take in answers, waiting at most ``timeout_s`` for something to happen."""
+        self._exchange.check_process()
         self._sender.pump(Deadline(self._clock, timeout_s), hurry=False)
 
     def wait_s(self) -> float:
@@ -188,6 +191,7 @@ class Producer:
         Failures are reported where the record is (``Delivery``, callback), not here. DeadlineExceeded when
         ``timeout_s`` passes first; without it, ``delivery.timeout.ms`` bounds the wait.
         """
+        self._exchange.check_process()
         deadline = Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
         while self._accumulator.unfinished:
             deadline.check(f"{self._accumulator.unfinished} batches to be acknowledged")
@@ -195,7 +199,7 @@ class Producer:
 
     def close(self, timeout_s: float | None = None) -> None:
         """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail."""
-        if self._closed:
+        if self._closed or self._exchange.is_foreign:
             return
         self._closed = True
         try:
@@ -216,10 +220,12 @@ class Producer:
 
     def partitions_for(self, topic: str) -> TopicMetadata:
         """The topic's partitions and leaders; errors as ``send``."""
+        self._exchange.check_process()
         return self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
 
     def wait_for(self, delivery: Delivery, timeout_s: float | None = None) -> None:
         """Drive the producer until ``delivery`` is done; DeadlineExceeded when ``timeout_s`` passes first."""
+        self._exchange.check_process()
         deadline = Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
         while not delivery.done:
             deadline.check("the record to be acknowledged")

@@ -7,6 +7,7 @@ knows nothing of topics, leaders or retries: a request that fails is an error fo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from kafka_tools.errors import (
 from kafka_tools.net import network
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Build, NodeConnection, Pending
+from kafka_tools.net.network import when_forked
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
 from kafka_tools.net.versions import NodeVersions, VersionRange
 from kafka_tools.protocol.schema import Request
@@ -52,6 +54,10 @@ class Exchange:
         self.config = config
         self.clock: Clock = clock or SystemClock()
         self._pool = ConnectionPool(config, self.clock, trace, rng)
+        self._process_id = os.getpid()
+        self.is_foreign = False
+        """Whether this is the copy, in a forked process, of an exchange that the parent uses: it is of no use."""
+        when_forked(self, Exchange._leave_to_parent)
 
     def __enter__(self) -> Exchange:
         return self
@@ -67,6 +73,7 @@ class Exchange:
         A server that stays silent does not hold up the next one, and one that left a request unanswered comes last.
         Raises ConnectFailed with every server's cause, AuthenticationFailed or TlsFailed at once, DeadlineExceeded.
         """
+        self.check_process()
         nodes = sorted(self._bootstrap_nodes(deadline), key=self._pool.is_suspect)
         all_suspect = self._pool.is_suspect(nodes[0])
         for node in nodes:
@@ -111,6 +118,7 @@ class Exchange:
         ``channel`` names a further connection to the same node, for requests that must not wait behind others.
         ``timeout_s`` replaces request.timeout.ms (a group join may take longer).
         """
+        self.check_process()
         if timeout_s is None:
             timeout_s = self.config.number("request.timeout.ms") / 1000
         pending = Pending(node, _builder(request, version), deadline, timeout_s)
@@ -125,6 +133,7 @@ class Exchange:
 
     def poll(self, pending: Sequence[Pending], deadline: Deadline) -> list[Pending]:
         """Move bytes until at least one of ``pending`` is done or the deadline passes; those that are done."""
+        self.check_process()
         while True:
             done = [item for item in pending if item.done]
             if done or not pending or deadline.expired:
@@ -133,6 +142,7 @@ class Exchange:
 
     def wait(self, pending: Sequence[Pending]) -> None:
         """Move bytes until all of ``pending`` are done; each is at its own deadline at the latest."""
+        self.check_process()
         while not all(item.done for item in pending):
             self._pool.turn(MAX_WAIT_S)
 
@@ -146,6 +156,7 @@ class Exchange:
 
     def connected(self, node: Node, deadline: Deadline) -> NodeConnection:
         """A connection to ``node`` that is ready. Raises as ``call``."""
+        self.check_process()
         connection = self._pool.connection(node, left_s=deadline.left_s())
         while not connection.ready:
             if connection.failure is not None:
@@ -165,6 +176,21 @@ class Exchange:
     def close(self) -> None:
         """Close every connection; what is still pending fails."""
         self._pool.close()
+
+    def check_process(self) -> None:
+        """Raises KafkaToolsError in a forked process, if the parent had connected before."""
+        if self.is_foreign:
+            raise KafkaToolsError(
+                f"cannot use this client in process {os.getpid()}: process {self._process_id} opened its connections "
+                "before it forked",
+                hint="create a client in each process, after the fork",
+            )
+
+    def _leave_to_parent(self) -> None:
+        if self._pool.leave_to_parent():
+            self.is_foreign = True
+        else:
+            self._process_id = os.getpid()
 
     # bootstrap
 

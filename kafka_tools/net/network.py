@@ -1,16 +1,18 @@
 """The way out of the machine: names to addresses, connections, and the selector that watches them.
 
 One object stands between ``net`` and the system, so that tests put a network in memory in its place (``using``)
-instead of replacing parts of this package.
+instead of replacing parts of this package. A process that forks keeps its connections to itself (``when_forked``).
 """
 
 from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import selectors
 import socket
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from kafka_tools.net.transport import SocketTransport
@@ -100,3 +102,38 @@ def using(network: Network) -> Iterator[None]:
         yield
     finally:
         _current = before
+
+
+_owners: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
+
+
+def when_forked(owner: T, let_go: Callable[[T], None]) -> None:
+    """Call ``let_go(owner)`` in every child that is forked while ``owner`` exists; no thread or lock may be needed.
+
+    A fork copies descriptors and objects but no threads. A copied socket keeps open what the parent closed,
+    and two processes that use one socket or one epoll mix up each other's bytes. So the copy of their owner lets go
+    of them in the child, without a word to the other side.
+    """
+    _owners[owner] = let_go
+
+
+def replace_descriptors(descriptors: Iterable[int]) -> None:
+    """Point these descriptors of this process at /dev/null.
+
+    Closing them would free their numbers, and the objects that still name a number would later close another file. An
+    event loop among those objects would also take the parent's sockets out of the epoll that both processes share.
+    """
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            os.dup2(null, descriptor, inheritable=False)
+    os.close(null)
+
+
+def _in_child() -> None:
+    for owner, let_go in list(_owners.items()):
+        let_go(owner)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -71,6 +71,7 @@ class ConnectionPool:
         """How many connections to an address ended at their first request."""
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
+        self._was_used = False
 
     def ready(self, node: Node) -> bool:
         """Whether a connection to ``node`` is open and ready now."""
@@ -84,6 +85,21 @@ class ConnectionPool:
     def abandon(self, connection: NodeConnection) -> None:
         """Close a connection that turned out not to be needed."""
         self._drop(self._key_of(connection), Disconnected("not needed"), count=False)
+
+    def leave_to_parent(self) -> bool:
+        """In a forked child: let go of the parent's connections. Whether the parent had ever opened one.
+
+        Nothing is sent: the connections stay the parent's. A pool that was never used is the child's to use.
+        """
+        self._selector.close()  # it is shared with the parent: whatever is registered in it would be so there
+        for connection in self._connections.values():
+            if connection.transport is not None:
+                connection.transport.close()
+        self._connections.clear()
+        self._postponed.clear()
+        self._registered.clear()
+        self._selector = self._network.selector()
+        return self._was_used
 
     def close(self) -> None:
         """Close every connection; what is still pending fails."""
@@ -141,6 +157,7 @@ class ConnectionPool:
             trace=self._trace,
             network=self._network,
         )
+        self._was_used = True
         self._connections[key] = connection
         backoff = self._backoffs.get(key)
         if backoff is not None and self.clock.monotonic_s() < backoff.not_before_s:

@@ -20,7 +20,7 @@ import pytest
 
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.broker import with_overrides
+from kafka_tools.broker_embedded.configs.server_properties import with_overrides
 from kafka_tools.broker_embedded.process import MOST_ARRIVED, LogLines, ShortCollections
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig

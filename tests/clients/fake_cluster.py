@@ -101,6 +101,11 @@ class FakeCluster:
             self._answer()
         return [item for item in pending if item.done]
 
+    is_foreign = False
+
+    def check_process(self) -> None:
+        """Nobody forks."""
+
     def close(self) -> None:
         self.closed = True
 

@@ -9,6 +9,7 @@ import threading
 
 from kafka_tools.broker_embedded.directories.survey import LOCK_FILE
 from kafka_tools.errors import ConfigError
+from kafka_tools.net.network import replace_descriptors, when_forked
 
 _held: set[tuple[int, int]] = set()
 """Device and inode of the lock files held in this process: a file lock keeps other processes out, not this one."""
@@ -35,10 +36,19 @@ class DirectoryLock:
                 raise ConfigError(f"{path} cannot be locked: {error.strerror}") from error
             self._identity = _identity(os.fstat(self._fd))
             _held.add(self._identity)
+        when_forked(self, DirectoryLock._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child, which inherits the descriptor and not the lock."""
+        global _holding
+        _holding = threading.Lock()  # the parent's broker may have held it at the moment of the fork
+        _held.discard(self._identity)
+        replace_descriptors([self._fd])
 
     def release(self) -> None:
         with _holding:
             os.close(self._fd)
+            self._fd = -1
             _held.discard(self._identity)
 
 

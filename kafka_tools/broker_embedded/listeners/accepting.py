@@ -12,6 +12,7 @@ import errno
 import logging
 import select
 import socket
+import weakref
 from collections.abc import Callable, Collection
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Acceptor:
         self._short = False
         self._again: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
+        self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def start(self) -> None:
         """Listen from now on; nothing happens if that was so."""
@@ -82,6 +84,10 @@ class Acceptor:
         for task in self._arriving:
             task.cancel()
 
+    def descriptors(self) -> list[int]:
+        """Of the listening socket and of every accepted one that is open, whatever its connection has come to."""
+        return [each.fileno() for each in (self._socket, *self._accepted)]
+
     def go_on(self) -> None:
         """Those who come may be taken again."""
         if self._pauses and self._listens:
@@ -109,6 +115,7 @@ class Acceptor:
             if self._short:
                 self._short = False
                 log.warning("listener %s accepts connections again", self._where)
+            self._accepted.add(accepted)
             task = self._loop.create_task(self._arrive(accepted))
             self._arriving.add(task)
             task.add_done_callback(self._arriving.discard)

@@ -268,6 +268,10 @@ class Server:
             await asyncio.sleep(0)
         self._arm()
 
+    def descriptors(self) -> list[int]:
+        """Every socket that a copy of this process would keep open."""
+        return [each for acceptor in self._acceptors for each in acceptor.descriptors()]
+
     def bootstrap_servers(self) -> str:
         """The addresses of the first listener as clients want them."""
         from kafka_tools.values import format_address

@@ -81,7 +81,8 @@ def run(
 
     When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
     """
-    from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS, with_overrides
+    from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS
+    from kafka_tools.broker_embedded.configs.server_properties import with_overrides
     from kafka_tools.broker_embedded.process import log_to_stderr
     from kafka_tools.broker_embedded.process import run as serve
 
@@ -125,7 +126,7 @@ def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tupl
     that the state does not know are made known again, and kept for ever until their retention is set. Damaged
     partitions of __consumer_offsets are written anew from what is whole.
     """
-    from kafka_tools.broker_embedded.broker import with_overrides
+    from kafka_tools.broker_embedded.configs.server_properties import with_overrides
     from kafka_tools.broker_embedded.directories.state_mending import mend as mend_state
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.running import emit
