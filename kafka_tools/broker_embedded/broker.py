@@ -62,7 +62,7 @@ class RunningBroker:
         self._faults = faults or Faults()
         self.core: Core | None = None
         self.failure: LogError | None = None
-        """The failure after which nothing is acknowledged; ``on_failed`` is called then, and stops the broker."""
+        """Why it ends, or ended, otherwise than in order; ``on_failed`` is called where it has to stop."""
         self.on_failed: Callable[[], object] = lambda: None
         self.server: Server | None = None
 
@@ -90,6 +90,7 @@ class RunningBroker:
         except BaseException:
             self.core.close()
             raise
+        self.core.disk_watch.start(asyncio.get_running_loop().call_later, lambda: self.on_failed())
 
     def _failed(self, error: BaseException) -> None:
         path = str(getattr(error, "filename", None) or self._data_dirs[0])
@@ -98,11 +99,13 @@ class RunningBroker:
         self.on_failed()
 
     async def stop(self, *, kill: bool = False) -> None:
-        """Close listeners, connections and logs; ``kill``, or a failure, leaves the files as a killed process does."""
+        """Close listeners, connections and logs; ``kill``, or a failed fsync, leaves files as a killed process does."""
         if self.server:
             await self.server.stop()
         if self.core:
-            self.core.close(clean=not kill and self.failure is None)
+            clean = not kill and self.failure is None
+            self.failure = self.failure or self.core.disk_watch.end()
+            self.core.close(clean=clean)
         self.server = self.core = None
 
     def describe(self) -> dict[str, object]:

@@ -28,6 +28,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.store import Transact
 from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
 from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
+from kafka_tools.broker_embedded.partitions.disk_watch import DiskWatch
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Partitions
 from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
@@ -107,6 +108,9 @@ class Core:
         self.authorizer: Authorizer | None = self.acls.authorize if self.acls.enabled else None
         self.throttling = Throttling(self.quotas, self.configs, clock)
         self.partitions = hosted(dirs, self.cluster, self.configs, self.timers, self.slices, self.purgatory)
+        self.disk_watch = DiskWatch(dirs, self.partitions, store, self.purgatory, self.timers)
+        if self.group_commit is not None:
+            self.group_commit.on_lost = self.disk_watch.look
         self.fetch_sessions = FetchSessions(self.configs)
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
         self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory, is_loading_held)
@@ -188,9 +192,9 @@ class Core:
         """
         unfinished = self.partitions.close(clean=clean)
         if not self.store.close(clean=clean):
-            unfinished.add(self.dirs.metadata_dir)
+            unfinished.add(self.disk_watch.state_dir)
         if clean:
-            self._mark_clean([path for path in self.dirs.paths if path not in unfinished])
+            self._mark_clean([path for path in self.dirs.live if path not in unfinished])
         self.dirs.unlock()
 
     def _mark_clean(self, paths: list[str]) -> None:

@@ -150,7 +150,14 @@ class ServedRequest:
                 waiting.done = True
                 self._answer(payload)
 
-        commit.when_synced(answer)
+        def cut() -> None:
+            """What it tells may be lost: the client asks again on another connection."""
+            if not waiting.done:
+                waiting.done = True
+                self._connection.close_after_reply = True
+                self._answer(None)
+
+        commit.when_synced(answer, cut)
         return None if waiting.done else waiting
 
     def _encode(self, response: Response) -> Payload:

@@ -5,7 +5,7 @@ No fake: the bundled broker itself, with its faults (``faults``); what is left o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +58,11 @@ class DiskBroker:
         *,
         release: str | None = None,
         fsync: str = "kafka",
+        more_dirs: Sequence[Path] = (),
     ) -> None:
         self.fsync = fsync
         self.path = path
+        self.more_dirs = more_dirs
         self.properties = dict(properties or {})
         self.release = release
         self.clock = ManualClock()
@@ -71,7 +73,7 @@ class DiskBroker:
     def open(self) -> None:
         self.core = open_core(
             self.properties,
-            data_dirs=[str(self.path)],
+            data_dirs=[str(self.path), *map(str, self.more_dirs)],
             clock=self.clock,
             release=self.release,
             fsync=self.fsync,

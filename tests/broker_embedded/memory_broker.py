@@ -45,7 +45,7 @@ class MemoryDirs:
     """The log directories of a broker that has none."""
 
     cluster_id = "cluster"
-    paths: tuple[str, ...] = ()
+    paths = live = ()
     metadata_dir = ""
     unsynced = None
 

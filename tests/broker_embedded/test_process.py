@@ -8,9 +8,11 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,7 @@ from kafka_tools.broker_embedded.configs.server_properties import with_overrides
 from kafka_tools.broker_embedded.process import MOST_ARRIVED, LogLines, ShortCollections
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import Topic as Added
@@ -34,6 +37,8 @@ from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorReques
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
+from kafka_tools.protocol.messages.produce import ProduceRequest
+from kafka_tools.records.build import build_batch
 from tests.broker_embedded.wire_client import WireClient
 
 _WAIT_S = 60
@@ -90,6 +95,37 @@ def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Pat
     assert f"Terminating process due to signal {signal.Signals(number).name} " in errors
     assert "stopped" in errors
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.parametrize(("lost", "fsync"), [(".", "kafka"), ("t-0", "always")])
+def test_the_status_tells_of_what_the_disk_has_lost(
+    processes: list[Process], tmp_path: Path, lost: str, fsync: str
+) -> None:
+    data = tmp_path / "data"
+    broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(data), "--fsync", fsync)
+    processes.append(broker)
+    with WireClient(broker.address) as client:
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=1, replication_factor=1)
+        assert client.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].error_code == 0
+        Data = ProduceRequest.TopicProduceData
+        records = build_batch([(-1, b"k", b"v", ())])
+        part = Data.PartitionProduceData(index=0, records=records)
+        asked = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[Data(name="t", partition_data=[part])])
+
+        def produce() -> int:
+            return int(client.call(asked, 9).responses[0].partition_responses[0].error_code)
+
+        assert produce() == 0
+        shutil.rmtree(data / lost)
+        while (code := produce()) == 0:
+            time.sleep(0.02)
+        assert code == error_codes.KAFKA_STORAGE_ERROR
+    status, _, errors = broker.end(signal.SIGTERM)
+    assert status == 1
+    told = [line for line in errors.splitlines() if " ERROR " in line or " CRITICAL " in line]
+    assert len(told) == 1 and str(data / lost) in told[0], errors
+    assert "\nkafka-tools: the broker stopped" in errors
+    assert not data.exists() or not (data / ".kafka_cleanshutdown").exists()
 
 
 def test_a_properties_file_options_and_their_order(processes: list[Process], tmp_path: Path) -> None:

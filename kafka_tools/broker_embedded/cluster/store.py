@@ -29,6 +29,12 @@ class ClusterStore(Protocol):
     def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
+    def why_lost(self) -> str | None:
+        """Why nothing can be kept any more until a start, None while it can."""
+
+    def lose(self, why: str) -> None:
+        """Keep nothing more, and touch no files: they are lost."""
+
     def close(self, *, clean: bool = True) -> bool:
         """Let go of files; without ``clean`` they stay as a killed process leaves them.
 
@@ -51,6 +57,12 @@ class MemoryStore:
 
     def replay(self) -> Iterator[Stored]:
         yield from list(self.records)
+
+    def why_lost(self) -> str | None:
+        return None
+
+    def lose(self, why: str) -> None:
+        """There are no files."""
 
     def close(self, *, clean: bool = True) -> bool:
         return clean

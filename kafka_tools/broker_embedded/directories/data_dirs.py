@@ -29,6 +29,7 @@ from kafka_tools.broker_embedded.directories.survey import (
     is_ours,
     survey,
 )
+from kafka_tools.broker_embedded.directories.watch import OF_LOST, WatchedDirectory
 from kafka_tools.errors import ConfigError, CorruptIndex, LogError
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
@@ -84,6 +85,11 @@ class DataDirs:
         self.high_watermarks: dict[str, dict[TopicPartition, int]] = {}
         self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
         """The checkpoint files by directory and name."""
+        self.lost: dict[str, str] = {}
+        """The directories that are offline since the start, and why: nothing at their paths is touched any more."""
+        self._refused: dict[str, str] = {}
+        """What was refused in a directory that says that it cannot be used any more."""
+        self._watched: list[WatchedDirectory] = []
         self._locks: list[DirectoryLock] = []
         self._check_formatted = check_formatted
         self._lost = frozenset(lost)
@@ -117,6 +123,7 @@ class DataDirs:
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
             for name, found_offsets in self._offsets(path):
                 self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), found_offsets)
+        self._watched = [WatchedDirectory(path, lock) for path, lock in zip(self.paths, self._locks, strict=True)]
 
     def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
         """Make every directory this broker's, and let each name all of them.
@@ -160,6 +167,27 @@ class DataDirs:
         return found, known_id
 
     @property
+    def live(self) -> list[str]:
+        """The directories that are not offline."""
+        return [path for path in self.paths if path not in self.lost]
+
+    def look(self) -> dict[str, str]:
+        """The directories that were lost since the last look, and why: they are offline from now on."""
+        found = {}
+        for each in self._watched:
+            if each.path not in self.lost and (why := self._refused.get(each.path) or each.why_lost()):
+                found[each.path] = why
+        self.lost |= found
+        return found
+
+    def refused(self, path: str, error: OSError) -> bool:
+        """A file in a directory cannot be written: whether that says that it is lost, as the next look will."""
+        if error.errno not in OF_LOST:
+            return False
+        self._refused[path] = f"{error.filename or path}: {error.strerror}"
+        return True
+
+    @property
     def metadata_dir(self) -> str:
         """The directory with the cluster's state: where it is, whatever the order of the directories; else the first.
 
@@ -184,8 +212,13 @@ class DataDirs:
         ]
 
     def emptiest(self, load: Mapping[str, int]) -> str:
-        """The directory with the fewest partitions, the first of equals; ``load`` counts them."""
-        return min(self.paths, key=lambda path: load.get(path, 0))
+        """The directory with the fewest partitions, the first of equals; ``load`` counts them.
+
+        Raises LogError where all are offline.
+        """
+        if not self.live:
+            raise LogError("every log directory is offline", path=self.paths[0])
+        return min(self.live, key=lambda path: load.get(path, 0))
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
@@ -203,7 +236,7 @@ class DataDirs:
 
     def sync(self) -> None:
         """Force all that is in the directories to the disk. Raises OSError."""
-        for path in self.paths:
+        for path in self.live:
             sync_tree(path, besides=(LOCK_FILE,))  # to open it would end its lock
 
     def unlock(self) -> None:

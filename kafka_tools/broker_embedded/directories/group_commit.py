@@ -8,7 +8,8 @@ is at work is forced by the next round, with one fsync for each file, however ma
 After a failed fsync it is not known what is on the disk, and asking again would not tell. So nothing is acknowledged
 any more, and the broker stops: a start checks what is there. (PostgreSQL does the same, Kafka where a broker's last log
 directory fails.) Where a file could not even be opened, for want of descriptors, nothing was lost: who waits goes on
-waiting until it can be.
+waiting until it can be. An fsync of a file that was removed, moved away or unmounted succeeds, and forces nothing that
+could be found: those who wait for such a round get no answer at all, whatever they have asked.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ Then = Callable[[], None]
 def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
     """Where there is no other thread."""
     try:
-        function()
+        result = function()
     except OSError as error:
         done(None, error)
         return
-    done(None, None)
+    done(result, None)
 
 
 class GroupCommit:
@@ -51,9 +52,11 @@ class GroupCommit:
         """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
         self.failure: BaseException | None = None
         self.on_failed: Callable[[BaseException], None] = lambda _: None
-        self._underway: list[Then] | None = None
-        """Who waits for the round that the disk is at work on."""
-        self._next: list[Then] = []
+        self.on_lost: Callable[[], object] = lambda: None
+        """Called when files were written to and cannot be found at their paths, before those who waited are told."""
+        self._underway: list[tuple[Then, Then]] | None = None
+        """Who waits for the round that the disk is at work on: what is called after it, or if files were lost."""
+        self._next: list[tuple[Then, Then]] = []
         self._wants_descriptor = False
 
     @property
@@ -61,16 +64,19 @@ class GroupCommit:
         """Whether everything that was written is known to be on the disk."""
         return not self._unsynced and self._underway is None and self.failure is None
 
-    def when_synced(self, then: Then) -> None:
-        """Call ``then`` once everything written so far is on the disk: now, later, or never after a failure."""
+    def when_synced(self, then: Then, lost: Then | None = None) -> None:
+        """Call ``then`` once everything written so far is on the disk: now, later, or never after a failure.
+
+        ``lost`` is called instead if some of it cannot be found there, where it is given.
+        """
         if self.failure is not None:
             return
         if self._unsynced:
-            self._next.append(then)
+            self._next.append((then, lost or then))
             if self._underway is None:
                 self._begin()
         elif self._underway is not None:
-            self._underway.append(then)
+            self._underway.append((then, lost or then))
         else:
             then()
 
@@ -78,10 +84,10 @@ class GroupCommit:
         self._underway, self._next = self._next, []
         self._force(self._unsynced.take())
 
-    def _force(self, force: Callable[[], None]) -> None:
-        self.offload(force, lambda _, error: self._done(force, error))
+    def _force(self, force: Callable[[], list[str]]) -> None:
+        self.offload(force, lambda lost, error: self._done(force, lost, error))
 
-    def _done(self, force: Callable[[], None], error: BaseException | None) -> None:
+    def _done(self, force: Callable[[], list[str]], lost: list[str] | None, error: BaseException | None) -> None:
         if isinstance(error, OSError) and error.errno in NO_DESCRIPTOR:
             self._force_later(force, error)
             return
@@ -92,15 +98,17 @@ class GroupCommit:
         if self._wants_descriptor:
             log.info("what was written is forced to the disk again")
             self._wants_descriptor = False
+        if lost:
+            self.on_lost()
         if self._next:
             self._begin()
-        for then in waiting:
+        for then, otherwise in waiting:
             try:
-                then()
+                (otherwise if lost else then)()
             except Exception:  # one answer's bug must not keep the others
                 log.exception("an answer could not be given")
 
-    def _force_later(self, force: Callable[[], None], error: OSError) -> None:
+    def _force_later(self, force: Callable[[], list[str]], error: OSError) -> None:
         if not self._wants_descriptor:
             log.error(
                 "what was written cannot be forced to the disk yet: %s. It is acknowledged once there is a descriptor",

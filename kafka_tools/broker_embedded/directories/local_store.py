@@ -68,6 +68,14 @@ class LocalStore:
             error.hint = error.hint or MEND
             raise
 
+    def why_lost(self) -> str | None:
+        if self._log.offline and not self._log.waits_for_room:
+            return self._log.offline
+        return next((why for each in self._log.segments if (why := each.why_gone()) is not None), None)
+
+    def lose(self, why: str) -> None:
+        self._log.lose(why)
+
     def close(self, *, clean: bool = True) -> bool:
         return self._log.close(clean=clean)
 

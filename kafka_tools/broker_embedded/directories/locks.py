@@ -10,9 +10,10 @@ import threading
 from kafka_tools.broker_embedded.directories.survey import LOCK_FILE
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.network import replace_descriptors, when_forked
+from kafka_tools.storage.log.identity import identity
 
-_held: set[tuple[int, int]] = set()
-"""Device and inode of the lock files held in this process: a file lock keeps other processes out, not this one."""
+_held: set[int] = set()
+"""The identities of the lock files held in this process: a file lock keeps other processes out, not this one."""
 _holding = threading.Lock()
 
 
@@ -21,12 +22,12 @@ class DirectoryLock:
 
     def __init__(self, path: str) -> None:
         """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
-        lock_path = os.path.join(path, LOCK_FILE)
+        self.path = os.path.join(path, LOCK_FILE)
         with _holding:
             # Looked up before it is opened: closing a second descriptor would end the lock of the first.
-            if os.path.exists(lock_path) and _identity(os.stat(lock_path)) in _held:
+            if os.path.exists(self.path) and identity(os.stat(self.path)) in _held:
                 raise _in_use(path)
-            self._fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -34,22 +35,22 @@ class DirectoryLock:
                 if error.errno in (errno.EACCES, errno.EAGAIN):
                     raise _in_use(path) from error
                 raise ConfigError(f"{path} cannot be locked: {error.strerror}") from error
-            self._identity = _identity(os.fstat(self._fd))
-            _held.add(self._identity)
+            self.identity = identity(os.fstat(self._fd))
+            _held.add(self.identity)
         when_forked(self, DirectoryLock._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
         """In a forked child, which inherits the descriptor and not the lock."""
         global _holding
         _holding = threading.Lock()  # the parent's broker may have held it at the moment of the fork
-        _held.discard(self._identity)
+        _held.discard(self.identity)
         replace_descriptors([self._fd])
 
     def release(self) -> None:
         with _holding:
             os.close(self._fd)
             self._fd = -1
-            _held.discard(self._identity)
+            _held.discard(self.identity)
 
 
 class ReadersLock:
@@ -65,7 +66,7 @@ class ReadersLock:
         self._fd: int | None = None
         lock_path = os.path.join(path, LOCK_FILE)
         try:
-            if _identity(os.stat(lock_path)) in _held:
+            if identity(os.stat(lock_path)) in _held:
                 raise _in_use(path)
             self._fd = os.open(lock_path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -92,10 +93,6 @@ class ReadersLock:
 
     def _runs(self) -> ConfigError:
         return ConfigError(f"a broker runs on {self._path}: it holds {LOCK_FILE}", hint="stop it first")
-
-
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
 
 
 def _in_use(path: str) -> ConfigError:

@@ -37,6 +37,8 @@ def handle(call: Call) -> Work[DescribeLogDirsResponse]:
 
 
 def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> Work[DescribeLogDirsResponse.Result]:
+    if path in call.broker.dirs.lost:
+        return Result(log_dir=path, error_code=error_codes.KAFKA_STORAGE_ERROR)
     result = Result(log_dir=path)
     topics: dict[str, DescribeLogDirsResponse.Result.Topic] = {}
     for partition in sorted(call.broker.partitions, key=lambda partition: partition.id):

@@ -254,6 +254,8 @@ class Partitions:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
             self._purgatory.wake(partition.id)
+            if partition.log.lost:
+                continue  # what is at its path now may be another one's; the next start knows that it was deleted
             try:
                 retired.append(retire_directory(partition.log.directory))
                 if self.dirs.unsynced is not None:

@@ -26,9 +26,20 @@ class Partition:
     """A partition led here. ``appended_bytes`` counts what was ever appended since the start.
 
     ``kept_whole``: the log is not compacted now, because somebody reads it from its start and needs every tombstone.
+    ``looked_to``: the log end offset when the disk was last looked at for it (``disk_watch``).
     """
 
-    __slots__ = ("appended_bytes", "id", "kept_whole", "leader_epoch", "limits", "log", "log_dir", "topic_id")
+    __slots__ = (
+        "appended_bytes",
+        "id",
+        "kept_whole",
+        "leader_epoch",
+        "limits",
+        "log",
+        "log_dir",
+        "looked_to",
+        "topic_id",
+    )
 
     def __init__(
         self,
@@ -46,6 +57,7 @@ class Partition:
         self.leader_epoch = leader_epoch
         self.appended_bytes = 0
         self.kept_whole = False
+        self.looked_to = 0
         self.limits = limits
 
     @property

@@ -169,13 +169,13 @@ class Upkeep:
         """
         yield from self._flush()
         failed = set()
-        for path in self._dirs.paths:
+        for path in self._dirs.live:
             try:
                 for name in _OFFSET_OF:
                     yield from self._write(path, name)
             except OSError as error:
                 failed.add(path)
-                if path not in self._behind:
+                if not self._dirs.refused(path, error) and path not in self._behind:
                     log.error("the checkpoints of %s cannot be written, it is tried again: %s", path, error)
             else:
                 if path in self._behind:

@@ -112,6 +112,8 @@ class PartitionLog(ReadableLog):
         self._named_to = _NEVER if unsynced is None else -1
         """The base offset of the newest segment whose name is on the disk, where that counts: none goes before it."""
         self.closed = False
+        self.lost = False
+        """Whether the log is closed and offline because its files are not at their paths any more (``lose``)."""
 
     @classmethod
     def open(
@@ -172,6 +174,8 @@ class PartitionLog(ReadableLog):
         """
         if self.closed or self.offline:
             self._check_writable()
+        if self._unsynced is not None:
+            self._check_there()
         if views is None:
             views = list(batches(buffer))
         for view in views:
@@ -238,9 +242,15 @@ class PartitionLog(ReadableLog):
         return self._retry_at_s is not None and self.clock.monotonic_s() >= self._retry_at_s
 
     def _check_writable(self) -> None:
-        self._check_open()
         if self.offline and not self._may_retry():
             raise LogOffline(f"{self.name} is offline: {self.offline}", path=self.directory)
+        self._check_open()
+
+    def _check_there(self) -> None:
+        """Where an answer promises that its records are on the disk, a file without its name is not written to."""
+        why = self.segments[-1].why_gone()
+        if why is not None:
+            raise LogOffline(f"{self.name} is lost: {why}", path=self.directory)
 
     def _check_open(self) -> None:
         """Raise LogOffline for a log that was closed: what is at its paths may be another log's."""
@@ -254,6 +264,15 @@ class PartitionLog(ReadableLog):
             "%s is offline: %s. Its end is in doubt; see to the disk, then restart the broker, which checks it",
             self.name, error,
         )  # fmt: skip
+
+    def lose(self, why: str) -> None:
+        """Its files are not at their paths any more: from now on it answers nothing, and touches nothing there.
+
+        The caller tells of it.
+        """
+        self.lost = self.closed = True
+        self.offline, self._retry_at_s = why, None
+        self._snapshots.close()
 
     def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
         """Take a batch with final offsets into the producer state, an aborted transaction into ``segment``'s index."""
@@ -476,6 +495,7 @@ class PartitionLog(ReadableLog):
         """
         self.closed = True
         self._snapshots.close()
+        clean = clean and not self.lost
         complete = clean and (not self.offline or self.waits_for_room)
         try:
             if clean:

@@ -34,6 +34,7 @@ from kafka_tools.records.chain import (
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransaction, append_entries, read_packed
 from kafka_tools.storage.log.file_range import FileRange, OpenFile
+from kafka_tools.storage.log.identity import identity, why_gone
 from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.opening import refuse_others
@@ -83,6 +84,8 @@ class LogSegment:
         except FileNotFoundError:
             self.size = 0
             self._create(preallocate_bytes)
+            status = os.stat(self.path)
+        self._identity = identity(status)
         # In memory: the offset index relative to base_offset, the time index as lists.
         self._index_offsets: array[int] = array("i")
         self._index_positions: array[int] = array("i")
@@ -483,11 +486,17 @@ class LogSegment:
 
     def close(self) -> None:
         """Let go of the file, which stays as it is; whoever still sends a range of it keeps it open."""
+        if self._file is not None:
+            self._file.keeps_name = False
         self._file = None
 
     def hold(self) -> None:
         """Keep reading what is the log file now, whatever happens to its name."""
-        self._opened()
+        self._opened().keeps_name = False
+
+    def why_gone(self) -> str | None:
+        """Why the log file cannot be found at its path: somebody else removed, moved or replaced it. None if it can."""
+        return why_gone(self.path, self._identity)
 
     def files(self, state: str = "") -> list[str]:
         """Every file that goes when the segment goes; ``state`` as in the constructor."""

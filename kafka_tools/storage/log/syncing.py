@@ -94,17 +94,18 @@ class Unsynced:
         """``step`` is to be called, on the other thread, once what was written before is on the disk."""
         self._steps.append(step)
 
-    def take(self) -> Callable[[], None]:
+    def take(self) -> Callable[[], list[str]]:
         """A function that forces all that was noted so far, and which this object forgets; it raises OSError.
 
-        Where there was only no descriptor it may be called again.
+        Where there was only no descriptor it may be called again. It returns why files that were written to cannot be
+        found at their paths: an fsync succeeds all the same, and what it forced is lost.
         """
         files, replaced, directories, steps = self._files, self._replaced, self._directories, self._steps
         self._files, self._replaced, self._directories, self._steps = {}, {}, {}, []
         return lambda: _force_all(files, [*replaced, *directories], steps)
 
 
-def _force_all(files: Iterable[OpenFile], paths: Iterable[str], steps: Iterable[Callable[[], None]]) -> None:
+def _force_all(files: Iterable[OpenFile], paths: Iterable[str], steps: Iterable[Callable[[], None]]) -> list[str]:
     for file in files:
         try:
             force(file.fd)
@@ -116,3 +117,4 @@ def _force_all(files: Iterable[OpenFile], paths: Iterable[str], steps: Iterable[
             sync_file(path)
     for step in steps:
         step()
+    return [why for file in files if (why := file.why_gone()) is not None]

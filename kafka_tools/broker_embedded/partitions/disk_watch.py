@@ -1,0 +1,194 @@
+"""What the disk has lost under the running broker: looked for several times a second, and offline from then on.
+
+Looked at are the log directories (``WatchedDirectory``), the cluster's state, and the log files of partitions, whether
+their paths still lead to them: those that were written to since the last look, and of all others some at each look, in
+turn, so that ten thousand partitions cost less than a hundredth of the broker's time. What is lost answers
+KAFKA_STORAGE_ERROR, and nothing is written at its paths any more: something else may be there. A start on what is there
+then decides.
+
+A partition whose files are gone is offline by itself; a directory takes all of its partitions with it, and that of the
+cluster's state the broker, as in Kafka (``LogDirFailureChannel``, ``LogManager.handleLogDirFailure``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.slices import Slices, whole
+from kafka_tools.errors import LogError
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.store import ClusterStore
+    from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+    from kafka_tools.broker_embedded.partitions.hosted import Partitions
+    from kafka_tools.broker_embedded.partitions.partition import Partition
+    from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.broker_embedded.slices import Work
+    from kafka_tools.broker_embedded.timers import Timers
+    from kafka_tools.storage.log.segment import LogSegment
+
+log = logging.getLogger(__name__)
+
+CallLater = Callable[[float, Callable[[], object]], object]
+
+_INTERVAL_S = 0.25
+"""How often it looks: what is acknowledged between a loss and the next look is lost too."""
+_ANSWERING_S = 10.0
+"""So long a broker that has to stop still answers, that nothing can be written: clients tell that, and not a closed
+connection."""
+_IN_TURN = 100
+"""So many files are looked at each time of what was not written to."""
+_NAMED = 5
+"""So many partitions are named in a line."""
+
+
+class DiskWatch:
+    """Looks, and takes offline what is lost. Everything happens on the broker's thread."""
+
+    def __init__(
+        self, dirs: DataDirs, partitions: Partitions, store: ClusterStore, purgatory: Purgatory, timers: Timers
+    ) -> None:
+        self._dirs = dirs
+        self._partitions = partitions
+        self._store = store
+        self._purgatory = purgatory
+        self.state_dir = dirs.metadata_dir
+        """The directory with the cluster's state."""
+        self._line = Slices(timers)
+        """A line of its own, so that it waits behind no request."""
+        self._in_turn: Iterator[tuple[Partition, LogSegment]] = iter(())
+        self._untold: list[Partition] = []
+        """Partitions that were lost alone, as it seemed: their directory may be on its way."""
+        self._failure: LogError | None = None
+        """Why the broker has to stop."""
+        self._call_later: CallLater | None = None
+        self._stop: Callable[[], object] = lambda: None
+
+    def start(self, call_later: CallLater, stop: Callable[[], object]) -> None:
+        """Look from now on; ``stop`` is called once the cluster's state is lost, and clients had time to hear of it.
+
+        ``call_later`` is of real time, in seconds: a disk does not follow a clock that a test moves.
+        """
+        self._call_later, self._stop = call_later, stop
+        for partition in self._partitions:
+            partition.looked_to = partition.log.log_end_offset
+        call_later(_INTERVAL_S, self._look_again)
+
+    def _look_again(self) -> None:
+        if self._call_later is not None:
+            self._call_later(_INTERVAL_S, self._look_again)
+            self.look()
+
+    def end(self) -> LogError | None:
+        """Look once more, at everything, and no longer; why this is no stop in order, if it is not."""
+        self._call_later, self._stop = None, lambda: None
+        self.look(at_all=True)
+        offline = [str(each.id) for each in self._partitions if each.log.offline and not each.log.waits_for_room]
+        if self._failure is not None or not (offline or self._dirs.lost):
+            return self._failure
+        counts = [_counted(len(self._dirs.lost), "log directory", "log directories")] if self._dirs.lost else []
+        counts += [_counted(len(offline), "partition", "partitions")] if offline else []
+        shown = ", ".join([*self._dirs.lost, *offline[:_NAMED], *(["..."] if len(offline) > _NAMED else [])])
+        return LogError(
+            f"the broker stopped with {' and '.join(counts)} offline: {shown}",
+            hint="the log tells why; the next start checks what is there",
+        )
+
+    def look(self, *, at_all: bool = False) -> None:
+        """Look at the directories, the state and partitions: at every file of all of them with ``at_all``."""
+        for path, why in self._dirs.look().items():
+            self._lose_directory(path, why)
+        self._look_at_state()
+        self._tell()
+        if at_all:
+            whole(self._look_at(self._files()))
+            self._tell()
+        elif not self._line:
+            self._line.begin(self._look_at(chain(self._written(), self._next_in_turn())), _looked)
+
+    def _lose_directory(self, path: str, why: str) -> None:
+        lost = [each for each in self._partitions if each.log_dir == path and not each.log.closed]
+        for partition in lost:
+            self._lose(partition, why)
+        self._untold = [partition for partition in self._untold if partition.log_dir != path]
+        if path == self.state_dir:
+            return  # told with the state
+        log.error(
+            "the log directory %s is offline: %s. What is in it (%s) answers KAFKA_STORAGE_ERROR; what was "
+            "acknowledged there in the last moments may be lost. Bring the directory back as it was and restart the "
+            "broker, which checks its logs",
+            path, why, _counted(len(lost), "partition", "partitions"),
+        )  # fmt: skip
+
+    def _look_at_state(self) -> None:
+        if self._failure is not None:
+            return
+        why = self._dirs.lost.get(self.state_dir) or self._store.why_lost()
+        if why is None:
+            return
+        self._store.lose(why)
+        log.critical(
+            "the log directory %s, which has the cluster's state, is offline: %s. Nothing in it can be changed any "
+            "more, and the broker stops with status 1. See to the disk, and bring back what is missing, before the "
+            "next start: on an empty directory a new cluster begins",
+            self.state_dir, why,
+        )  # fmt: skip
+        self._failure = LogError(f"the broker stopped: the cluster's state is lost: {why}", path=self.state_dir)
+        if self._call_later is not None:
+            self._call_later(_ANSWERING_S, lambda: self._stop())
+
+    def _look_at(self, files: Iterable[tuple[Partition, LogSegment]]) -> Work[None]:
+        """Lose the partitions of log files that are gone."""
+        for partition, segment in files:
+            opened = partition.log
+            if not opened.closed and opened.holds(segment) and (why := segment.why_gone()) is not None:
+                self._lose(partition, why)
+                self._untold.append(partition)
+            yield
+
+    def _written(self) -> Iterator[tuple[Partition, LogSegment]]:
+        """What was written to since the last look."""
+        for partition in list(self._partitions):
+            end_offset = partition.log.log_end_offset
+            if partition.looked_to != end_offset:
+                partition.looked_to = end_offset
+                yield partition, partition.log.active
+
+    def _next_in_turn(self) -> list[tuple[Partition, LogSegment]]:
+        found = list(islice(self._in_turn, _IN_TURN))
+        if not found:
+            self._in_turn = self._files()
+        return found
+
+    def _files(self) -> Iterator[tuple[Partition, LogSegment]]:
+        return ((partition, segment) for partition in list(self._partitions) for segment in partition.log.segments)
+
+    def _lose(self, partition: Partition, why: str) -> None:
+        partition.log.lose(why)
+        self._purgatory.wake(partition.id)
+
+    def _tell(self) -> None:
+        """Tell of the partitions whose directory is there, a line for all of them together."""
+        lost, self._untold = self._untold, []
+        if not lost:
+            return
+        named = "; ".join(f"{each.id}: {each.log.offline}" for each in lost[:_NAMED])
+        more = f"; and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+        log.error(
+            "%s offline, because of files that are not where they were (%s%s). Requests are answered with "
+            "KAFKA_STORAGE_ERROR; what was acknowledged in the last moments may be lost. Bring the files back as they "
+            "were and restart the broker, which checks them; without them such a partition begins anew",
+            _counted(len(lost), "partition is", "partitions are"), named, more,
+        )  # fmt: skip
+
+
+def _looked(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("what the disk has lost was not looked for, it is done again: %s", error, exc_info=error)
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
