@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -98,7 +101,7 @@ def test_each_action_prints_what_kafkas_tool_prints(plan: Plan) -> None:
         texts.append(done(run(kafka, REASSIGN, "--list")))
     for our, their in zip(printed["ours"], printed["theirs"], strict=True):
         assert our == their
-    assert plan.replicas() == [[1, 2], [2, 1]]
+    assert [sorted(each) for each in plan.replicas()] == [[1, 2], [1, 2]]
     first = printed["ours"][0]
     assert f"Successfully started partition reassignments for {topic}-0,{topic}-1\n" in first
     assert "The inter-broker throttle limit was set to 5000000 B/s\n" in first
@@ -255,6 +258,53 @@ def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_f
     assert "throttled" not in plan.throttles()
     assert list(state_folder.rglob("*.json")) == []
     assert done(ours(kafka, REASSIGN, "--watch")) == "No partition reassignments found.\n"
+
+
+def test_a_hanging_broker_keeps_its_throttles_and_no_other_does(plan: Plan) -> None:
+    kafka = plan.kafka
+    produce(kafka, plan.topic, 2000)
+    path = plan.file([3, 1], [1, 3])
+    done(ours(kafka, REASSIGN, "--execute", "--reassignment-json-file", path, "--throttle", 1))
+    quorum = done(ours(kafka, "metadata-quorum", "describe", "--status"))
+    hanging = 2 if re.search(r"LeaderId: +3\n", quorum) else 3  # without its leader a quorum answers nobody for long
+    stopped = kafka.servers[hanging].pid
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        ended = ours(kafka, REASSIGN, "--cancel", "--reassignment-json-file", path)
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert ended.returncode == 1, ended
+    assert "Successfully cancelled partition reassignments for: " in ended.stdout
+    cleared = f"Clearing broker-level throttles on brokers {'1,2' if hanging == 3 else '1,3'}\n"
+    assert f"{cleared}Clearing topic-level throttles on topic {plan.topic}\n" in ended.stdout
+    assert f"broker {hanging} is away: its throttles are left, run --list again when it is back" in ended.stderr
+    eventually(lambda: ours(kafka, REASSIGN, "--list") and "throttled" not in plan.throttles())
+    assert [sorted(each) for each in plan.replicas()] == [[1, 2], [1, 2]]
+
+
+def test_a_topic_that_is_deleted_meanwhile_stops_nothing_else(plan: Plan) -> None:
+    kafka = plan.kafka
+    other = fresh("gone")
+    done(ours(kafka, "topics", "--create", "--topic", other, "--replica-assignment", "1:2"))
+    produce(kafka, plan.topic, 2000)
+    entries = [(plan.topic, 0, [3, 1]), (other, 0, [2, 3]), (plan.topic, 1, [1, 3])]
+    path = plan.write(
+        {"partitions": [{"topic": name, "partition": number, "replicas": ids} for name, number, ids in entries]}
+    )
+    execute = ("--execute", "--reassignment-json-file", path, "--batch-size", 1, "--throttle", 2_000)
+    words = [sys.executable, "-m", "kafka_tools", REASSIGN, "--bootstrap-server", kafka.bootstrap_servers]
+    first = subprocess.Popen([*words, *map(str, execute)], stdout=subprocess.PIPE, encoding="utf-8")
+    assert first.stdout is not None
+    next(line for line in first.stdout if line.startswith("batch 1 of 3: 1 partition under way, "))
+    done(ours(kafka, "topics", "--delete", "--topic", other))
+    listed = ours(kafka, REASSIGN, "--list")
+    assert "removing the throttles" not in listed.stderr
+    text = first.stdout.read()
+    assert first.wait() == 1
+    first.stdout.close()
+    assert text.endswith("Moved: 2 of 3 partitions; 0 were there already, 1 failed.\n")
+    assert plan.replicas() == [[3, 1], [1, 3]]
+    eventually(lambda: "throttled" not in plan.throttles())
 
 
 def test_kafka_carries_out_what_each_strategy_plans(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:

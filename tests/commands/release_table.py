@@ -139,8 +139,8 @@ LINES = tuple(
         "log-dirs --describe",
         ("reassign-partitions --list", "2.4", SCRIPT),
         "reassign-partitions --generate --topics-to-move-json-file topics.json --broker-list 1",
-        ("reassign-partitions --generate --strategy by-size", "2.4", SCRIPT),
-        ("reassign-partitions --generate --replication-factor 1 --topic orders", "2.4", SCRIPT),
+        "reassign-partitions --generate --strategy by-size",
+        "reassign-partitions --generate --replication-factor 1 --topic orders",
         ("reassign-partitions --execute --reassignment-json-file plan.json --throttle 5000", "2.4", SCRIPT),
         (
             "reassign-partitions --execute --reassignment-json-file plan.json --disallow-replication-factor-change",

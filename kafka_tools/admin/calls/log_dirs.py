@@ -11,7 +11,7 @@ from kafka_tools.admin.lookups import GivenNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError
-from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
@@ -101,9 +101,9 @@ def _same(broker_id: int) -> int:
 
 
 def _log_dir(item: DescribeLogDirsResponse.Result, version: int) -> Outcome[LogDirDescription]:
-    error = error_of(item.error_code)
-    if error is not None:
-        return Outcome(None, error)
+    if item.error_code != error_codes.NONE:
+        text = f"log directory {item.log_dir}: {error_codes.error(item.error_code).text}"
+        return Outcome(None, broker_error(item.error_code, text))
     replicas = {
         TopicPartition(topic.name, part.partition_index): ReplicaInfo(
             part.partition_size, part.offset_lag, part.is_future_key
@@ -235,7 +235,13 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResp
         for topic in response.results:
             for item in topic.partitions:
                 key = ReplicaPlace(topic.topic_name, item.partition_index, broker_id)
-                progress.settle(key, item.error_code, None, None)
+                progress.settle(key, item.error_code, self._where(key, item.error_code), None)
+
+    def _where(self, key: ReplicaPlace, code: int) -> str | None:
+        """The text of an error, with the directory that was asked for if it concerns that."""
+        if code not in (error_codes.KAFKA_STORAGE_ERROR, error_codes.LOG_DIR_NOT_FOUND) or key not in self._paths:
+            return None
+        return f"log directory {self._paths[key]} of broker {key.broker_id}: {error_codes.error(code).text}"
 
 
 def _broker_of(key: ReplicaPlace) -> int:

@@ -107,11 +107,6 @@ RULES = (
     Rule("delete-records", "A negative offset other than -1", failing_with(1, 0, "OffsetOutOfRangeException")),
     Rule("delete-records", "A topic or partition that does not exist", failing_with(1, 0, "TimeoutException")),
     Rule("reassign-partitions", "A broker that is away or does not answer", failing_with(0, 1, "TimeoutException")),
-    Rule(
-        "reassign-partitions",
-        "do not fail for a topic that was deleted meanwhile",
-        failing_with(0, 1, "does not exist"),
-    ),
     Rule("transactions", "refuses an id that its coordinator does not have", failing_with(1, 0, "^$")),
     Rule("streams-application-reset", "A file that lacks a partition", failing_with(1, 1, "NullPointerException")),
     Rule("streams-application-reset", "Everything is judged before anything", judged_first),

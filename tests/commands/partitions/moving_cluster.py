@@ -39,7 +39,7 @@ from kafka_tools.protocol.messages.list_partition_reassignments import (
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.net.peers import HANG_UP
-from tests.net.virtual import without_chance
+from tests.net.virtual import SILENCE, without_chance
 
 NAME = "kafka-reassign-partitions"
 SIZE_BYTES = 100 << 20
@@ -68,7 +68,11 @@ class MovingCluster:
         self.moving: dict[int, Move] = {}
         self.refused: dict[int, int] = {}
         self.dead: set[int] = set()
+        self.silent: set[int] = set()
+        """Brokers that the cluster takes for alive, and that answer nothing."""
         self.stuck: set[int] = set()
+        self.offline: set[str] = set()
+        """Log directories that are offline, on every broker."""
         self.rate = RATE
         self.at: list[tuple[float, Callable[[], object]]] = []
         """(when, what happens then)."""
@@ -126,6 +130,8 @@ class MovingCluster:
         self._turn()
         if node.id in self.dead:
             return HANG_UP
+        if node.id in self.silent:
+            return SILENCE
         if isinstance(request, DescribeClusterRequest | MetadataRequest):
             answer = self.cluster.truth(request, version)
             id = "broker_id" if isinstance(request, DescribeClusterRequest) else "node_id"
@@ -193,6 +199,8 @@ class MovingCluster:
             answers = []
             for each in topic.partitions:
                 number, code = each.partition_index, self.refused.get(each.partition_index, 0)
+                if number not in self.replicas:
+                    code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
                 if not code and each.replicas is not None:
                     begun.append(number)
                     if tuple(each.replicas) != self.replicas[number]:
@@ -231,6 +239,7 @@ class MovingCluster:
                 Result(log_dir=path, topics=[Result.Topic(name=name, partitions=each) for name, each in found.items()])
                 for path, found in {"/a": {}, **held}.items()
             ]
+            + [Result(log_dir=path, error_code=error_codes.KAFKA_STORAGE_ERROR) for path in self.offline]
         )
 
     def _move_dirs(self, request: AlterReplicaLogDirsRequest, id: int) -> AlterReplicaLogDirsResponse:
@@ -240,7 +249,9 @@ class MovingCluster:
             moved = []
             for number in topic.partitions:
                 code = 0
-                if id in self._all(number):
+                if path in self.offline:
+                    code = error_codes.KAFKA_STORAGE_ERROR
+                elif id in self._all(number):
                     self.futures[number, id] = path, self.now_s
                 else:
                     code = error_codes.REPLICA_NOT_AVAILABLE
@@ -269,7 +280,11 @@ class MovingCluster:
 
     def _alter_configs(self, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
         Response = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+        topics = {self.name(number) for number in self.replicas}
+        missing = {each.resource_name for each in request.resources if each.resource_type == 2} - topics
         for resource in request.resources:
+            if resource.resource_type == 2 and resource.resource_name in missing:
+                continue
             values = self.configs.setdefault((resource.resource_type, resource.resource_name), {})
             for each in resource.configs:
                 if each.config_operation == 0:
@@ -278,7 +293,13 @@ class MovingCluster:
                     values.pop(each.name, None)
         return IncrementalAlterConfigsResponse(
             responses=[
-                Response(resource_type=each.resource_type, resource_name=each.resource_name)
+                Response(
+                    resource_type=each.resource_type,
+                    resource_name=each.resource_name,
+                    error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION
+                    if each.resource_type == 2 and each.resource_name in missing
+                    else error_codes.NONE,
+                )
                 for each in request.resources
             ]
         )

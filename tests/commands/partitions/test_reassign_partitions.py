@@ -176,8 +176,9 @@ def test_what_does_not_exist_is_named_before_anything_is_sent(run: Run) -> None:
     write("plan.json", {"topic": "nowhere", "partition": 0, "replicas": [id]})
     assert run("--execute --reassignment-json-file plan.json").err.startswith(f"{NAME}: Topic nowhere not found.\n")
     verified = run("--verify --reassignment-json-file plan.json --preserve-throttles")
-    assert verified.status == 0
+    assert verified.status == 1
     assert f"no active reassignment of partition nowhere-0, but replica set is  rather than {id}.\n" in verified.out
+    assert f"{NAME}: could not verify nowhere-0: UNKNOWN_TOPIC_OR_PARTITION" in verified.err
     write("plan.json", {"topic": "orders", "partition": 9, "replicas": [id]})
     assert run("--execute --reassignment-json-file plan.json").err.startswith(
         f"{NAME}: Unable to find partition: orders-9\n"
@@ -353,6 +354,30 @@ def test_brokers_before_2_4_are_told_to_have_their_own_script(
     assert (ended.status, ended.out) == (1, "")
     assert "brokers of Kafka 2.4 and later" in ended.err
     assert "kafka-reassign-partitions.sh --zookeeper" in ended.err
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.3"])
+@pytest.mark.parametrize("how", ["", "--batch-size 1", "--watch"])
+def test_moves_between_log_directories_need_no_api_of_2_4(
+    release: str, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan_for(0, replicas=[1], log_dirs=["/d2"])
+    brokers = ThreeBrokers(release)
+    ended = brokers.run(f"--execute --reassignment-json-file plan.json --timeout 5s {how}", capsys)
+    (request,) = brokers.asked
+    assert (request.dirs[0].path, request.dirs[0].topics[0].name) == ("/d2", "t")
+    if not how:
+        assert (ended.status, ended.err) == (0, "")
+        assert "Successfully started moving log directory to /d2 for replica t-0 with broker 1" in ended.out
+    ended = brokers.run("--verify --reassignment-json-file plan.json", capsys)
+    assert (ended.status, "Partition t-0 on broker 1 is not being moved from log dir /d1 to /d2." in ended.out) == (
+        0,
+        True,
+    )
+    assert "throttles stay: whether reassignments are under way is not known" in ended.err
+    ended = brokers.run("--cancel --reassignment-json-file plan.json", capsys)
+    assert (ended.status, ended.out) == (0, "None of the specified partition moves are active.")
+    assert "only moves between log directories are cancelled: brokers before Kafka 2.4" in ended.err
 
 
 def test_a_release_without_the_check_of_replication_factors_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,13 +7,15 @@ does not stop the others.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
+from kafka_tools.commands.partitions.reassignment.batch_start import GO_ON, BatchStarter
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder, change_row, changed
 from kafka_tools.commands.partitions.reassignment.documents import (
     ANY_LOG_DIR,
@@ -37,9 +39,8 @@ from kafka_tools.commands.partitions.reassignment.watch import (
     status_line,
     throttles_of,
 )
-from kafka_tools.errors import InputError, KafkaToolsError, NetworkError, SecurityError, UnsupportedVersion
+from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
-from kafka_tools.protocol import error_codes
 from kafka_tools.texts.quantities import span_text
 from kafka_tools.values import TopicPartition
 
@@ -53,7 +54,6 @@ STALLED_S = 300.0
 """Seconds without progress after which a batch is no longer waited for."""
 _FETCHED_BYTES = 10 << 20
 """replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
-_GO_ON = "the same command again goes on with the rest"
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class _Execution:
         self._wanted = check_executable(document, asked.place)
         self._paths = document.log_dirs
         self._throttle = throttle
-        self._allow_change = allow_replication_factor_change
+        self._starter = BatchStarter(admin, asked, self._wanted, self._paths, throttle, allow_replication_factor_change)
         self._line = status_line(admin, say=asked.say)
         self._before: current.Assignment = {}
         self._log_dirs: dict[ReplicaPlace, str] = {}
@@ -105,11 +105,15 @@ class _Execution:
         self._failed: dict[Any, KafkaToolsError] = {}
 
     def run(self, size: int, *, additional: bool) -> Rows:
-        running_now = self._admin.list_partition_reassignments()
+        listed = current.reassignments(self._admin)
+        running_now = listed or {}
         self._underway = {key for key, each in running_now.items() if self._wanted.get(key) == target_of(each)}
         if running_now.keys() - self._underway and not additional:
             raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
         self._look_up(running_now)
+        self._starter.only_log_dirs = listed is None
+        if listed is None:
+            current.check_old_brokers(self._admin, self._wanted, self._paths)
         self._say(kafka_text.current_assignment(reassignment_text(self._before, self._log_dirs)))
         there = {
             partition: None for partition in self._before if partition not in running_now and self._is_there(partition)
@@ -117,20 +121,51 @@ class _Execution:
         self._rows += [self._row(partition, "unchanged") for partition in there]
         rest = [partition for partition in self._before if partition not in there]
         rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
-        with going_on(self._line, f"{_GO_ON}, --watch follows what has begun"):
-            self._in_batches(rest, size)
-            put_off, self._put_off = self._put_off, []
-            self._in_batches(put_off, size)
-            alive = self._patiently(self._alive) if self._put_off else set()
-            for partition in self._put_off:
-                missing = self._missing_brokers(partition, alive) or "its brokers have come back too late"
-                self._failed[partition] = KafkaToolsError(f"{missing}: nothing was begun")
-            self._look_after_stalled()
-            self._patiently(lambda: remove_throttles(self._admin))
-        completed = sum(row["result"] == "completed" and row["broker"] is None for row in self._rows)
-        failed = f", {len(self._failed)} failed" if self._failed else ""
-        self._say(f"Moved: {completed} of {len(self._wanted)} partitions; {len(there)} were there already{failed}.\n")
+        with going_on(self._line, f"{GO_ON}, --watch follows what has begun"):
+            self._move(rest, size)
+        failed = {key.topic_partition if isinstance(key, ReplicaPlace) else key for key in self._failed}
+        arrived = {TopicPartition(row["topic"], row["partition"]) for row in self._rows if row["result"] == "completed"}
+        told = f"{len(there)} were there already" + (f", {len(failed)} failed" if failed else "")
+        self._say(f"Moved: {len(arrived - failed)} of {len(self._wanted)} partitions; {told}.\n")
+        self._patiently(lambda: remove_throttles(self._admin))
         return changed(self._rows, self._failed)
+
+    def _move(self, partitions: Sequence[TopicPartition], size: int) -> None:
+        """All batches, then what was put off. If an error ends them, throttles that nothing needs any more come off."""
+        try:
+            with throttles_of(self._admin).hold() if self._starter.is_throttled else contextlib.nullcontext():
+                self._in_batches(partitions, size)
+                put_off, self._put_off = self._put_off, []
+                self._await_brokers(put_off)
+                self._in_batches(put_off, size)
+                alive = self._patiently(self._starter.alive) if self._put_off else set()
+                for partition in self._put_off:
+                    missing = self._missing_brokers(partition, alive) or "its brokers have come back too late"
+                    self._failed[partition] = KafkaToolsError(f"{missing}: nothing was begun")
+                self._look_after_stalled()
+        except KafkaToolsError:
+            if self._starter.is_throttled:
+                self._line.clear()
+                try:
+                    remove_throttles(self._admin)
+                except KafkaToolsError as error:
+                    running.note(f"throttles stay: {error}; --list removes them when nothing is under way")
+            raise
+
+    def _await_brokers(self, partitions: Sequence[TopicPartition]) -> None:
+        """Wait for the brokers that partitions were put off for: a restart takes them away for a while."""
+        until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
+        wanted = {id for partition in partitions for id in self._wanted[partition]}
+        told: set[int] = set()
+        while missing := wanted - self._patiently(self._starter.alive):
+            if missing - told:
+                self._line.clear()
+                named = ", ".join(map(str, sorted(missing)))
+                running.note(f"waiting for broker {named} to come back, for {span_text(LONGEST_SILENCE_S)} at most")
+                told |= missing
+            if self._clock.monotonic_s() >= until_s:
+                return
+            self._clock.sleep(AGAIN_S)
 
     def _look_up(self, running_now: dict[TopicPartition, Reassignment]) -> None:
         """Read where the partitions of the file are; one that does not exist has failed. Raises if none exists."""
@@ -159,13 +194,7 @@ class _Execution:
     def _is_there(self, partition: TopicPartition) -> bool:
         if self._before[partition] != self._wanted[partition]:
             return False
-        return all(self._log_dirs.get(place) == path for place, path in self._paths_of([partition]).items())
-
-    def _paths_of(self, partitions: Sequence[TopicPartition]) -> dict[ReplicaPlace, str]:
-        if not self._paths:
-            return {}
-        places = (ReplicaPlace(*partition, id) for partition in partitions for id in self._wanted[partition])
-        return {place: self._paths[place] for place in places if place in self._paths}
+        return all(self._log_dirs.get(place) == path for place, path in self._starter.paths_of([partition]).items())
 
     def _in_batches(self, partitions: Sequence[TopicPartition], size: int) -> None:
         count = -(-len(partitions) // size)
@@ -174,83 +203,35 @@ class _Execution:
             self._one_batch(partitions[number * size : (number + 1) * size], begins)
 
     def _one_batch(self, partitions: Sequence[TopicPartition], begins: str) -> None:
-        alive = self._patiently(self._alive)
+        alive = self._patiently(self._starter.alive)
         ready: list[TopicPartition] = []
         put_off: list[TopicPartition] = []
         for partition in partitions:
             can_begin = partition in self._underway or alive.issuperset(self._wanted[partition])
             (ready if can_begin else put_off).append(partition)
-        if put_off:
-            self._put_off += put_off
-            away = {self._missing_brokers(partition, alive) for partition in put_off}
-            self._note(begins, len(put_off), "put off", "; ".join(sorted(away)))
         failed_before = len(self._failed)
         if ready:
-            self._patiently(lambda: self._limit(ready))
+            self._patiently(lambda: self._starter.limit(ready, self._before))
         begun = [each for each in ready if each in self._underway]
-        begun += self._begin([each for each in ready if each not in self._underway])
-        paths = self._start_moves(begun)
+        begun += self._starter.begin([each for each in ready if each not in self._underway], put_off, self._failed)
+        if put_off:
+            self._put_off += put_off
+            away = {self._missing_brokers(partition, alive) or "a broker is restarting" for partition in put_off}
+            self._note(begins, len(put_off), "put off", "; ".join(sorted(away)))
+        elsewhere = {
+            place: path for place, path in self._starter.paths_of(begun).items() if self._log_dirs.get(place) != path
+        }
+        paths = self._starter.start_moves(elsewhere, self._failed)
         if begun:
             self._wait(begun, paths, begins)
         failed = list(self._failed.items())[failed_before:]
         first = f"the first is {log_dir_moves.item_text(failed[0][0])}: {failed[0][1]}" if failed else ""
         self._note(begins, len(failed), "failed", first)
 
-    def _limit(self, partitions: Sequence[TopicPartition]) -> None:
-        """Set the throttles of a batch, and keep those of partitions under way."""
-        admin, rates = self._admin, self._throttle
-        if rates.inter_broker < 0 and rates.log_dirs < 0:
-            return
-        ledger = throttles_of(admin)
-        if rates.inter_broker >= 0:
-            wanted = {partition: self._wanted[partition] for partition in partitions}
-            moves = throttles.moves_of(admin.list_partition_reassignments(), wanted, self._before)
-            throttles.limit_moves(admin, moves, rates.inter_broker, ledger)
-        if rates.log_dirs >= 0:
-            throttles.limit_log_dirs(
-                admin, {each.broker_id for each in self._paths_of(partitions)}, rates.log_dirs, ledger
-            )
-
-    def _begin(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Begin reassignments; those that have begun. If the cluster does not answer, the request is sent again."""
-        begun: list[TopicPartition] = []
-        pending = list(partitions)
-        until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
-        while pending:
-            outcomes = self._admin.alter_partition_reassignments(
-                {partition: self._wanted[partition] for partition in pending},
-                allow_replication_factor_change=self._allow_change,
-            )
-            begun += outcomes.succeeded()
-            failures = outcomes.failures()
-            _raise_what_concerns_all(failures, len(outcomes))
-            pending = [partition for partition, error in failures.items() if _may_pass(error)]
-            if pending and self._clock.monotonic_s() >= until_s:
-                error = failures[pending[0]]
-                error.hint = _GO_ON
-                raise error
-            self._failed |= {partition: error for partition, error in failures.items() if partition not in pending}
-            if pending:
-                self._clock.sleep(AGAIN_S)
-        return sorted(begun)
-
-    def _start_moves(self, begun: Sequence[TopicPartition]) -> dict[ReplicaPlace, str]:
-        """Begin the moves between log directories of a batch, patiently; those that have begun."""
-        started: dict[ReplicaPlace, str] = {}
-        wanted = {place: path for place, path in self._paths_of(begun).items() if self._log_dirs.get(place) != path}
-        until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
-        while wanted:
-            deadline = self._admin.deadline(self._asked.move_timeout_s)
-            failed = log_dir_moves.start_moves(self._admin, wanted, deadline, started.update)
-            is_last = self._clock.monotonic_s() >= until_s
-            wanted = {place: wanted[place] for place, error in failed.items() if _may_pass(error) and not is_last}
-            self._failed |= {place: error for place, error in failed.items() if place not in wanted}
-            if wanted:
-                self._clock.sleep(AGAIN_S)
-        return started
-
     def _wait(self, begun: Sequence[TopicPartition], paths: dict[ReplicaPlace, str], begins: str) -> None:
-        follower = ReassignmentFollower(self._admin, begun, paths, have_begun=True)
+        follower = ReassignmentFollower(
+            self._admin, begun, paths, have_begun=True, only_log_dirs=self._starter.only_log_dirs
+        )
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
         status = follow(self._admin, follower, self._line, begins=begins, stalled_s=stalled_s, is_first=False)
@@ -264,6 +245,10 @@ class _Execution:
             [each for each in begun if each not in stalled],
             {place: path for place, path in paths.items() if place not in stalled_paths},
         )
+
+    def _follower(self, begun: Collection[TopicPartition], paths: Mapping[ReplicaPlace, str]) -> ReassignmentFollower:
+        only_log_dirs = self._starter.only_log_dirs
+        return ReassignmentFollower(self._admin, begun, paths, have_begun=True, only_log_dirs=only_log_dirs)
 
     def _take(self, partitions: Sequence[TopicPartition], paths: dict[ReplicaPlace, str]) -> None:
         """Add a row for each partition that has arrived, and an error for each other."""
@@ -284,7 +269,7 @@ class _Execution:
         """Look again at partitions that were no longer waited for; those still under way have failed."""
         if not (self._stalled or self._stalled_paths):
             return
-        follower = ReassignmentFollower(self._admin, self._stalled, self._stalled_paths, have_begun=True)
+        follower = self._follower(self._stalled, self._stalled_paths)
         self._patiently(follower.look)
         open_ones, open_paths = follower.open_partitions, follower.open_paths
         self._take(
@@ -308,10 +293,7 @@ class _Execution:
         )
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        return patiently(self._clock, ask, _GO_ON)
-
-    def _alive(self) -> set[int]:
-        return {node.id for node in self._admin.nodes()}
+        return patiently(self._clock, ask, GO_ON)
 
     def _missing_brokers(self, partition: TopicPartition, alive: set[int]) -> str:
         missing = sorted(set(self._wanted[partition]) - alive)
@@ -330,18 +312,3 @@ class _Execution:
             self._line.clear()
             running.emit(text)
             sys.stdout.flush()
-
-
-def _raise_what_concerns_all(failures: Mapping[TopicPartition, KafkaToolsError], asked: int) -> None:
-    """Raise an error that every partition of a request failed with, if it is not about single partitions."""
-    first = next(iter(failures.values()), None)
-    if first is None or len(failures) < asked:
-        return
-    code = getattr(getattr(first, "code", None), "code", None)
-    if isinstance(first, UnsupportedVersion | SecurityError) or code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
-        raise first
-
-
-def _may_pass(error: KafkaToolsError) -> bool:
-    timed_out = getattr(getattr(error, "code", None), "code", None) == error_codes.REQUEST_TIMED_OUT
-    return timed_out or isinstance(error, NetworkError)

@@ -14,7 +14,7 @@ from kafka_tools.commands.partitions.reassignment.documents import (
     reassignment_text,
 )
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
-from kafka_tools.commands.partitions.reassignment.progress import remove_left_throttles
+from kafka_tools.commands.partitions.reassignment.progress import clear_throttles, remove_left_throttles
 from kafka_tools.commands.partitions.reassignment.throttles import Throttle
 from kafka_tools.errors import (
     AuthorizationFailed,
@@ -29,6 +29,7 @@ from kafka_tools.output.kafka import reassignment_text as kafka_text
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.admin.outcomes import Outcomes
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
@@ -61,7 +62,7 @@ def execute(
 
     document = read_reassignment(asked.text, asked.place)
     wanted = check_executable(document, asked.place)
-    running_now = admin.list_partition_reassignments()
+    running_now = current.reassignments(admin)
     if running_now and not additional:
         raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
     alive = {node.id for node in admin.nodes()}
@@ -69,22 +70,32 @@ def execute(
     if unknown:
         raise InputError(f"Unknown broker id {unknown[0]}", hint="it does not exist, or it is not alive")
     now = current.replicas_of(admin, wanted)
+    between_brokers = running_now is not None
+    if not between_brokers:
+        current.check_old_brokers(admin, wanted, document.log_dirs)
     log_dirs = current.log_dirs_of(admin, now)
     _say(asked, kafka_text.current_assignment(reassignment_text(now, log_dirs)))
     limited = throttle.inter_broker >= 0 or throttle.log_dirs >= 0
     if limited:
         _say(asked, kafka_text.MUST_VERIFY)
         ledger = Ledger(admin, admin.describe_cluster().cluster_id)
-        if throttle.inter_broker >= 0:
-            moves = throttles.moves_of(running_now, wanted, now)
-            _say(asked, throttles.limit_moves(admin, moves, throttle.inter_broker, ledger))
-        if throttle.log_dirs >= 0:
-            movers = {place.broker_id for place in document.log_dirs}
-            _say(asked, throttles.limit_log_dirs(admin, movers, throttle.log_dirs, ledger))
-    outcomes = admin.alter_partition_reassignments(
-        wanted, allow_replication_factor_change=allow_replication_factor_change
-    )
-    begun = sorted(outcomes.succeeded())
+        movers = {place.broker_id for place in document.log_dirs}
+        try:
+            if throttle.inter_broker >= 0 and between_brokers:
+                moves = throttles.moves_of(running_now or {}, wanted, now)
+                _say(asked, throttles.limit_moves(admin, moves, throttle.inter_broker, ledger))
+            if throttle.log_dirs >= 0:
+                _say(asked, throttles.limit_log_dirs(admin, movers, throttle.log_dirs, ledger))
+        except KafkaToolsError:
+            if not running_now:  # nothing has begun
+                remove_left_throttles(admin)
+            raise
+    outcomes: Outcomes[TopicPartition, None] | None = None
+    if between_brokers:
+        outcomes = admin.alter_partition_reassignments(
+            wanted, allow_replication_factor_change=allow_replication_factor_change
+        )
+    begun = [] if outcomes is None else sorted(outcomes.succeeded())
     if begun:
         _say(asked, kafka_text.started(running.shown([str(partition) for partition in begun])))
     rows = [
@@ -97,7 +108,7 @@ def execute(
         )
         for partition in begun
     ]
-    failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items()))
+    failed: dict[Any, KafkaToolsError] = {} if outcomes is None else dict(sorted(outcomes.failures().items()))
     movable = {place: path for place, path in document.log_dirs.items() if place.topic_partition not in failed}
     failed |= _start_moves(admin, asked, movable, rows)
     if limited and not (rows or running_now):
@@ -112,25 +123,34 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
     """Cancel the reassignments of a file that are under way, and its moves between log directories."""
     document = read_reassignment(asked.text, asked.place)
     partitions = sorted({partition for partition, _ in document.partitions})
-    listed = admin.list_partition_reassignments(partitions)
-    active = sorted(partition for partition, each in listed.items() if each.adding or each.removing)
+    listed = current.reassignments(admin, partitions)
+    if listed is None:
+        current.check_old_brokers(admin, dict(document.partitions), document.log_dirs)
+    active = sorted(partition for partition, each in (listed or {}).items() if each.adding or each.removing)
     outcomes = admin.alter_partition_reassignments(dict.fromkeys(active)) if active else None
     done = sorted(outcomes.succeeded()) if outcomes is not None else []
-    if done or outcomes is None:
+    if listed is None:
+        running.note(f"only moves between log directories are cancelled: {current.TOO_OLD}")
+    elif done or outcomes is None:
         _say(asked, kafka_text.cancelled(running.shown([str(partition) for partition in done])))
     rows = [change_row(partition, "cancelled") for partition in done]
-    failed: dict[Any, KafkaToolsError] = dict(sorted(outcomes.failures().items())) if outcomes is not None else {}
+    still = {} if outcomes is None else outcomes.failures()
+    missing = current.missing(admin, [partition for partition in partitions if partition not in active])
+    failed: dict[Any, KafkaToolsError] = dict(sorted({**still, **missing}.items()))
     states, errors = log_dir_moves.move_states(admin, document.log_dirs)
     failed |= errors
     back = {place: str(each.current) for place, each in states.items() if each.future is not None}
     if not back:
         _say(asked, kafka_text.NO_MOVES)
     failed |= _start_moves(admin, asked, back, rows)
-    if not preserve_throttles and not failed:
-        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+    if still and not preserve_throttles:
+        running.note("throttles stay: what could not be cancelled is under way; --cancel again removes them")
+    elif not preserve_throttles:
         broker_ids = {id for _, replicas in document.partitions for id in replicas}
-        topics = [partition.topic for partition, _ in document.partitions]
-        throttles.clear(admin, broker_ids, topics, ledger, say=asked.say)
+        gone = {partition.topic for partition, error in missing.items() if current.is_unknown_topic(error)}
+        topics = [partition.topic for partition in partitions if partition.topic not in gone]
+        left = clear_throttles(admin, broker_ids, topics, is_known=listed is not None, say=asked.say)
+        failed |= {f"throttles of {key}": error for key, error in left.items()}
     return changed(rows, failed)
 
 
@@ -166,7 +186,10 @@ def changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
     """The rows, and an error for each partition or replica that failed."""
     from kafka_tools.output.rows import ItemError, Rows
 
-    errors = [ItemError.of(log_dir_moves.item_text(key), error) for key, error in failed.items()]
+    errors = [
+        ItemError.of(key if isinstance(key, str) else log_dir_moves.item_text(key), error)
+        for key, error in failed.items()
+    ]
     return Rows("changed-reassignments", rows, errors)
 
 

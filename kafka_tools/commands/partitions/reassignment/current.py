@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
-from kafka_tools.errors import InputError
+from kafka_tools.errors import InputError, NetworkError, UnsupportedVersion
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.reassignments import Reassignment
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.partitions.reassignment.documents import Replicas
     from kafka_tools.errors import KafkaToolsError
@@ -20,6 +21,34 @@ MOST_NAMED = 5_000
 """A broker that is asked where more partitions lie is asked for all it has: it need not look for each."""
 Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
+
+
+TOO_OLD = "brokers before Kafka 2.4 do not tell of reassignments"
+
+
+def reassignments(
+    admin: AdminClient, partitions: Sequence[TopicPartition] | None = None
+) -> dict[TopicPartition, Reassignment] | None:
+    """The reassignments under way, of some partitions or of all; None if the brokers are too old to tell (before 2.4),
+    where moves between log directories and plans need no more."""
+    try:
+        return admin.list_partition_reassignments(partitions)
+    except UnsupportedVersion:
+        if admin.config.is_controllers:
+            raise
+        return None
+
+
+def check_old_brokers(
+    admin: AdminClient, wanted: Mapping[TopicPartition, Replicas], log_dirs: Collection[ReplicaPlace]
+) -> None:
+    """On brokers that are too old to be asked for reassignments: raise their error, which names the tool that does
+    them, unless the replicas are where they are ``wanted`` and only move between ``log_dirs``."""
+    if log_dirs:
+        found = replicas_of_topics(admin, {partition.topic for partition in wanted}, all_exist=False)
+        if all(found.get(partition) == tuple(replicas) for partition, replicas in wanted.items()):
+            return
+    admin.list_partition_reassignments()
 
 
 def is_unknown_topic(error: KafkaToolsError) -> bool:
@@ -57,6 +86,21 @@ def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> A
     return {partition: described[partition] for partition in partitions}
 
 
+def missing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict[TopicPartition, KafkaToolsError]:
+    """Those of the partitions that do not exist, or cannot be described, with the reason."""
+    if not partitions:
+        return {}
+    described = admin.describe_topics(sorted({partition.topic for partition in partitions}))
+    errors: dict[TopicPartition, KafkaToolsError] = {}
+    for partition in partitions:
+        outcome = described[partition.topic]
+        if outcome.error is not None:
+            errors[partition] = outcome.error
+        elif all(each.partition != partition.partition for each in outcome.get().partitions):
+            errors[partition] = InputError("no such partition")
+    return errors
+
+
 def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas]) -> dict[ReplicaPlace, str]:
     """Replica -> its log directory.
 
@@ -89,6 +133,15 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
 def is_offline(error: KafkaToolsError) -> bool:
     """Whether an error says that the log directory is offline."""
     return getattr(getattr(error, "code", None), "code", None) == error_codes.KAFKA_STORAGE_ERROR
+
+
+def is_away(error: KafkaToolsError) -> bool:
+    """Whether an error says that a broker was not reached, did not answer in time, or is not in the cluster now."""
+    code = getattr(getattr(error, "code", None), "code", None)
+    return isinstance(error, NetworkError) or code in (
+        error_codes.BROKER_ID_NOT_REGISTERED,
+        error_codes.REQUEST_TIMED_OUT,
+    )
 
 
 def share_s(admin: AdminClient) -> float:

@@ -76,7 +76,7 @@ class ReassignmentFollower:
 
     ``targets``: partition seen under way -> its replicas at the end; ``paths``: replica -> directory it moves to.
     A replica that was seen moving between directories, or of which is known that it does (``have_begun``), moves until
-    its broker says otherwise.
+    its broker says otherwise. ``only_log_dirs``: brokers are too old to be asked for reassignments (before 2.4).
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class ReassignmentFollower:
         paths: Mapping[ReplicaPlace, str] | None = None,
         *,
         have_begun: bool = False,
+        only_log_dirs: bool = False,
     ) -> None:
         self.targets: dict[TopicPartition, Replicas] = {}
         self.paths: dict[ReplicaPlace, str] = {}
@@ -97,6 +98,7 @@ class ReassignmentFollower:
         self.open_paths: set[ReplicaPlace] = set(paths or ()) if have_begun else set()
         """Replicas that moved between directories at the last look, or before it on brokers that did not answer."""
         self._admin = admin
+        self._only_log_dirs = only_log_dirs
         self._partitions = None if partitions is None else set(partitions)
         self._paths = paths
         self._sizes: dict[ReplicaPlace, int] = {}
@@ -115,7 +117,7 @@ class ReassignmentFollower:
         admin = self._admin
         moves = {
             partition: each
-            for partition, each in admin.list_partition_reassignments().items()
+            for partition, each in ({} if self._only_log_dirs else admin.list_partition_reassignments()).items()
             if self._partitions is None or partition in self._partitions
         }
         alive = {node.id for node in admin.nodes()}

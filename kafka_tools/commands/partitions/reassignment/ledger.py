@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
-from kafka_tools.errors import ConnectFailed
+from kafka_tools.commands.partitions.reassignment.current import is_away, is_unknown_topic, share_s
 from kafka_tools.protocol.enums import ConfigSource
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+    from kafka_tools.errors import KafkaToolsError
 
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
@@ -68,6 +69,7 @@ class Ledger:
         name = cluster_id if cluster_id and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", cluster_id) else "unnamed"
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
         self.path = os.path.join(home, "kafka-tools", "throttles", f"{name}.json")
+        self._held = os.path.join(home, "kafka-tools", "throttles", f"{name}.batches")
         self._entries = self._load()
         self._given: set[_Key] = set()
         self._gone: dict[_Key, _Entry] = {}
@@ -77,6 +79,40 @@ class Ledger:
     def is_empty(self) -> bool:
         """Whether nothing is recorded now and nothing was when it was opened."""
         return not self._entries and not self._given
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Tell other commands of this user on this host that batches are still to come: they leave the throttles.
+
+        It is a lock on an empty file, so a command that is killed holds nothing.
+        """
+        import fcntl
+
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):  # where no file can be written, nothing is recorded either
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                descriptor = os.open(self._held, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            yield
+
+    def batches_to_come(self) -> bool:
+        """Whether a command is between its batches, or in one (``hold``)."""
+        import fcntl
+
+        try:
+            descriptor = os.open(self._held, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False  # a file system without locks
+        finally:
+            os.close(descriptor)
+        return False
 
     def broker_ids(self) -> set[int]:
         """Brokers with recorded throttles."""
@@ -101,27 +137,36 @@ class Ledger:
         """Brokers whose moves between log directories were limited."""
         return sorted(int(key.name) for key, config in self._entries if config == LOG_DIRS_RATE)
 
-    def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> None:
-        """Record configs that are about to be set."""
-        values = self.read_values({key: list(each) for key, each in settings.items()})
-        wanted = {(resource, config): value for resource, each in settings.items() for config, value in each.items()}
+    def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> set[ConfigResource]:
+        """Record configs that are about to be set; returns the brokers that are away, of which nothing is recorded."""
+        away: dict[ConfigResource, KafkaToolsError] = {}
+        values = self.read_values({key: list(each) for key, each in settings.items()}, away, share_s(self._admin))
+        for error in away.values():
+            if not is_away(error):
+                raise error
+        wanted = {
+            (resource, config): value
+            for resource, each in settings.items()
+            if resource not in away
+            for config, value in each.items()
+        }
         self._rewrite(wanted, values)
+        return set(away)
 
     def read_values(
-        self, wanted: Mapping[ConfigResource, Iterable[str]], away: set[ConfigResource] | None = None
+        self,
+        wanted: Mapping[ConfigResource, Iterable[str]],
+        failed: dict[ConfigResource, KafkaToolsError],
+        timeout_s: float | None = None,
     ) -> SetValues:
-        """The present values that are set on these topics and brokers themselves. Raises the error of the first that
-        cannot be described; brokers that cannot be reached are put into ``away`` if it is given."""
-        from kafka_tools.commands.partitions.reassignment.current import is_unknown_topic
-
+        """The present values that are set on these topics and brokers themselves; ``failed`` gets those that could not
+        be described. A topic that does not exist has none."""
         found: SetValues = {}
-        for resource, outcome in self._admin.describe_configs(
-            {key: list(each) for key, each in wanted.items()}
-        ).items():
-            if outcome.error is not None and resource.type == "topic" and is_unknown_topic(outcome.error):
-                continue
-            if away is not None and resource.type == "broker" and isinstance(outcome.error, ConnectFailed):
-                away.add(resource)
+        described = self._admin.describe_configs({key: list(each) for key, each in wanted.items()}, timeout_s=timeout_s)
+        for resource, outcome in described.items():
+            if outcome.error is not None:
+                if resource.type != "topic" or not is_unknown_topic(outcome.error):
+                    failed[resource] = outcome.error
                 continue
             for entry in outcome.get():
                 if entry.source in _OWN_SOURCES:

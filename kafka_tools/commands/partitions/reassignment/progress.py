@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.errors import InputError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.configs import ConfigResource
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
@@ -24,8 +27,10 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
     from kafka_tools.commands.partitions.reassignment.documents import read_reassignment
 
     document = read_reassignment(text, place)
-    running_now = admin.list_partition_reassignments()
-    rows, failed = partition_rows(admin, document, set(running_now))
+    under_way = current.reassignments(admin)
+    if under_way is None:
+        current.check_old_brokers(admin, dict(document.partitions), document.log_dirs)
+    rows, failed = partition_rows(admin, document, set(under_way or ()))
     if say:
         running.emit(kafka_text.partition_states(running.shown(rows)))
     moves, move_errors = move_rows(admin, document)
@@ -33,14 +38,34 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
         running.emit(kafka_text.move_states(running.shown(moves)))
     finished = {log_dir_moves.COMPLETED, log_dir_moves.NOT_ACTIVE}
     moving = move_errors or any(each["state"] not in finished for each in moves)
-    if not (running_now or moving or preserve_throttles):
-        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
-        broker_ids = {id for _, replicas in document.partitions for id in replicas}
-        topics = [partition.topic for partition, _ in document.partitions]
-        throttles.clear(admin, broker_ids, topics, ledger, say=say)
     errors = [ItemError.of(partition, error) for partition, error in failed.items()]
     errors += [ItemError.of(log_dir_moves.item_text(key), error) for key, error in move_errors.items()]
+    if not (under_way or moving or preserve_throttles):
+        missing = {partition.topic for partition, error in failed.items() if current.is_unknown_topic(error)}
+        topics = [key.topic for key, _ in document.partitions if key.topic not in missing]
+        broker_ids = {id for _, replicas in document.partitions for id in replicas}
+        left = clear_throttles(admin, broker_ids, topics, is_known=under_way is not None, say=say)
+        errors += [ItemError.of(f"throttles of {key}", error) for key, error in left.items()]
     return Rows("reassignment-states", [*rows, *moves], errors)
+
+
+def clear_throttles(
+    admin: AdminClient, broker_ids: Collection[int], topics: Collection[str], *, is_known: bool, say: bool
+) -> dict[ConfigResource, KafkaToolsError]:
+    """Remove throttles as ``throttles.clear`` does, unless moves that they limit are still to come or under way.
+
+    ``is_known``: whether the brokers tell of reassignments. Where they do not, only recorded throttles go.
+    """
+    ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+    if stay(admin, ledger):
+        return {}
+    if is_known:
+        return throttles.clear(admin, broker_ids, topics, ledger, say=say)
+    if ledger.is_empty:
+        running.note(f"throttles stay: whether reassignments are under way is not known: {current.TOO_OLD}")
+    else:
+        throttles.restore_recorded(admin, ledger)
+    return {}
 
 
 def list_running(admin: AdminClient, *, say: bool) -> Rows:
@@ -67,19 +92,27 @@ def remove_left_throttles(admin: AdminClient) -> None:
     ledger = Ledger(admin, admin.describe_cluster().cluster_id)
     if ledger.is_empty:
         return
-    broker_ids, topics = ledger.broker_ids(), ledger.topics()
-    moving = [
-        broker_id
-        for broker_id, dirs in admin.describe_log_dirs(ledger.movers()).succeeded().items()
-        for outcome in dirs.values()
-        if outcome.value is not None and any(replica.is_future for replica in outcome.value.replicas.values())
-    ]
-    if moving:
-        running.note(f"throttles stay: replicas move between the log directories of broker {moving[0]}")
+    if stay(admin, ledger):
         return
+    broker_ids, topics = ledger.broker_ids(), ledger.topics()
     listed = [f"broker {id}" for id in sorted(broker_ids)] + [f"topic {topic}" for topic in sorted(topics)]
     running.note(f"no reassignment is active: removing the throttles that --execute set on {', '.join(listed)}")
     throttles.restore_recorded(admin, ledger)
+
+
+def stay(admin: AdminClient, ledger: Ledger) -> bool:
+    """Whether recorded throttles are still needed though no reassignment between brokers is under way, which is said:
+    another command has batches still to come, or replicas move between the log directories of a broker."""
+    if ledger.batches_to_come():
+        running.note("throttles stay: another --execute of yours is running on this host and removes them at its end")
+        return True
+    described = admin.describe_log_dirs(ledger.movers(), timeout_s=current.share_s(admin)) if ledger.movers() else {}
+    for broker_id, dirs in described.items():
+        for outcome in (dirs.value or {}).values():
+            if outcome.value is not None and any(replica.is_future for replica in outcome.value.replicas.values()):
+                running.note(f"throttles stay: replicas move between the log directories of broker {broker_id}")
+                return True
+    return False
 
 
 def move_rows(
@@ -104,7 +137,10 @@ def move_rows(
 def partition_rows(
     admin: AdminClient, document: ReassignmentDocument, running_now: set[TopicPartition]
 ) -> tuple[list[Row], dict[TopicPartition, KafkaToolsError]]:
-    """A row with the state of each partition, by name, and the errors."""
+    """A row with the state of each partition, by name, and the errors.
+
+    A partition that does not exist has both: Kafka's tool lists it, and fails.
+    """
     # A partition that stands in the file twice is told once, as its last entry has it.
     targets = dict(document.partitions)
     topics = sorted({partition.topic for partition in targets if partition not in running_now})
@@ -123,9 +159,12 @@ def partition_rows(
             rows.append(_row(partition, log_dir_moves.IN_PROGRESS, target_replicas=target))
             continue
         outcome = described[partition.topic]
-        if outcome.error is not None and not current.is_unknown_topic(outcome.error):
+        if outcome.error is not None:
             failed[partition] = outcome.error
-            continue
+            if not current.is_unknown_topic(outcome.error):
+                continue
+        elif partition not in known:
+            failed[partition] = InputError("no such partition")
         found = list(known.get(partition, ()))
         state = log_dir_moves.COMPLETED if found == target else log_dir_moves.NOT_ACTIVE
         rows.append(_row(partition, state, current_replicas=found, target_replicas=target))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
-from kafka_tools.commands.partitions.reassignment.current import Assignment, is_unknown_topic
+from kafka_tools.commands.partitions.reassignment.current import Assignment, is_away, is_unknown_topic, share_s
 from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger
-from kafka_tools.errors import ConnectFailed
+from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.output.kafka.java_words import hash_order
 from kafka_tools.texts.java_hashing import string_hash
 from kafka_tools.values import TopicPartition
@@ -88,100 +88,126 @@ def inter_broker_settings(moves: Mapping[TopicPartition, PartitionMove], rate: i
 def limit_moves(admin: AdminClient, moves: Mapping[TopicPartition, PartitionMove], rate: int, ledger: Ledger) -> str:
     """Limit moves between brokers to ``rate`` bytes per second; returns the line that says so."""
     topics, brokers = inter_broker_settings(moves, rate)
-    brokers = _only_alive(admin, brokers)
-    ledger.add(topics | brokers)
-    _set(admin, topics)
-    _set(admin, brokers)
+    _limit(admin, topics, brokers, ledger)
     return f"The inter-broker throttle limit was set to {rate} B/s\n"
 
 
 def limit_log_dirs(admin: AdminClient, broker_ids: Iterable[int], rate: int, ledger: Ledger) -> str:
     """Limit moves between log directories of brokers to ``rate`` bytes per second; returns the line that says so."""
-    settings = {_broker(id): {LOG_DIRS_RATE: str(rate)} for id in sorted(set(broker_ids))}
-    settings = _only_alive(admin, settings)
-    ledger.add(settings)
-    _set(admin, settings)
+    _limit(admin, {}, {_broker(id): {LOG_DIRS_RATE: str(rate)} for id in sorted(set(broker_ids))}, ledger)
     return f"The replica-alter-dir throttle limit was set to {rate} B/s\n"
+
+
+def _limit(admin: AdminClient, topics: Settings, brokers: Settings, ledger: Ledger) -> None:
+    """Set throttles. Brokers that are away take part without, and are named on stderr; a topic that was deleted
+    meanwhile needs none. Raises any other error, after everything else was set."""
+    alive = {str(node.id) for node in admin.nodes()}
+    settings = topics | {key: each for key, each in brokers.items() if key.name in alive}
+    away = {key for key in brokers if key not in settings} | ledger.add(settings)
+    changes = {
+        key: [ConfigChange(name, "set", value) for name, value in each.items()]
+        for key, each in settings.items()
+        if key not in away
+    }
+    failed = admin.alter_configs_incremental(changes, timeout_s=share_s(admin)).failures()
+    away |= {key for key, error in failed.items() if key.type == "broker" and is_away(error)}
+    if away:
+        running.note(f"warning: {_named(away)} is away: no throttle was set on it")
+    for key, error in failed.items():
+        if key not in away and not (key.type == "topic" and is_unknown_topic(error)):
+            raise error
 
 
 def clear(
     admin: AdminClient, broker_ids: Collection[int], topics: Collection[str], ledger: Ledger, *, say: bool
-) -> None:
+) -> dict[ConfigResource, KafkaToolsError]:
     """Remove the throttles of all live brokers, of ``broker_ids`` and of ``topics``, as Kafka's tool does.
 
     A recorded config gets its former value back. If anything is recorded, configs that are not, and those with another
-    value by now, were set by somebody else: they are left, and named on stderr. ``say``: print Kafka's lines.
+    value by now, were set by somebody else: they are left, and named on stderr. ``say``: print Kafka's lines, of those
+    brokers and topics that were reached. Returns the brokers and topics whose throttles may be left, with the reason.
     """
-    alive = {node.id for node in admin.nodes()}
-    brokers = sorted({*alive, *broker_ids})
+    known = {str(node.id) for node in admin.nodes()}
+    named = {_broker(id) for id in broker_ids}
     if admin.config.is_controllers:  # they take the changes of all brokers, of which they tell nothing
-        alive |= {*broker_ids, *ledger.broker_ids()}
+        known |= {*map(str, broker_ids), *map(str, ledger.broker_ids())}
+    brokers = {_broker(int(id)) for id in known} | named | {_broker(id) for id in ledger.broker_ids()}
+    left = {key: _not_there(key) for key in brokers if key.name not in known}
+    left |= _restore(admin, {key: BROKER_THROTTLES for key in brokers if key.name in known}, ledger)
     if say:
-        plural = "" if len(brokers) == 1 else "s"
-        running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, brokers))}\n")
-    wanted = {_broker(id): BROKER_THROTTLES for id in {*brokers, *ledger.broker_ids()}}
-    dead = [int(key.name) for key in wanted if int(key.name) not in alive]
-    dead += _restore(admin, {key: names for key, names in wanted.items() if int(key.name) in alive}, ledger)
-    named = hash_order(topics, string_hash)
-    if say:
-        plural = "" if len(named) == 1 else "s"
-        running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(named))}\n")
-    _restore(admin, {ConfigResource("topic", name): TOPIC_THROTTLES for name in {*named, *ledger.topics()}}, ledger)
-    _note_left(dead, "--verify")
+        cleared = sorted(int(key.name) for key in brokers - left.keys() if key.name in known)
+        plural = "" if len(cleared) == 1 else "s"
+        running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, cleared))}\n")
+    wanted = {ConfigResource("topic", name) for name in {*topics, *ledger.topics()}}
+    left |= _restore(admin, dict.fromkeys(wanted, TOPIC_THROTTLES), ledger)
+    told = hash_order([name for name in topics if ConfigResource("topic", name) not in left], string_hash)
+    if say and told:
+        plural = "" if len(told) == 1 else "s"
+        running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(told))}\n")
     ledger.save()
+    if not ledger.is_empty:  # nobody here has throttled the others
+        left = {key: error for key, error in left.items() if key in ledger.recorded()}
+    _note_left(left, ledger)
+    return left
 
 
 def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
-    """Remove the recorded throttles, and nothing else."""
+    """Remove the recorded throttles, and nothing else. Raises the error of a cluster that does not answer at all."""
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
-    wanted = {key: each for key, each in recorded.items() if key.type == "topic" or key.name in alive}
-    dead = [int(key.name) for key in recorded.keys() - wanted.keys()]
-    _note_left([*dead, *_restore(admin, wanted, ledger)], "--list")
+    left = {key: _not_there(key) for key in recorded if key.type == "broker" and key.name not in alive}
+    for kind in ("broker", "topic"):
+        wanted = {key: names for key, names in recorded.items() if key.type == kind and key not in left}
+        left |= _restore(admin, wanted, ledger)
     ledger.save()
+    for key, error in left.items():
+        if key.type == "topic" and isinstance(error, NetworkError):
+            raise error  # any broker can change topics: the cluster is silent
+    _note_left(left, ledger)
 
 
-def _restore(admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger) -> list[int]:
-    """Undo what is set of these configs. Returns the brokers that cannot be reached, which the cluster may take for
-    alive for some seconds more: their throttles, and the records of them, are left."""
-    away: set[ConfigResource] = set()
+def _restore(
+    admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger
+) -> dict[ConfigResource, KafkaToolsError]:
+    """Undo what is set of these configs; returns those that could not be reached or changed, whose throttles, and
+    the records of them, are left. One of them keeps no other from being undone, and uses up a part of the time only.
+
+    The cluster may take a broker that is away for alive for some seconds, and one that hangs for longer.
+    """
+    left: dict[ConfigResource, KafkaToolsError] = {}
     # A broker takes far longer to take a change, even of nothing, than to tell. Controllers do not tell of brokers.
     untold = {key for key in wanted if key.type == "broker"} if admin.config.is_controllers else set()
-    values = ledger.read_values({key: names for key, names in wanted.items() if key not in untold}, away)
+    told = {key: names for key, names in wanted.items() if key not in untold}
+    values = ledger.read_values(told, left, timeout_s=share_s(admin))
     values |= {(key, name): None for key in untold for name in wanted[key] if ledger.may_undo(key, name)}
     undone = {key: [ledger.undoing(key, name, values) for name in names] for key, names in wanted.items()}
     changes = {key: [each for each in found if each is not None] for key, found in undone.items() if any(found)}
-    for key, outcome in admin.alter_configs_incremental(changes).items():
-        if key.type == "broker" and isinstance(outcome.error, ConnectFailed):
-            away.add(key)
-        elif outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
-            raise outcome.error
-    for key in wanted.keys() - away:  # also where nothing is to be undone: it was set by others since, or never
+    outcomes = admin.alter_configs_incremental(changes, timeout_s=share_s(admin)) if changes else {}
+    for key, outcome in outcomes.items():
+        if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
+            left[key] = outcome.error
+    for key in wanted.keys() - left.keys():  # also where nothing is to be undone: it was set by others since, or never
         ledger.forget(key)
-    return [int(key.name) for key in away]
+    return left
 
 
-def _note_left(broker_ids: Iterable[int], again: str) -> None:
-    named = ", ".join(map(str, sorted(set(broker_ids))))
-    if named:
-        running.note(f"warning: broker {named} is away: its throttles are left, run {again} again when it is back")
+def _not_there(key: ConfigResource) -> KafkaToolsError:
+    return NetworkError(f"broker {key.name} does not exist, or does not answer")
+
+
+def _note_left(left: Mapping[ConfigResource, KafkaToolsError], ledger: Ledger) -> None:
+    """Name what keeps its throttles, and the command that removes them."""
+    again = "--verify" if ledger.is_empty else "--list"
+    away = {key for key, error in left.items() if key.type == "broker" and is_away(error)}
+    if away:
+        running.note(f"warning: {_named(away)} is away: its throttles are left, run {again} again when it is back")
+    for key in sorted(left.keys() - away):
+        running.note(f"warning: the throttles of {key} are left, run {again} again to remove them: {left[key]}")
+
+
+def _named(brokers: Iterable[ConfigResource]) -> str:
+    return f"broker {', '.join(map(str, sorted(int(key.name) for key in brokers)))}"
 
 
 def _broker(broker_id: int) -> ConfigResource:
     return ConfigResource("broker", str(broker_id))
-
-
-def _only_alive(admin: AdminClient, settings: Settings) -> Settings:
-    """The settings of live brokers. Others are named on stderr: they will take part without a throttle."""
-    alive = {str(node.id) for node in admin.nodes()}
-    dead = [key.name for key in settings if key.name not in alive]
-    if dead:
-        running.note(f"warning: broker {', '.join(dead)} is away: no throttle was set on it")
-    return {key: each for key, each in settings.items() if key.name in alive}
-
-
-def _set(admin: AdminClient, settings: Settings) -> None:
-    changes = {
-        key: [ConfigChange(name, "set", value) for name, value in each.items()] for key, each in settings.items()
-    }
-    admin.alter_configs_incremental(changes).raise_any()

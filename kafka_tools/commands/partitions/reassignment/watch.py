@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
-from kafka_tools.commands.partitions.reassignment import log_dir_moves, progress
+from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, progress
 from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
 from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow, patiently
 from kafka_tools.commands.partitions.reassignment.ledger import Ledger
 from kafka_tools.commands.partitions.reassignment.log_dir_moves import item_text
-from kafka_tools.errors import KafkaToolsError, NetworkError
+from kafka_tools.errors import KafkaToolsError, NetworkError, UnsupportedVersion
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.progress import StatusLine
 from kafka_tools.output.rows import ItemError, Rows
@@ -42,7 +42,13 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
     )
     line = status_line(admin, say=say)
     with going_on(line, "--watch follows it again"):
-        follow(admin, follower, line)
+        try:
+            follow(admin, follower, line)
+        except UnsupportedVersion:
+            if document is None:
+                raise
+            current.check_old_brokers(admin, dict(document.partitions), document.log_dirs)
+            follow(admin, ReassignmentFollower(admin, (), document.log_dirs, only_log_dirs=True), line)
         if document is None:
             document = ReassignmentDocument(list(follower.targets.items()), follower.paths)
         followed = document
@@ -78,6 +84,8 @@ def how_it_ended(
     errors: dict[TopicPartition | ReplicaPlace, KafkaToolsError] = dict(failed.items())
     for row in astray:
         partition = TopicPartition(row["topic"], row["partition"])
+        if row["broker"] is None and partition in errors:
+            continue  # it does not exist any more
         if row["broker"] is None:
             errors[partition] = KafkaToolsError(kafka_text.partition_state(row))
         else:
@@ -87,7 +95,7 @@ def how_it_ended(
 
 def remove_throttles(admin: AdminClient) -> None:
     """Remove the recorded throttles, unless a reassignment is still under way."""
-    left = len(admin.list_partition_reassignments())
+    left = len(current.reassignments(admin) or ())
     if not left:
         progress.remove_left_throttles(admin)
     elif not throttles_of(admin).is_empty:
