@@ -44,6 +44,10 @@ class Journal:
         for record in records:
             self._apply(record)
 
+    def sync(self) -> None:
+        """Wait until what was committed is on the disk. Raises LogError or OSError."""
+        self._store.sync()
+
     def _apply(self, record: Stored) -> None:
         for apply in self._appliers.get(type(record), ()):
             apply(record)

@@ -26,6 +26,9 @@ class ClusterStore(Protocol):
     def append(self, records: Sequence[Stored]) -> None:
         """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""
 
+    def sync(self) -> None:
+        """Wait until what was appended would survive a loss of power. Raises LogError or OSError."""
+
     def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
@@ -54,6 +57,9 @@ class MemoryStore:
 
     def append(self, records: Sequence[Stored]) -> None:
         self.records.extend(records)
+
+    def sync(self) -> None:
+        """There is no disk."""
 
     def replay(self) -> Iterator[Stored]:
         yield from list(self.records)

@@ -1,4 +1,4 @@
-"""One partition of ``__consumer_offsets`` as it is loaded: groups and offsets, aside until all of it is read."""
+"""One partition of ``__consumer_offsets``: groups and offsets as it says them, aside until all of it is read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from kafka_tools.broker_embedded.coordinators.committed_offsets import CommittedOffsets
 from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit, committed_of_value, group_of_value
+from kafka_tools.broker_embedded.coordinators.record_checks import check_classic_group, check_consumer_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
@@ -21,7 +22,53 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 
 
-class LoadedGroups:
+class ReadGroups:
+    """What one partition says. Records that no broker writes raise UnfitRecord and change nothing."""
+
+    def __init__(self, partition: int) -> None:
+        self._partition = partition
+        self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
+        self._offsets = CommittedOffsets()
+        self._places: dict[TopicPartition, TopicPartition] = {}
+        self._topic_ids: dict[UUID, UUID] = {}
+
+    def replay(self, key: Stored, value: Stored | None) -> None:
+        if isinstance(key, GroupMetadataKey):
+            if value is None:
+                self._groups.pop(key.group, None)
+            else:
+                assert isinstance(value, GroupMetadataValue)
+                check_classic_group(value)
+                self._groups[key.group] = group_of_value(key.group, value)
+        elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
+            assert value is None or isinstance(value, OffsetCommitValue)
+            at = self._place(key)
+            self._offsets.replay(key.group, at, None if value is None else self._committed(value))
+        else:
+            if value is not None:
+                check_consumer_group(self._groups, key, value)
+            consumer_records.replay(self._groups, key, value)
+
+    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
+        if isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)) and isinstance(value, OffsetCommitValue):
+            self._offsets.open.add(self._partition, producer_id, key.group, self._place(key), self._committed(value))
+        else:
+            self.replay(key, value)
+
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
+        return self._offsets.transaction_ended(self._partition, producer_id, committed)
+
+    def _place(self, key: OffsetCommitKey | LegacyOffsetCommitKey) -> TopicPartition:
+        """The partition that a commit is about: one object for all groups, of which there may be very many."""
+        at = TopicPartition(key.topic, key.partition)
+        return self._places.setdefault(at, at)
+
+    def _committed(self, value: OffsetCommitValue) -> OffsetCommit:
+        value.topic_id = self._topic_ids.setdefault(value.topic_id, value.topic_id)
+        return committed_of_value(value)
+
+
+class LoadedGroups(ReadGroups):
     """Made for one partition; ``store`` and ``offsets`` are what is served, and take over what is found.
 
     ``begun`` is told of each group that is taken over, ``done`` of all of their ids once they are served. What is found
@@ -36,39 +83,12 @@ class LoadedGroups:
         begun: Callable[[ClassicGroup | ConsumerGroup], None],
         done: Callable[[Collection[str]], None],
     ) -> None:
-        self._partition = partition
+        super().__init__(partition)
         self._store = store
         self._served = offsets
         self._begun = begun
         self._done = done
-        self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
-        self._offsets = CommittedOffsets()
         self._ids: list[str] = []
-        self._places: dict[TopicPartition, TopicPartition] = {}
-        self._topic_ids: dict[UUID, UUID] = {}
-
-    def replay(self, key: Stored, value: Stored | None) -> None:
-        if isinstance(key, GroupMetadataKey):
-            assert value is None or isinstance(value, GroupMetadataValue)
-            if value is None:
-                self._groups.pop(key.group, None)
-            else:
-                self._groups[key.group] = group_of_value(key.group, value)
-        elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
-            assert value is None or isinstance(value, OffsetCommitValue)
-            at = self._place(key)
-            self._offsets.replay(key.group, at, None if value is None else self._committed(value))
-        else:
-            consumer_records.replay(self._groups, key, value)
-
-    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
-        if isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)) and isinstance(value, OffsetCommitValue):
-            self._offsets.open.add(self._partition, producer_id, key.group, self._place(key), self._committed(value))
-        else:
-            self.replay(key, value)
-
-    def ended(self, producer_id: int, committed: bool) -> Work[None]:
-        return self._offsets.transaction_ended(self._partition, producer_id, committed)
 
     def adopt(self) -> Work[None]:
         groups, offsets, store = self._groups, self._offsets, self._store
@@ -91,15 +111,6 @@ class LoadedGroups:
     def served(self) -> Work[None]:
         yield
         self._done(self._ids)
-
-    def _place(self, key: OffsetCommitKey | LegacyOffsetCommitKey) -> TopicPartition:
-        """The partition that a commit is about: one object for all groups, of which there may be very many."""
-        at = TopicPartition(key.topic, key.partition)
-        return self._places.setdefault(at, at)
-
-    def _committed(self, value: OffsetCommitValue) -> OffsetCommit:
-        value.topic_id = self._topic_ids.setdefault(value.topic_id, value.topic_id)
-        return committed_of_value(value)
 
     def _is_own(self, group_id: str) -> bool:
         return self._store.partition(group_id) == self._partition

@@ -3,7 +3,8 @@
 A partition is loading, served or failed. What its log says is gathered aside, in slices, and taken over when all of it
 is there: until then whoever asks for one of its groups or transactional ids is told COORDINATOR_LOAD_IN_PROGRESS, and
 everybody else is served. Nobody writes to the log of a partition that is loading but the markers of transactions; they
-are read like the rest. A partition that cannot be read is answered NOT_COORDINATOR from then on, as in Kafka 4.3.1
+are read like the rest. A record that no broker writes is left out and named, and the others of its partition hold. A
+partition whose bytes have changed is answered NOT_COORDINATOR from then on, as in Kafka 4.3.1
 (``CoordinatorRuntime``), and the others are loaded all the same.
 """
 
@@ -13,7 +14,8 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, KeyTypes, Reader, partition_for
+from kafka_tools.broker_embedded.coordinators.replaying import KeyTypes, LeftOut, Reader, named, replay_batch
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, partition_for
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import BEHIND, Work, whole
 from kafka_tools.errors import LogError
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from kafka_tools.records.batches import BatchView
 
 log = logging.getLogger(__name__)
+
+_MEND = "Stop the broker and run kafka-tools broker mend to remove it"
 
 AT_ONCE_BYTES = 512 * 1024
 """Logs of so many bytes in all, the smallest first, are read before clients are served: a fraction of a second. Counted
@@ -151,33 +155,35 @@ class Loading:
         log.error("%s could not be loaded", self._log.topic, exc_info=error)
 
     def _load(self, number: int, part: LoadedPart) -> Work[None]:
-        tail = self._log.tail(number)
+        tail, left_out = self._log.tail(number), _LeftOutOf(f"{self._log.topic}-{number}")
         try:
-            yield from self._read(number, tail, part)
+            yield from self._read(number, tail, part, left_out)
             for _ in part.adopt() if self._is_begun(number) else ():
                 yield
                 if not self._is_begun(number):
                     return
-            yield from self._read(number, tail, part)  # markers that were written meanwhile
+            yield from self._read(number, tail, part, left_out)  # markers that were written meanwhile
         except (LogError, OSError) as error:
             if self._is_begun(number):
                 self._failed(number, error)
             return
-        except Exception as error:  # records that contradict each other: the other partitions are read all the same
-            log.debug("what %s-%d says", self._log.topic, number, exc_info=True)
-            if self._is_begun(number):
-                self._failed(number, LogError(f"what {self._log.topic}-{number} says cannot be: {error!r}"))
+        except Exception:  # the other partitions are read all the same
+            self._unserved[number] = error_codes.NOT_COORDINATOR
+            log.error("%s-%d is not served: a fault of this broker", self._log.topic, number, exc_info=True)
             return
         if self._is_begun(number):
+            left_out.tell_rest()
             del self._unserved[number]
             self._log.keep_whole(number, False)
             log.debug("%s-%d is loaded", self._log.topic, number)
             yield from part.served()
 
-    def _read(self, number: int, tail: Iterator[BatchView | None], part: LoadedPart) -> Work[None]:
+    def _read(
+        self, number: int, tail: Iterator[BatchView | None], part: LoadedPart, left_out: _LeftOutOf
+    ) -> Work[None]:
         """Everything up to the end of the log as it is then: nothing is written between that and what comes next."""
         while self._is_begun(number) and (batch := next(tail)) is not None:
-            yield from self._log.replay(number, batch, self._keys, self._values, part)
+            left_out.tell((yield from replay_batch(batch, self._keys, self._values, part)))
             yield
 
     def _is_begun(self, number: int) -> bool:
@@ -192,3 +198,21 @@ class Loading:
         self._unserved[number] = error_codes.NOT_COORDINATOR
         self._log.keep_whole(number, False)
         log.error("%s. %s", error, self._advice % f"{self._log.topic}-{number}")
+
+
+class _LeftOutOf:
+    """Tells the log what is left out of one partition: the first ones by name, then how many more."""
+
+    def __init__(self, partition: str) -> None:
+        self._partition = partition
+        self._named = self._others = 0
+
+    def tell(self, found: list[LeftOut]) -> None:
+        for each in (told := named(found, self._named))[0]:
+            log.error("%s: %s. %s", self._partition, each, _MEND)
+        self._named += len(told[0])
+        self._others += told[1]
+
+    def tell_rest(self) -> None:
+        if self._others:
+            log.error("%s: %d more records are left out. %s", self._partition, self._others, _MEND)

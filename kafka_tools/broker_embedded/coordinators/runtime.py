@@ -1,27 +1,25 @@
 """The log that every coordinator keeps its state in: a partition of an internal topic.
 
-A change is appended first and holds only then; a start replays the log. Keys are an int16 record type and
-the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
-Knows no groups and no transactional ids. What a producer's transaction wrote is replayed apart from the rest, with
-its end (KIP-98).
+A change is appended first and holds only then; a start replays the log (``replaying``). Keys are an int16 record type
+and the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``. Knows no
+groups and no transactional ids.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
-from kafka_tools.errors import CorruptBatch, DecodeError, EncodeError, LogError, UnsupportedVersion
+from kafka_tools.errors import EncodeError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.codec import decode, encode, encode_versioned
+from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.chain import HEADER_BYTES
-from kafka_tools.records.control import read_marker
 from kafka_tools.storage.producer_state import StaleProducerEpoch
 from kafka_tools.texts.java_hashing import positive_hash
 from kafka_tools.values import TopicPartition
@@ -40,15 +38,10 @@ T = TypeVar("T")
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
-_BETWEEN = 8
-"""After so many records of a batch others may be served."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
 _RECORD_BYTES = 21
 """What a record takes beside its key and value, at most (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
-
-KeyTypes = Mapping[int, type[Stored]]
-"""Record type -> key struct, or -> value struct."""
 
 
 class CoordinatorRecord(NamedTuple):
@@ -65,26 +58,13 @@ class CoordinatorRecord(NamedTuple):
     read: object = None
 
 
-class Reader(Protocol):
-    """Who is told what the log of a partition says, oldest first."""
-
-    def replay(self, key: Stored, value: Stored | None) -> None:
-        """A record that holds; None removes."""
-
-    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """A record of an open transaction: it holds if that is committed."""
-
-    def ended(self, producer_id: int, committed: bool) -> Work[None]:
-        """The end of a producer's transaction; what is returned is left to do."""
-
-
 def partition_for(key: str, partitions: int) -> int:
     """The partition that holds a group or transactional id."""
     return positive_hash(key) % partitions
 
 
 class CoordinatorLog:
-    """Appends to, and replays, one internal topic that this broker leads.
+    """Appends to, and reads, one internal topic that this broker leads.
 
     ``codec_config`` names the broker config that holds the codec's id; None: nothing is compressed.
     """
@@ -204,42 +184,6 @@ class CoordinatorLog:
         """
         return self._topics.tail(self.topic, partition)
 
-    def replay(self, partition: int, batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> Work[None]:
-        """Tell ``to`` what a batch says, in slices.
-
-        Record types that are not in ``keys`` are skipped: a newer Kafka may have written them. So is what cannot be
-        read, which the log of this process tells.
-        """
-        try:
-            if batch.is_control:
-                marker = read_marker(batch)
-                if marker is not None:
-                    yield from to.ended(batch.producer_id, marker.committed)
-                return
-            is_long = batch.is_compressed or batch.record_count > _MOST_AT_ONCE
-            records = (yield Elsewhere(partial(_keyed, batch))) if is_long else _keyed(batch)
-        except CorruptBatch as error:
-            log.error("a batch of %s-%d is skipped: %s", self.topic, partition, error)
-            return
-        for number, (key, value) in enumerate(records, 1):
-            if not number % _BETWEEN:
-                yield
-            try:
-                decoded = _decode_record(keys, values, key, value)
-            except (DecodeError, UnsupportedVersion) as error:
-                log.error("a record of %s-%d is skipped: %s", self.topic, partition, error)
-                continue
-            if decoded is None:
-                continue
-            if batch.is_transactional:
-                to.pending(batch.producer_id, *decoded)
-            else:
-                to.replay(*decoded)
-
-
-def _keyed(batch: BatchView) -> list[tuple[bytes, bytes | None]]:
-    return [(record.key, record.value) for record in batch.records() if record.key is not None]
-
 
 def encode_key(key: Stored) -> bytes:
     """The record type, then the key (always in version 0)."""
@@ -253,21 +197,3 @@ def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         return encode_key(record.key), value
     except EncodeError as error:  # what an older broker took may be too long
         raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
-
-
-def _decode_record(
-    keys: KeyTypes, values: KeyTypes, key: bytes, value: bytes | None
-) -> tuple[Stored, Stored | None] | None:
-    """The structs of one record; None for a record type that ``keys`` does not have."""
-    if len(key) < _INT16.size:
-        raise DecodeError("a key without its record type", position=0, field="type")
-    (record_type,) = _INT16.unpack_from(key)
-    if record_type not in keys:
-        return None
-    decoded = decode(keys[record_type], 0, memoryview(key)[2:])
-    if value is None:
-        return decoded, None
-    if len(value) < _INT16.size:
-        raise DecodeError("a value without its version", position=0, field="version")
-    (version,) = _INT16.unpack_from(value)
-    return decoded, decode(values[record_type], version, memoryview(value)[2:])

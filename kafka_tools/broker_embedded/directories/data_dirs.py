@@ -93,6 +93,7 @@ class DataDirs:
         self._locks: list[DirectoryLock] = []
         self._check_formatted = check_formatted
         self._lost = frozenset(lost)
+        self.node_id = node_id
         self._survey(node_id, cluster_id)
         try:
             self._open(node_id, cluster_id)

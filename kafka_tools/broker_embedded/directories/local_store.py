@@ -56,6 +56,13 @@ class LocalStore:
         batch = build_batch(rows, leader_epoch=LEADER_EPOCH)
         self._log.append(bytearray(batch), leader_epoch=LEADER_EPOCH, from_client=False)
 
+    def sync(self) -> None:
+        try:
+            self._log.sync()
+        except OSError as error:
+            self._log.take_offline(error)
+            raise
+
     def replay(self) -> Iterator[Stored]:
         try:
             for view in self._log.walk():

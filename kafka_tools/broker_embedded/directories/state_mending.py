@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 import uuid
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
@@ -24,32 +25,37 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
     remove_directory,
     retire_directory,
 )
-from kafka_tools.broker_embedded.directories.group_log_mending import MendedGroups, mend_group_logs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
 from kafka_tools.clock import Clock
-from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError
-from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
+from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
+from kafka_tools.protocol.codec import decode
+from kafka_tools.protocol.enums import CLUSTER_METADATA, TRANSACTION_STATE, ConfigResourceType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
 from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kafka_tools.values import TopicPartition
 
+_CREDIBLE = 2**62
+_PRODUCER_IDS = 1000
+"""In a block, which are given out together."""
 _KEPT_FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
-class Mended(NamedTuple):
-    """What ``mend`` did, for the operator."""
+class MendedState(NamedTuple):
+    """What ``mend_state`` did, for the operator."""
 
     state: str
     """The directory of the state as it is now."""
@@ -61,19 +67,19 @@ class Mended(NamedTuple):
     """The topics that were made known again from their directories."""
     moved: list[tuple[str, str]]
     """(from, to) of the directories that were renamed."""
-    groups: Sequence[MendedGroups] = ()
-    """The partitions of ``__consumer_offsets`` that were written anew."""
+    next_producer_id: int
+    """The first producer id that the cluster has not given out."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was to be done."""
+        return bool(self.moved or self.recovered)
 
     def lines(self) -> list[str]:
         """What the operator is told."""
-        groups = [
-            f"{found.directory}: written anew with {found.kept} batches, without {found.damaged_spans} damaged spans; "
-            f"what groups had committed there is lost. Renamed: {found.directory} to {found.moved_to}."
-            for found in self.groups
-        ]
-        if not self.moved and not self.recovered:
-            return groups or [f"{self.state} is whole: {self.kept} records, nothing to mend."]
-        lines = [*groups, f"{self.state}: written anew with {self.kept} records of the old state."]
+        if not self.changed:
+            return [f"{self.state} is whole: {self.kept} records, nothing to mend."]
+        lines = [f"{self.state}: written anew with {self.kept} records of the old state."]
         lines += [f"Left out: {name}, {times} times." for name, times in sorted(self.left_out.items())]
         lines += [
             f"Topic {name}: known again from its directories; its records are kept for ever until retention.ms is set."
@@ -93,24 +99,22 @@ class _Partition(NamedTuple):
     id: TopicPartition
 
 
-def mend(paths: Sequence[str], clock: Clock, *, lost: Collection[str] = ()) -> Mended:
-    """Mend the directories of a broker that does not run; returns what was done. ``lost``: as ``DataDirs`` has it.
+def broker_dirs(paths: Sequence[str], *, lost: Collection[str] = ()) -> DataDirs:
+    """The directories of a broker that does not run, locked. ``lost``: as ``DataDirs`` has it.
 
-    Raises ConfigError for directories that are not this broker's or are in use, LogError or OSError if it fails:
-    then it can be run again.
+    Raises ConfigError for directories that are not this broker's or are in use.
     """
     known = [meta for meta in map(survey, paths) if meta is not None]
     if not known or known[0].node_id is None:
         raise ConfigError(f"{', '.join(paths)}: there is no broker's data to mend")
-    dirs = DataDirs(paths, node_id=known[0].node_id, lost=lost)
-    try:
-        mended = _mend(dirs, known[0].node_id, clock)
-        return mended._replace(groups=mend_group_logs(dirs, clock))
-    finally:
-        dirs.unlock()
+    return DataDirs(paths, node_id=known[0].node_id, lost=lost)
 
 
-def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
+def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
+    """Mend the cluster's state in these directories; returns what was done.
+
+    Raises LogError or OSError if it fails: then it can be run again.
+    """
     for path, name, parsed in dirs.partition_dirs():
         if parsed.topic_partition.topic == CLUSTER_METADATA and parsed.state == "future":
             remove_directory(os.path.join(path, name))  # of a mending that did not end
@@ -121,7 +125,7 @@ def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
     if reading and reading.is_whole and not unknown and candidates[:1] == [reading.directory]:
         others = [path for path in candidates[1:] if not path.endswith("-stray")]
         if not others:
-            return Mended(reading.directory, sum(map(len, kept)), {}, [], [])
+            return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept))
     log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
     new_name = directory_name(TopicPartition(CLUSTER_METADATA, 0), state="future", unique_id=uuid.uuid4().hex)
     store = LocalStore(log_dir, clock, clean=True, directory=new_name)
@@ -129,7 +133,10 @@ def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
         for batch in kept:
             store.append(batch)
         for topic_id, partitions in unknown.items():
-            store.append(_records_of(topic_id, partitions, node_id))
+            store.append(_records_of(topic_id, partitions, dirs.node_id))
+        next_producer_id = max(_next_producer_id(kept), _unused_producer_id(dirs))
+        if next_producer_id > _next_producer_id(kept):
+            store.append([ProducerIdsRecord(broker_id=dirs.node_id, next_producer_id=next_producer_id)])
     finally:
         store.close()
     moved = []
@@ -146,7 +153,7 @@ def _mend(dirs: DataDirs, node_id: int, clock: Clock) -> Mended:
                 moved.append((os.path.join(found.path, found.name), place))
     names = sorted({partitions[0].id.topic for partitions in unknown.values()})
     left_out = dict(reading.left_out) if reading else {}
-    return Mended(state, sum(map(len, kept)), left_out, names, moved)
+    return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id)
 
 
 def _state_directories(dirs: DataDirs) -> list[str]:
@@ -287,6 +294,44 @@ def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: 
         for number in range(max(epochs) + 1)
     ]  # fmt: skip
     return records
+
+
+def _next_producer_id(changes: Sequence[Sequence[Stored]]) -> int:
+    """The first producer id that no block of the state has."""
+    return max(
+        (each.next_producer_id for change in changes for each in change if isinstance(each, ProducerIdsRecord)),
+        default=0,
+    )
+
+
+def _unused_producer_id(dirs: DataDirs) -> int:
+    """The first id of a block behind all those that transactional ids have: where the state has lost its blocks.
+
+    What a client has written into that log may be any number: ids of the upper half of all that there are count for
+    nothing, so that most are left to be given.
+    """
+    highest = -1
+    for path, name, parsed in dirs.partition_dirs():
+        if parsed.state not in ("", "stray") or parsed.topic_partition.topic != TRANSACTION_STATE:
+            continue
+        for data in Salvage(os.path.join(path, name)):
+            for value in _transactions_in(next(batches(data))):
+                ids = (value.producer_id, value.previous_producer_id, value.next_producer_id)
+                highest = max(highest, *(id for id in ids if id < _CREDIBLE), -1)
+    return (highest // _PRODUCER_IDS + 1) * _PRODUCER_IDS
+
+
+def _transactions_in(view: BatchView) -> Iterator[TransactionLogValue]:
+    if view.is_control:
+        return
+    try:
+        for record in view.records():
+            with suppress(WireError):
+                if record.value is not None and len(record.value) > 2:
+                    version = int.from_bytes(record.value[:2], "big")
+                    yield decode(TransactionLogValue, version, memoryview(record.value)[2:])
+    except CorruptBatch:
+        return
 
 
 def _epochs(directory: str) -> Sequence[LeaderEpoch]:

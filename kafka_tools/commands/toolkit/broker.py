@@ -123,11 +123,12 @@ def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tupl
 
     For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
     damaged or gone. What is certainly the broker's own is kept; what is replaced is moved aside, whole; partitions
-    that the state does not know are made known again, and kept for ever until their retention is set. Damaged
-    partitions of __consumer_offsets are written anew from what is whole.
+    that the state does not know are made known again, and kept for ever until their retention is set. Partitions of
+    __consumer_offsets and __transaction_state that are damaged, or have records that no broker writes, are written
+    anew without them.
     """
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
-    from kafka_tools.broker_embedded.directories.state_mending import mend as mend_state
+    from kafka_tools.broker_embedded.coordinators.mending import mend as mend_all
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.running import emit
 
@@ -139,5 +140,5 @@ def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tupl
     _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})
     if not dirs:
         raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
-    mended = mend_state(dirs, SystemClock(), lost=lost_data_dirs)
+    mended = mend_all(dirs, SystemClock(), lost=lost_data_dirs)
     emit("\n".join(mended.lines()) + "\n")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_tools.broker_embedded import core
+from kafka_tools.broker_embedded.coordinators import mending
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord, partition_for
-from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol import error_codes as codes
@@ -98,8 +99,8 @@ def test_damaged_offsets_are_named_and_their_groups_are_not_served(
 def test_damaged_offsets_are_mended_with_what_is_whole(broker: DiskBroker) -> None:
     path = damage(broker, 3)
     before = path.read_bytes()
-    (mended,) = state_mending.mend([str(broker.path)], ManualClock()).groups
-    assert (mended.directory, mended.kept, mended.damaged_spans) == (str(path.parent), 3, 1)
+    (mended,) = mending.mend([str(broker.path)], ManualClock()).logs
+    assert (mended.directory, mended.kept, mended.damaged_spans, mended.left_out) == (str(path.parent), 3, 1, [])
     assert (Path(mended.moved_to) / path.name).read_bytes() == before
     broker.open()
     assert committed(broker, HURT) == {0: 7, 1: 5}
@@ -110,10 +111,10 @@ def test_damaged_offsets_are_mended_with_what_is_whole(broker: DiskBroker) -> No
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_records_that_contradict_each_other_are_named_and_other_groups_are_served(
+def test_a_record_that_contradicts_itself_costs_no_group_beside_it(
     broker: DiskBroker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    """Two members with one instance id: no broker writes that, and it once kept this one from its start."""
+    """Two members with one instance id: no broker writes that, and it once kept a whole partition from its groups."""
     twins = [MemberMetadata(member_id=each, group_instance_id="i") for each in ("a", "b")]
     value = GroupMetadataValue(protocol_type="consumer", generation=1, protocol="range", leader="a", members=twins)
     broker.core.groups.store.write(HURT, [CoordinatorRecord(GroupMetadataKey(group=HURT), value, 3)])
@@ -121,8 +122,45 @@ def test_records_that_contradict_each_other_are_named_and_other_groups_are_serve
         monkeypatch.setattr(core, "AT_ONCE_BYTES", 0)
     broker.restart()
     broker.step()
-    assert f"what __consumer_offsets-{partition_for(HURT, 2)} says cannot be: " in caplog.text
-    assert "instance id i is that of two members" in caplog.text
-    assert committed(broker, HURT) == codes.NOT_COORDINATOR
-    assert committed(broker, WHOLE) == {0: 7, 1: 7}
-    assert commit(broker, WHOLE, 0, 9) == 0
+    number = partition_for(HURT, 2)
+    reason = "instance id i is that of two members, a and b"
+    line = f"__consumer_offsets-{number}: the record at offset 4 is left out: {reason}"
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == [
+        f"{line}. Stop the broker and run kafka-tools broker mend to remove it"
+    ]
+    assert committed(broker, HURT) == {0: 7, 1: 7} == committed(broker, WHOLE)
+    assert commit(broker, HURT, 0, 9) == 0
+    broker.core.close()
+    done = mending.mend([str(broker.path)], ManualClock())
+    directory = str(broker.path / f"__consumer_offsets-{number}")
+    assert done.lines()[1] == f"{directory}: {line.partition(': ')[2]}."
+    caplog.clear()
+    broker.open()
+    broker.step()
+    assert "left out" not in caplog.text and committed(broker, HURT) == {0: 9, 1: 7}
+
+
+def test_a_mending_of_a_log_that_ends_early_is_finished_by_the_next(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damage(broker, 3)
+    for failing_at in (1, 2):
+        if failing_at == 2:
+            broker.core.close()
+            damage(broker, 2)
+        with monkeypatch.context() as patch:
+            renamed = iter(range(1, 9))
+            real = os.rename
+
+            def rename(*names: Any, at: int = failing_at, real: Any = real, renamed: Any = renamed) -> None:
+                if next(renamed) == at:
+                    raise OSError(5, "Input/output error")
+                real(*names)
+
+            patch.setattr(os, "rename", rename)
+            with pytest.raises(OSError, match="Input/output"):
+                mending.mend([str(broker.path)], ManualClock())
+        mending.mend([str(broker.path)], ManualClock())
+        broker.open()
+        assert committed(broker, HURT) == {0: 7, 1: 5} if failing_at == 1 else {0: 5, 1: 5}
+        assert not list(broker.path.glob("*-future"))

@@ -647,7 +647,7 @@ def test_groups_of_every_version_are_read(broker: MemoryBroker, version: int) ->
     assert group.is_subscribed("t") and not group.is_subscribed("u")
 
 
-def test_records_that_this_broker_cannot_read_are_skipped(
+def test_records_that_this_broker_cannot_read_are_left_out_and_named(
     broker: MemoryBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = encode_versioned(OffsetCommitValue(offset=7, metadata=""), 3)
@@ -661,7 +661,7 @@ def test_records_that_this_broker_cannot_read_are_skipped(
     )
     broker.restart()
     assert list(fetch(broker)) == [("t", 0)]
-    assert len([r for r in caplog.records if "is skipped" in r.getMessage()]) == 3
+    assert len([r for r in caplog.records if " is left out: " in r.getMessage()]) == 3
 
 
 TRANSACTIONS = [
@@ -759,4 +759,4 @@ def test_what_a_kafka_broker_stored_is_loaded_as_kafkas_own_dump_tells_it(
     }
     assert loaded == expected
     assert set(group_ids(broker)) == groups
-    assert not [record for record in caplog.records if "skipped" in record.getMessage()]
+    assert not [record for record in caplog.records if "left out" in record.getMessage()]

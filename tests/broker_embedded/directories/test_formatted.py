@@ -15,10 +15,10 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.coordinators.mending import mend
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.directories.adoption import adopt
 from kafka_tools.broker_embedded.directories.local_store import encode_record
-from kafka_tools.broker_embedded.directories.state_mending import mend
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import ManualClock
 from kafka_tools.commands import running

@@ -407,11 +407,21 @@ def test_there_are_two_levels(tmp_path: Path) -> None:
         DiskBroker(tmp_path / "data", fsync="often")
 
 
-def test_a_producer_id_whose_block_was_lost_is_not_given_again(tmp_path: Path) -> None:
-    """The state of a transactional id may be on the disk while the record of the ids is not."""
+def test_no_producer_id_is_given_before_its_block_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that loses its power keeps the blocks of all ids that anybody has."""
     broker = DiskBroker(tmp_path / "data")
-    ids = broker.core.producer_ids
-    ids.saw(2500, -1, -1)
-    assert ids.next_id() == 3000
-    ids.saw(10, -1, -1)
-    assert ids.next_id() == 3001
+    log = broker.core.store._log  # type: ignore[attr-defined]
+    assert broker.core.producer_ids.next_id() == 0 and log._unflushed == 0
+    with monkeypatch.context() as patch:
+
+        def refused(fd: int) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        patch.setattr("kafka_tools.storage.log.partition_log.force", refused)
+        for _ in range(999):
+            broker.core.producer_ids.next_id()
+        with pytest.raises(OSError, match="Input/output"):
+            broker.core.producer_ids.next_id()
+    broker.core.close(clean=False)

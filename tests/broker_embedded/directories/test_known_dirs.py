@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.coordinators.mending import mend
 from kafka_tools.broker_embedded.core import Core
-from kafka_tools.broker_embedded.directories.state_mending import mend
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock, SystemClock
@@ -133,7 +133,7 @@ def test_an_unmounted_directory_is_not_mended_away(tmp_path: Path) -> None:
     shutil.rmtree(paths[0])  # with the state
     with pytest.raises(ConfigError, match="is not there"):
         mend(paths, SystemClock())
-    assert mend(paths, SystemClock(), lost=[id]).recovered == ["t"]
+    assert mend(paths, SystemClock(), lost=[id]).state.recovered == ["t"]
     core = begun(paths)
     assert len(core.cluster.topics["t"].partitions) == 4
     core.close()

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.cluster import topic_names
-from kafka_tools.broker_embedded.directories import state_mending
+from kafka_tools.broker_embedded.coordinators import mending
 from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, LogError
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -28,13 +29,16 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.stored.cluster_metadata import (
     ClientQuotaRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     TopicRecord,
     UserScramCredentialRecord,
 )
+from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.snapshots import write_partition_metadata
 from tests.broker_embedded.disk_broker import DiskBroker
+from tests.broker_embedded.transactional_client import Client
 
 STATE = "__cluster_metadata-0"
 
@@ -290,11 +294,11 @@ def test_a_mending_that_ends_early_is_finished_by_the_next(tmp_path: Path, monke
         with monkeypatch.context() as patch:
             patch.setattr(os, "rename", rename)
             try:
-                state_mending.mend([str(path)], ManualClock())
+                mending.mend([str(path)], ManualClock())
             except OSError:
                 with pytest.raises(LogError):
                     DiskBroker(path)
-        state_mending.mend([str(path)], ManualClock())
+        mending.mend([str(path)], ManualClock())
         broker = DiskBroker(path)
         assert set(broker.core.cluster.topics) == {"before", "after"} and users(broker) == {"alice"}
         broker.core.close()
@@ -304,13 +308,35 @@ def test_mending_touches_no_folder_of_somebody_else_and_no_broker_at_work(tmp_pa
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "backup-1").mkdir()
     with pytest.raises(ConfigError, match="not empty"):
-        state_mending.mend([str(tmp_path / "mine")], ManualClock())
+        mending.mend([str(tmp_path / "mine")], ManualClock())
     with pytest.raises(ConfigError, match="no broker's data to mend"):
-        state_mending.mend([str(tmp_path / "absent")], ManualClock())
+        mending.mend([str(tmp_path / "absent")], ManualClock())
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
     broker = DiskBroker(tmp_path / "data")
     with pytest.raises(ConfigError, match="in use"):
-        state_mending.mend([str(tmp_path / "data")], ManualClock())
+        mending.mend([str(tmp_path / "data")], ManualClock())
+    broker.core.close()
+
+
+def test_producer_ids_of_a_state_that_is_lost_are_not_given_again(tmp_path: Path) -> None:
+    """The log of transactional ids tells them, as far as its numbers may be true."""
+    broker = DiskBroker(tmp_path / "data", {"transaction.state.log.num.partitions": "1"})
+    broker.core.journal.commit([ProducerIdsRecord(broker_id=1, next_producer_id=7000)])
+    client = Client(broker)
+    assert client.init() == 0 and client.producer_id == 7000
+    value = TransactionLogValue(producer_id=2**63 - 1, producer_epoch=0, transaction_timeout_ms=1)
+    key = b"\0\0\0\4evil"
+    batch = build_batch([(1, key, encode_versioned(value, 1), ())])
+    broker.core.state_topics.append("__transaction_state", 0, batch)
+    broker.core.close()
+    shutil.rmtree(tmp_path / "data" / STATE)
+    done = mending.mend([str(tmp_path / "data")], ManualClock())
+    assert done.state.next_producer_id == 8000
+    assert [each.reason for each in done.logs[0].left_out] == [f"producer id {2**63 - 1} was never given out"]
+    broker.open()
+    assert client.init() == 0 and client.producer_id == 7000
+    assert Client(broker, "other").init() == 0
+    assert broker.core.producer_ids.next_id() == 8001
     broker.core.close()
 
 
@@ -332,8 +358,8 @@ def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Pat
     log.close()
     with pytest.raises(LogError, match=f"{paths[1]}/{STATE} is of a topic"):
         open_core({}, data_dirs=paths, clock=ManualClock())
-    done = state_mending.mend(paths, ManualClock())
-    assert done.state == f"{paths[0]}/{STATE}"
+    done = mending.mend(paths, ManualClock())
+    assert done.state.state == f"{paths[0]}/{STATE}"
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     assert set(core.cluster.topics) == {"t"}
     core.close()

@@ -255,7 +255,7 @@ class ConsumerGroup:
         _add(self._assignors, () if member.assignor is None else (member.assignor,), by)
         if member.classic is not None:
             self.classic_count += by
-            _add(self.protocol_members, [name for name, _ in member.classic.protocols], by)
+            _add(self.protocol_members, {name for name, _ in member.classic.protocols}, by)
         for epochs in (member.assigned, member.revoking) if partitions else ():
             if by > 0:
                 self._take(epochs, member.epoch)

@@ -1,24 +1,62 @@
-"""One partition of ``__transaction_state`` as it is loaded: transactions, aside until all of it is read."""
+"""One partition of ``__transaction_state``: transactions as it says them, aside until all of it is read."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.transactions.decisions import Transaction
+from kafka_tools.broker_embedded.coordinators.record_checks import check_transaction
+from kafka_tools.broker_embedded.coordinators.replaying import UnfitRecord
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import NO_ID, Transaction
 from kafka_tools.broker_embedded.coordinators.transactions.transaction_records import transaction_of_value
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.transaction_log import TransactionLogKey, TransactionLogValue
 
-if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 
-log = logging.getLogger(__name__)
+class ReadTransactions:
+    """What one partition says. Records that no broker writes raise UnfitRecord and change nothing.
+
+    ``was_given`` says whether the cluster has given a producer id out: no record makes it so.
+    """
+
+    def __init__(self, was_given: Callable[[int], bool]) -> None:
+        self._was_given = was_given
+        self._found: dict[str, Transaction] = {}
+        self._owners: dict[int, str] = {}
+        """Producer id -> the transactional id that has it, or gets it next."""
+
+    def replay(self, key: Stored, value: Stored | None) -> None:
+        assert isinstance(key, TransactionLogKey)
+        id = key.transactional_id
+        if value is None:
+            self._forget(id)
+            return
+        assert isinstance(value, TransactionLogValue)
+        check_transaction(id, value, self._owners, self._was_given)
+        self._forget(id)
+        found = self._found[id] = transaction_of_value(id, value)
+        self._owners.update(dict.fromkeys(_own_ids(found), id))
+
+    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
+        """No transaction writes to this log."""
+        raise UnfitRecord("it is part of a transaction")
+
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
+        """As ``pending``."""
+        yield
+
+    def _forget(self, transactional_id: str) -> None:
+        found = self._found.pop(transactional_id, None)
+        for producer_id in () if found is None else _own_ids(found):
+            self._owners.pop(producer_id, None)
 
 
-class LoadedTransactions:
+def _own_ids(transaction: Transaction) -> set[int]:
+    """The producer ids that are the transactional id's now and, where they are known already, from its next one on."""
+    return {transaction.producer_id, transaction.next_producer_id} - {NO_ID}
+
+
+class LoadedTransactions(ReadTransactions):
     """Made for one partition; ``transactions`` are those that are served, and take over what is found.
 
     ``partition_of`` says where an id belongs; ``go_on`` is told of each transaction once all of them are served.
@@ -29,35 +67,15 @@ class LoadedTransactions:
         partition: int,
         partition_of: Callable[[str], int],
         transactions: dict[str, Transaction],
-        producer_ids: ProducerIds,
+        was_given: Callable[[int], bool],
         go_on: Callable[[Transaction], None],
     ) -> None:
+        super().__init__(was_given)
         self._partition = partition
         self._partition_of = partition_of
         self._served = transactions
-        self._producer_ids = producer_ids
         self._go_on = go_on
-        self._found: dict[str, Transaction] = {}
         self._adopted: list[Transaction] = []
-
-    def replay(self, key: Stored, value: Stored | None) -> None:
-        assert isinstance(key, TransactionLogKey)
-        assert value is None or isinstance(value, TransactionLogValue)
-        found = None if value is None else transaction_of_value(key.transactional_id, value)
-        if found is not None:
-            self._found[key.transactional_id] = found
-            self._producer_ids.saw(found.producer_id, found.previous_producer_id, found.next_producer_id)
-        elif value is None:
-            self._found.pop(key.transactional_id, None)
-        else:
-            log.error("%s: a record of the unknown state %d is skipped", key.transactional_id, value.transaction_status)
-
-    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """No transaction writes to this log."""
-
-    def ended(self, producer_id: int, committed: bool) -> Work[None]:
-        """As ``pending``."""
-        yield
 
     def adopt(self) -> Work[None]:
         for transactional_id, found in self._found.items():

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_DAMAGED = "The transactional ids in %s are not served"
+_DAMAGED = "The transactional ids in %s are not served until that is mended (kafka-tools broker mend)"
 _FEW = 200
 """The record of a transaction with more partitions is made on another thread."""
 
@@ -166,12 +166,11 @@ class TransactionStore:
         """
 
         def part(partition: int) -> LoadedTransactions:
-            return LoadedTransactions(partition, self.partition, self._transactions, self._producer_ids, loaded)
+            return LoadedTransactions(
+                partition, self.partition, self._transactions, self._producer_ids.was_given, loaded
+            )
 
-        left = self.loading.begin(part, spare_bytes)
-        if self.loading.under_way:
-            self._producer_ids.leave_out()
-        return left
+        return self.loading.begin(part, spare_bytes)
 
     def _apply_topic(self, record: TopicRecord) -> None:
         if record.name == TRANSACTION_STATE:

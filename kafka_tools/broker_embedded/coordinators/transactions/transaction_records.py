@@ -39,10 +39,8 @@ def transaction_tombstone(transactional_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(TransactionLogKey(transactional_id=transactional_id), None)
 
 
-def transaction_of_value(transactional_id: str, value: TransactionLogValue) -> Transaction | None:
-    """What a record says; None for a state that is not known here."""
-    if not 0 <= value.transaction_status < len(TransactionState.all):
-        return None
+def transaction_of_value(transactional_id: str, value: TransactionLogValue) -> Transaction:
+    """What a record says, whose state is known here (``record_checks``)."""
     return Transaction(
         transactional_id,
         value.producer_id,

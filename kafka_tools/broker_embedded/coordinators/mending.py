@@ -1,0 +1,171 @@
+"""What ``broker mend`` does: the cluster's state first, then the logs of the coordinators.
+
+A start does not serve a partition in which a CRC does not match, since what was written there may be gone, and leaves
+out records that no broker writes. Here such a log is written anew without them, and the old one is moved aside. The
+records are judged as a start judges them, by the same functions.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from typing import NamedTuple
+
+from kafka_tools.broker_embedded.coordinators import group_records
+from kafka_tools.broker_embedded.coordinators.loaded_groups import ReadGroups
+from kafka_tools.broker_embedded.coordinators.replaying import KeyTypes, LeftOut, Reader, named, replay_batch
+from kafka_tools.broker_embedded.coordinators.transactions.loaded_transactions import ReadTransactions
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
+from kafka_tools.broker_embedded.directories.state_mending import MendedState, broker_dirs, mend_state
+from kafka_tools.broker_embedded.slices import whole
+from kafka_tools.clock import Clock
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.protocol.stored import transaction_log
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.records.build import build_batch
+from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from kafka_tools.storage.names import PARTITION_METADATA, directory_name
+from kafka_tools.storage.salvage import Salvage
+
+
+class MendedLog(NamedTuple):
+    """One partition of an internal topic that was written anew."""
+
+    directory: str
+    kept: int
+    """Batches."""
+    damaged_spans: int
+    left_out: Sequence[LeftOut]
+    """Records that no broker writes, by the offsets that they had."""
+    moved_to: str
+
+    def lines(self) -> list[str]:
+        """What the operator is told."""
+        lines = [f"{self.directory}: written anew with {self.kept} batches. Renamed: the old one to {self.moved_to}."]
+        if self.damaged_spans:
+            lines.append(f"{self.directory}: {self.damaged_spans} damaged spans are gone, and what was written there.")
+        told, others = named(self.left_out)
+        lines += [f"{self.directory}: {each}." for each in told]
+        if others:
+            lines.append(f"{self.directory}: {others} more records are left out.")
+        return lines
+
+
+class Mended(NamedTuple):
+    """What ``mend`` did."""
+
+    state: MendedState
+    logs: Sequence[MendedLog]
+
+    def lines(self) -> list[str]:
+        """What the operator is told."""
+        lines = [line for found in self.logs for line in found.lines()]
+        return lines if lines and not self.state.changed else [*lines, *self.state.lines()]
+
+
+def mend(paths: Sequence[str], clock: Clock, *, lost: Collection[str] = ()) -> Mended:
+    """Mend the directories of a broker that does not run; returns what was done. ``lost``: as ``DataDirs`` has it.
+
+    Raises ConfigError for directories that are not this broker's or are in use, LogError or OSError if it fails:
+    then it can be run again.
+    """
+    dirs = broker_dirs(paths, lost=lost)
+    try:
+        state = mend_state(dirs, clock)
+        return Mended(state, mend_logs(dirs, state.next_producer_id, clock))
+    finally:
+        dirs.unlock()
+
+
+def mend_logs(dirs: DataDirs, next_producer_id: int, clock: Clock) -> list[MendedLog]:
+    """Mend every partition of an internal topic that a start complains about. Raises OSError.
+
+    ``next_producer_id``: the first one that the cluster has not given out.
+    """
+
+    def transactions(partition: int) -> Reader:
+        return ReadTransactions(lambda id: id < next_producer_id)
+
+    kinds: dict[str, tuple[KeyTypes, KeyTypes, Callable[[int], Reader]]] = {
+        CONSUMER_OFFSETS: (group_records.KEYS, group_records.VALUES, ReadGroups),
+        TRANSACTION_STATE: (transaction_log.KEYS, transaction_log.VALUES, transactions),
+    }
+    _finish_earlier(dirs, kinds)
+    done = []
+    for log_dir, name, parsed in dirs.partition_dirs():
+        id = parsed.topic_partition
+        if parsed.state or id.topic not in kinds:
+            continue
+        path = os.path.join(log_dir, name)
+        keys, values, reader = kinds[id.topic]
+        judged = _Judged(path, keys, values, reader(id.partition))
+        kept = sum(1 for _ in judged)
+        if not judged.damaged_spans and not judged.left_out:
+            continue
+        damaged_spans, left_out = judged.damaged_spans, judged.left_out
+        fresh = os.path.join(log_dir, directory_name(id, state="future", unique_id=uuid.uuid4().hex))
+        log = PartitionLog.open(fresh, LogConfig(), clock, clean=True)
+        for view, data in _Judged(path, keys, values, reader(id.partition)):
+            log.append(bytearray(data), leader_epoch=view.partition_leader_epoch, from_client=False)
+        log.close()
+        metadata = os.path.join(path, PARTITION_METADATA)
+        if os.path.exists(metadata):
+            shutil.copy(metadata, fresh)
+        dirs.forget_checkpoints(log_dir, id)  # they know of offsets that the new log does not reach
+        moved_to = retire_directory(path, state="stray")
+        os.rename(fresh, path)
+        done.append(MendedLog(path, kept, damaged_spans, left_out, moved_to))
+    return done
+
+
+def _finish_earlier(dirs: DataDirs, topics: Container[str]) -> None:
+    """What a mending that did not end has left: a log takes its place if the old one has gone, or was not complete."""
+    for log_dir, name, parsed in dirs.partition_dirs():
+        if parsed.state == "future" and parsed.topic_partition.topic in topics:
+            place = os.path.join(log_dir, str(parsed.topic_partition))
+            if os.path.exists(place):
+                remove_directory(os.path.join(log_dir, name))
+            else:
+                os.rename(os.path.join(log_dir, name), place)
+
+
+class _Judged:
+    """The sound batches of a log without what is left out; once iterated, what that was."""
+
+    def __init__(self, path: str, keys: KeyTypes, values: KeyTypes, reader: Reader) -> None:
+        self._salvage = Salvage(path)
+        self._keys, self._values, self._reader = keys, values, reader
+        self.left_out: list[LeftOut] = []
+
+    @property
+    def damaged_spans(self) -> int:
+        return self._salvage.damaged_spans
+
+    def __iter__(self) -> Iterator[tuple[BatchView, bytes]]:
+        for data in self._salvage:
+            (view,) = batches(data)
+            left_out = whole(replay_batch(view, self._keys, self._values, self._reader))
+            self.left_out += left_out
+            kept = _without(view, left_out) if left_out else data
+            if kept is not None:
+                yield view, kept
+
+
+def _without(view: BatchView, left_out: Sequence[LeftOut]) -> bytes | None:
+    """A batch without some of its records; None if nothing is left."""
+    if left_out[0].is_batch:
+        return None
+    gone = {each.offset for each in left_out}
+    rows = [
+        (record.timestamp, record.key, record.value, record.headers)
+        for record in view.records()
+        if record.offset not in gone
+    ]
+    if not rows:
+        return None
+    return build_batch(
+        rows, codec=view.codec, producer_id=view.producer_id, producer_epoch=view.producer_epoch,
+        transactional=view.is_transactional,
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""Batches of an internal topic as records, each judged: what a start reads, and what ``broker mend`` keeps.
+
+Whoever may write to ``__consumer_offsets`` or ``__transaction_state`` may write anything. A record that no broker
+writes is left out with a reason, and costs nobody else anything: the rest of its batch and of its partition holds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from functools import partial
+from struct import Struct
+from typing import NamedTuple, Protocol
+
+from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.errors import CorruptBatch, DecodeError, UnsupportedVersion
+from kafka_tools.protocol.codec import decode
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.records.batches import BatchView
+from kafka_tools.records.control import read_marker
+from kafka_tools.records.record import Record
+from kafka_tools.shown_text import one_line
+
+log = logging.getLogger(__name__)
+
+_INT16 = Struct(">h")
+_MOST_AT_ONCE = 200
+"""The records of a batch with more are made on another thread."""
+_BETWEEN = 8
+"""After so many records of a batch others may be served."""
+_LONGEST = 300
+"""Characters of a reason: it names what a client has named."""
+MOST_NAMED = 20
+"""So many records that are left out of one partition are named; of the others only the number is told."""
+
+KeyTypes = Mapping[int, type[Stored]]
+"""Record type -> key struct, or -> value struct."""
+
+
+class UnfitRecord(Exception):
+    """A record that no broker writes, or that contradicts what came before it; the text says why."""
+
+
+class LeftOut(NamedTuple):
+    """A record that is left out, or a whole batch that cannot be read (``is_batch``), by its base offset."""
+
+    offset: int
+    reason: str
+    is_batch: bool = False
+
+    def __str__(self) -> str:
+        reason = one_line(self.reason if len(self.reason) <= _LONGEST else self.reason[:_LONGEST] + "...")
+        return f"the {'batch' if self.is_batch else 'record'} at offset {self.offset} is left out: {reason}"
+
+
+class Reader(Protocol):
+    """Who is told what the log of a partition says, oldest first. Each method may raise UnfitRecord."""
+
+    def replay(self, key: Stored, value: Stored | None) -> None:
+        """A record that holds; None removes."""
+
+    def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
+        """A record of an open transaction: it holds if that is committed."""
+
+    def ended(self, producer_id: int, committed: bool) -> Work[None]:
+        """The end of a producer's transaction; what is returned is left to do."""
+
+
+def replay_batch(batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> Work[list[LeftOut]]:
+    """Tell ``to`` what a batch says, in slices; returns what was left out.
+
+    Record types that are not in ``keys`` are passed over: a newer Kafka may have written them.
+    """
+    try:
+        if batch.is_control:
+            marker = read_marker(batch)
+            if marker is not None:
+                yield from to.ended(batch.producer_id, marker.committed)
+            return []
+        is_long = batch.is_compressed or batch.record_count > _MOST_AT_ONCE
+        records = (yield Elsewhere(partial(list, batch.records()))) if is_long else list(batch.records())
+    except CorruptBatch as error:
+        return [LeftOut(batch.base_offset, str(error), is_batch=True)]
+    left_out = []
+    for number, record in enumerate(records, 1):
+        if not number % _BETWEEN:
+            yield
+        reason = _replayed(record, batch, keys, values, to)
+        if reason is not None:
+            left_out.append(LeftOut(record.offset, reason))
+    return left_out
+
+
+def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> str | None:
+    """Tell ``to`` of one record; why it is left out, or None."""
+    try:
+        decoded = _decode_record(keys, values, record.key, record.value)
+        if decoded is None:
+            return None
+        if batch.is_transactional:
+            to.pending(batch.producer_id, *decoded)
+        else:
+            to.replay(*decoded)
+    except (DecodeError, UnsupportedVersion, UnfitRecord) as error:
+        return str(error)
+    except Exception:  # a contradiction that no check knows: it must not cost the others of the partition
+        log.debug("the record at offset %d", record.offset, exc_info=True)
+        return "it contradicts the records before it"
+    return None
+
+
+def _decode_record(
+    keys: KeyTypes, values: KeyTypes, key: bytes | None, value: bytes | None
+) -> tuple[Stored, Stored | None] | None:
+    """The structs of one record; None for a record type that ``keys`` does not have."""
+    if key is None:
+        raise UnfitRecord("it has no key")
+    if len(key) < _INT16.size:
+        raise UnfitRecord("its key has no record type")
+    (record_type,) = _INT16.unpack_from(key)
+    if record_type not in keys:
+        return None
+    decoded = decode(keys[record_type], 0, memoryview(key)[2:])
+    if value is None:
+        return decoded, None
+    if len(value) < _INT16.size:
+        raise UnfitRecord("its value has no version")
+    (version,) = _INT16.unpack_from(value)
+    return decoded, decode(values[record_type], version, memoryview(value)[2:])
+
+
+def named(left_out: Iterable[LeftOut], already: int = 0) -> tuple[list[LeftOut], int]:
+    """Those that are told one by one where ``already`` so many were found before, and how many others there are."""
+    found = list(left_out)
+    room = max(0, MOST_NAMED - already)
+    return found[:room], len(found[room:])
