@@ -96,8 +96,8 @@ class Core:
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
         self.journal = Journal(store)
+        self.features = FinalizedFeatures(self.journal, self.node_id)  # first in snapshots too, as in Kafka's
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
-        self.features = FinalizedFeatures(self.journal, self.node_id)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
         self.quotas = Quotas(self.journal)
         self.credentials = Credentials(self.journal)

@@ -8,6 +8,7 @@ version and the voters, KIP-853), batches of records, a control batch with the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode
@@ -33,6 +34,13 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
 
     Raises OSError, and CorruptBatch for one that is damaged or has no header or footer.
     """
+    for view in _batches(path):
+        if not view.is_control:
+            yield from view.records()
+
+
+def _batches(path: str) -> Iterator[BatchView]:
+    """The batches of a snapshot. Raises as ``read_kraft_snapshot``."""
     last: int | None = None
     with Segment(path) as segment:
         for view in segment.batches(strict=True):
@@ -44,32 +52,51 @@ def read_kraft_snapshot(path: str) -> Iterator[Record]:
             first, last = _types(view)
             if not view.file_position and first != ControlRecordType.SNAPSHOT_HEADER:
                 raise CorruptBatch(f"{path} does not begin with a snapshot's header", path=path, position=0)
-            if not view.is_control:
-                yield from view.records()
+            yield view
     if last != ControlRecordType.SNAPSHOT_FOOTER:
         raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
 
 
-def read_voters(path: str) -> tuple[int, VotersRecord | None]:
-    """(kraft.version, voters) of a snapshot; 0 and None where the voters are not in the log (KIP-853).
+_TOLD = (ControlRecordType.SNAPSHOT_HEADER, ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS)
 
-    Raises OSError, and CorruptBatch for one that is damaged.
-    """
-    kraft_version, voters = 0, None
-    with Segment(path) as segment:
-        for view in segment.batches(strict=True):
-            if not (isinstance(view, BatchView) and view.is_control):
+
+class SnapshotControl(NamedTuple):
+    """What the control records of a snapshot say."""
+
+    last_contained_ms: int
+    """When the last record that it contains was appended (epoch, ms)."""
+    kraft_version: int
+    voters: VotersRecord | None
+    """None where the voters are not in the log (KIP-853)."""
+
+
+NO_CONTROL = SnapshotControl(-1, 0, None)
+
+
+def last_contained_ms(path: str) -> int:
+    """``SnapshotControl.last_contained_ms``; nothing else is read. Raises as ``read_control``."""
+    view = next(_batches(path), None)
+    value, _ = control_value(ControlRecordType.SNAPSHOT_HEADER, None if view is None else next(view.records()).value)
+    assert isinstance(value, SnapshotHeaderRecord)
+    return value.last_contained_log_timestamp
+
+
+def read_control(path: str) -> SnapshotControl:
+    """The control records of a snapshot, whose batches are all checked. Raises OSError, and CorruptBatch for damage."""
+    last_contained_ms, kraft_version, voters = -1, 0, None
+    for view in _batches(path):
+        for record in view.records() if view.is_control else ():
+            number = control_type(record.key)
+            if number not in _TOLD:
                 continue
-            for record in view.records():
-                number = control_type(record.key)
-                if number not in (ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS):
-                    continue
-                value, _ = control_value(number, record.value)
-                if isinstance(value, KRaftVersionRecord):
-                    kraft_version = value.kraft_version
-                elif isinstance(value, VotersRecord):
-                    voters = value
-    return kraft_version, voters
+            value, _ = control_value(number, record.value)
+            if isinstance(value, SnapshotHeaderRecord):
+                last_contained_ms = value.last_contained_log_timestamp
+            elif isinstance(value, KRaftVersionRecord):
+                kraft_version = value.kraft_version
+            elif isinstance(value, VotersRecord):
+                voters = value
+    return SnapshotControl(last_contained_ms, kraft_version, voters)
 
 
 def write_kraft_snapshot(
@@ -82,27 +109,35 @@ def write_kraft_snapshot(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> None:
-    """Replace a snapshot: ``batches`` are the values of the records, each inner one a batch of its own.
+    """Replace a snapshot by one with ``kraft_snapshot``'s parts. Raises OSError."""
+    control = SnapshotControl(last_contained_ms, kraft_version, voters)
+    replace_file(path, b"".join(kraft_snapshot(batches, epoch=epoch, control=control, written_ms=written_ms)))
 
-    ``epoch`` is the leader epoch of what it contains, ``last_contained_ms`` the append time of the last record,
-    ``written_ms`` now. From ``kraft_version`` 1 on that version and the ``voters`` are in it. Raises OSError.
+
+def kraft_snapshot(
+    batches: Iterable[Iterable[bytes]], *, epoch: int, control: SnapshotControl, written_ms: int
+) -> Iterator[bytes]:
+    """A snapshot's bytes, batch by batch: ``batches`` are the values of the records, each inner one a batch of its own.
+
+    ``epoch`` is the leader epoch of what it contains, ``written_ms`` now (epoch, ms). From kraft.version 1 on that
+    version and the voters are in it.
     """
-    header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_ms)
+    header = SnapshotHeaderRecord(last_contained_log_timestamp=control.last_contained_ms)
     head = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]
-    if kraft_version:
-        head.append((ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(kraft_version=kraft_version), 0)))
-        if voters is not None:
-            head.append((ControlRecordType.KRAFT_VOTERS, encode(voters, 0)))
-    parts = [build_control_batch(head, timestamp=written_ms, leader_epoch=epoch)]
+    if control.kraft_version:
+        version = KRaftVersionRecord(kraft_version=control.kraft_version)
+        head.append((ControlRecordType.KRAFT_VERSION, encode(version, 0)))
+        if control.voters is not None:
+            head.append((ControlRecordType.KRAFT_VOTERS, encode(control.voters, 0)))
+    yield build_control_batch(head, timestamp=written_ms, leader_epoch=epoch)
     offset = len(head)
     for values in batches:
         rows: list[Row] = [(written_ms, None, value, ()) for value in values]
         if rows:
-            parts.append(build_batch(rows, base_offset=offset, leader_epoch=epoch))
+            yield build_batch(rows, base_offset=offset, leader_epoch=epoch)
             offset += len(rows)
     footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
-    parts.append(build_control_batch(footer, timestamp=written_ms, base_offset=offset, leader_epoch=epoch))
-    replace_file(path, b"".join(parts))
+    yield build_control_batch(footer, timestamp=written_ms, base_offset=offset, leader_epoch=epoch)
 
 
 class KraftSnapshotCheck:

@@ -10,7 +10,7 @@ changes nothing in a quorum of one that has no voters to add. Rules and texts ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
@@ -68,6 +68,7 @@ class FinalizedFeatures:
         self._node_id = node_id
         self.finalized: dict[str, int] = {}
         journal.on_record(FeatureLevelRecord, self._apply)
+        journal.on_image(self._image)
 
     @property
     def elr_enabled(self) -> bool:
@@ -162,3 +163,7 @@ class FinalizedFeatures:
             self.finalized[record.name] = record.feature_level
         else:
             self.finalized.pop(record.name, None)
+
+    def _image(self) -> Iterator[Stored]:
+        levels = sorted(self.finalized.items(), key=lambda level: level[0] != METADATA_VERSION)  # which comes first
+        return (FeatureLevelRecord(name=name, feature_level=level) for name, level in levels)

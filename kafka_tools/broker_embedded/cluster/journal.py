@@ -1,12 +1,14 @@
 """How the cluster's state changes: by records, which are appended to the store and then applied.
 
 Records are Kafka's own (``protocol.stored.cluster_metadata``). Whoever owns a kind of state calls ``on_record`` in its
-constructor; a start replays the store through the same calls, so that live and replayed state agree.
+constructor; a start replays the store through the same calls, so that live and replayed state agree. It also calls
+``on_image``, and gives the records that make its state anew: of those of all owners a snapshot of the log consists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.protocol.schema import Stored
@@ -23,6 +25,9 @@ class Journal:
     def __init__(self, store: ClusterStore) -> None:
         self._store = store
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
+        self._images: list[Callable[[], Iterator[Stored]]] = []
+        self.on_committed: Callable[[], None] = lambda: None
+        """Called after each change."""
 
     @property
     def end_offset(self) -> int:
@@ -32,6 +37,17 @@ class Journal:
     def on_record(self, kind: type[R], apply: Callable[[R], None]) -> None:
         """``apply`` sees every record of this class, at replay and live, in the order of commits."""
         self._appliers.setdefault(kind, []).append(apply)
+
+    def on_image(self, records: Callable[[], Iterator[Stored]]) -> None:
+        """``records`` gives those that an owner's state comes to now, whatever changes while they are taken.
+
+        Owners are asked in the order in which they are made: what a record needs comes before it.
+        """
+        self._images.append(records)
+
+    def image(self) -> Iterator[Stored]:
+        """The whole state as it is now, as the fewest records that say it. They are made when they are taken."""
+        return chain.from_iterable([records() for records in self._images])
 
     def replay(self) -> None:
         """Apply what the store holds. Raises LogError or OSError."""
@@ -43,6 +59,7 @@ class Journal:
         self._store.append(records)
         for record in records:
             self._apply(record)
+        self.on_committed()
 
     def sync(self) -> None:
         """Wait until what was committed is on the disk. Raises LogError or OSError."""

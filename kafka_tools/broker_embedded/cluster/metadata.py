@@ -8,9 +8,11 @@ handlers.
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     PartitionChangeRecord,
     PartitionRecord,
@@ -23,18 +25,18 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
 
 
-class PartitionInfo:
-    """Where one partition lives: replicas, in-sync replicas, leader (-1 for none) and its epochs."""
+class PartitionInfo(NamedTuple):
+    """Where one partition lives: replicas, in-sync replicas, leader (-1 for none) and its epochs.
 
-    __slots__ = ("isr", "leader", "leader_epoch", "partition", "partition_epoch", "replicas")
+    Never changed, but replaced: who holds one has what was so at one moment.
+    """
 
-    def __init__(self, partition: int, replicas: list[int], isr: list[int], leader: int, leader_epoch: int) -> None:
-        self.partition = partition
-        self.replicas = replicas
-        self.isr = isr
-        self.leader = leader
-        self.leader_epoch = leader_epoch
-        self.partition_epoch = 0
+    partition: int
+    replicas: Sequence[int]
+    isr: Sequence[int]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
 
 
 class Topic:
@@ -70,11 +72,13 @@ class Cluster:
         self.controller_id = broker.id
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[uuid.UUID, Topic] = {}
-        self.removed_ids: set[uuid.UUID] = set()
+        self.removed_ids: dict[uuid.UUID, str] = {}
+        """The topics that are gone and may still have directories, with their names."""
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(PartitionRecord, self._apply_partition)
         journal.on_record(PartitionChangeRecord, self._apply_change)
         journal.on_record(RemoveTopicRecord, self._apply_remove)
+        journal.on_image(self._image)
 
     def nodes_on(self, listener: str, local_host: str = "") -> list[Node]:
         """The nodes as a client of this listener reaches them, by id.
@@ -101,25 +105,55 @@ class Cluster:
 
     def _apply_partition(self, record: PartitionRecord) -> None:
         topic = self.topics_by_id[record.topic_id]
-        info = PartitionInfo(
-            record.partition_id, list(record.replicas), list(record.isr), record.leader, record.leader_epoch
+        topic.partitions[record.partition_id] = PartitionInfo(
+            record.partition_id,
+            tuple(record.replicas),
+            tuple(record.isr),
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
         )
-        info.partition_epoch = record.partition_epoch
-        topic.partitions[record.partition_id] = info
 
     def _apply_change(self, record: PartitionChangeRecord) -> None:
         """As Kafka's PartitionRegistration.merge: naming a leader starts a new leader epoch."""
-        info = self.topics_by_id[record.topic_id].partitions[record.partition_id]
-        if record.isr is not None:
-            info.isr = list(record.isr)
-        if record.replicas is not None:
-            info.replicas = list(record.replicas)
-        if record.leader != -2:  # -2: no change
-            info.leader = record.leader
-            info.leader_epoch += 1
-        info.partition_epoch += 1
+        partitions = self.topics_by_id[record.topic_id].partitions
+        info = partitions[record.partition_id]
+        is_led_anew = record.leader != -2  # no change
+        partitions[record.partition_id] = PartitionInfo(
+            info.partition,
+            info.replicas if record.replicas is None else tuple(record.replicas),
+            info.isr if record.isr is None else tuple(record.isr),
+            record.leader if is_led_anew else info.leader,
+            info.leader_epoch + is_led_anew,
+            info.partition_epoch + 1,
+        )
 
     def _apply_remove(self, record: RemoveTopicRecord) -> None:
         topic = self.topics_by_id.pop(record.topic_id)
         del self.topics[topic.name]
-        self.removed_ids.add(record.topic_id)
+        self.removed_ids[record.topic_id] = topic.name
+
+    def _image(self) -> Iterator[Stored]:
+        topics = [(topic.id, topic.name, list(topic.partitions.values())) for topic in self.topics.values()]
+        return _records(list(self.removed_ids.items()), topics)
+
+
+def _records(
+    removed: Iterable[tuple[uuid.UUID, str]], topics: Iterable[tuple[uuid.UUID, str, Iterable[PartitionInfo]]]
+) -> Iterator[Stored]:
+    """Topics with their partitions. What is gone comes and goes: a start must know whose a directory was."""
+    for topic_id, name in removed:
+        yield TopicRecord(name=name, topic_id=topic_id)
+        yield RemoveTopicRecord(topic_id=topic_id)
+    for topic_id, name, partitions in topics:
+        yield TopicRecord(name=name, topic_id=topic_id)
+        for info in partitions:
+            yield PartitionRecord(
+                partition_id=info.partition,
+                topic_id=topic_id,
+                replicas=list(info.replicas),
+                isr=list(info.isr),
+                leader=info.leader,
+                leader_epoch=info.leader_epoch,
+                partition_epoch=info.partition_epoch,
+            )

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of, parse
 from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
@@ -165,13 +166,15 @@ class ConfigStore:
         """Called after a broker config was changed."""
         self.running_checks: list[Callable[[Mapping[str, str]], None]] = []
         """Called before a broker config is changed, with all configs as they would be; refuses by ConfigError."""
-        self._set: dict[tuple[int, str], dict[str, str]] = {}
+        self._set: dict[tuple[int, str], Mapping[str, str]] = {}
+        """What is set for a resource is never changed, but replaced."""
         self._topic_names: dict[uuid.UUID, str] = {}
         self._views: dict[tuple[int, str], View] = {}
         self.broker = BrokerView(self)
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
         journal.on_record(ConfigRecord, self._apply_config)
+        journal.on_image(self._image)
 
     @property
     def elr_enabled(self) -> bool:
@@ -255,16 +258,26 @@ class ConfigStore:
 
     def _apply_config(self, record: ConfigRecord) -> None:
         key = (record.resource_type, record.resource_name)
-        values = self._set.setdefault(key, {})
+        values = dict(self._set.get(key, {}))
         if record.value is None:
             values.pop(record.name, None)
         else:
             values[record.name] = record.value
-        if not values:
-            del self._set[key]
+        if values:
+            self._set[key] = values
+        else:
+            self._set.pop(key, None)
         if not values and record.resource_type == GROUP:
             self._views.pop(key, None)
         self._changed(*key)
+
+    def _image(self) -> Iterator[Stored]:
+        resources = list(self._set.items())
+        return (
+            ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
+            for (kind, resource), values in resources
+            for name, value in values.items()
+        )
 
     def _changed(self, resource_type: int, name: str) -> None:
         if resource_type == BROKER:  # defaults of topics and groups come from the broker's configs

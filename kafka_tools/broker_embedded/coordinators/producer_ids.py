@@ -31,7 +31,10 @@ class ProducerIds:
         self._next_block = 0
         self._next = 0
         self._end = 0
+        self._recorded: ProducerIdsRecord | None = None
+        """What the cluster's state says, however many ids are left out here."""
         journal.on_record(ProducerIdsRecord, self._apply)
+        journal.on_image(lambda: iter([] if self._recorded is None else [self._recorded]))
 
     def next_id(self) -> int:
         """An id that nobody has had. BrokerError once 2^63 ids are used up."""
@@ -55,3 +58,4 @@ class ProducerIds:
 
     def _apply(self, record: ProducerIdsRecord) -> None:
         self._next_block = record.next_producer_id
+        self._recorded = record

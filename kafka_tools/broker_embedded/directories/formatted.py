@@ -25,7 +25,7 @@ from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
 from kafka_tools.storage.checkpoints import MetaProperties
-from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot, read_voters
+from kafka_tools.storage.kraft_snapshots import read_control, read_kraft_snapshot
 from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class FormattedDirectories:
             if os.path.isfile(path):
                 with _reading(place, path):
                     has_records = next(read_kraft_snapshot(path), None) is not None
-                    kraft_version, voters = read_voters(path)
+                    _, kraft_version, voters = read_control(path)
                 if has_records:
                     raise _refused(place, f"{path} has records, which formatting by Kafka 3.3 to 4.3 does not write")
                 ids = frozenset(voter.voter_id for voter in voters.voters) if voters is not None else frozenset()

@@ -1,16 +1,20 @@
 """The cluster's state in the broker's own directory: Kafka's metadata records in ``__cluster_metadata-0``.
 
 The log is in Kafka's format throughout (``metadata/src/main/resources/common/metadata``, frame version 1
-before each record), so Kafka's own dump tool prints it with ``--cluster-metadata-decoder``.
+before each record), so Kafka's own dump tool prints it with ``--cluster-metadata-decoder``. Snapshots beside it
+(``state_snapshots``) say what it comes to, and what lies before them goes.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.directories.state_checks import MEND
+from kafka_tools.broker_embedded.directories.state_snapshots import StateSnapshots
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError, WireError
@@ -19,8 +23,15 @@ from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
-from kafka_tools.storage.log.syncing import Unsynced
+from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
+from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
+from kafka_tools.storage.log.syncing import Unsynced, force
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.slices import Slices, Work
+    from kafka_tools.storage.log.file_range import OpenFile
+
+log = logging.getLogger(__name__)
 
 _FRAME_VERSION = 1
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
@@ -41,10 +52,16 @@ class LocalStore:
     ) -> None:
         """``directory``: the name of the log's directory in ``data_dir``. Raises LogError or OSError."""
         self._clock = clock
+        self._unsynced = unsynced
         directory = os.path.join(data_dir, directory)
         _make_private(directory)
-        config = LogConfig(delete=False, segment_ms=2**63 - 1)
-        self._log = PartitionLog.open(directory, config, clock, clean=clean, unsynced=unsynced)
+        self._log = PartitionLog.open(directory, LogConfig(delete=False), clock, clean=clean, unsynced=unsynced)
+        self._snapshots = StateSnapshots(directory)
+        self._last_ms = -1
+        """When the last record was appended (epoch, ms)."""
+        self._retired: list[str] = []
+        self.bytes_since_snapshot = 0
+        """Of the batches that are not in the newest snapshot, nor in one that is being written."""
 
     @property
     def end_offset(self) -> int:
@@ -55,6 +72,8 @@ class LocalStore:
         rows = [(now_ms, None, encode_record(record), ()) for record in records]
         batch = build_batch(rows, leader_epoch=LEADER_EPOCH)
         self._log.append(bytearray(batch), leader_epoch=LEADER_EPOCH, from_client=False)
+        self.bytes_since_snapshot += len(batch)
+        self._last_ms = now_ms
 
     def sync(self) -> None:
         try:
@@ -64,13 +83,12 @@ class LocalStore:
             raise
 
     def replay(self) -> Iterator[Stored]:
+        """The records of the newest snapshot, and those of the log from its end on.
+
+        Raises OSError; LogError where not all of them are there, or what is there is damaged.
+        """
         try:
-            for view in self._log.walk():
-                if view.is_control:
-                    continue
-                for record in view.records():
-                    if record.value is not None:
-                        yield decode_record(record.value, f"{self._log.directory} at offset {record.offset}")
+            yield from self._replay()
         except LogError as error:
             error.hint = error.hint or MEND
             raise
@@ -82,6 +100,113 @@ class LocalStore:
 
     def lose(self, why: str) -> None:
         self._log.lose(why)
+
+    def _replay(self) -> Iterator[Stored]:
+        directory, log_start, log_end = self._log.directory, self._log.log_start_offset, self._log.log_end_offset
+        reached = self._snapshots.kept[-1].end_offset if self._snapshots.kept else 0
+        if log_end < reached:  # the log is on the disk before a snapshot has its name
+            text = f"the cluster's state in {directory} ends at offset {log_end}, and its newest snapshot at {reached}"
+            raise LogError(f"{text}: its last files are gone, and with them what was changed since", path=directory)
+        newest = self._snapshots.newest_sound()
+        next_offset = newest.end_offset if newest is not None else 0
+        if log_start > next_offset:
+            text = f"the cluster's state in {directory} begins at offset {log_start}"
+            raise LogError(f"{text}, and no sound snapshot says what comes before it", path=directory)
+        if newest is not None:
+            self._last_ms = self._snapshots.newest_ms
+            for record in read_kraft_snapshot(newest.path):
+                yield decode_record(record.value or b"", newest.path)
+        for view in self._log.walk(next_offset):
+            if view.last_offset < next_offset:
+                continue
+            if view.base_offset > next_offset:
+                text = f"offsets {next_offset} to {view.base_offset - 1} of the cluster's state in {directory} are gone"
+                raise LogError(text, path=directory)
+            next_offset, self._last_ms = view.last_offset + 1, view.max_timestamp
+            self.bytes_since_snapshot += view.size_bytes
+            if view.is_control:
+                continue
+            for record in view.records():
+                if record.value is not None:
+                    yield decode_record(record.value, f"{directory} at offset {record.offset}")
+        self._snapshots.forget_before(log_start)
+
+    # Keeping it short
+
+    def set_segments(self, *, segment_bytes: int, segment_ms: int) -> None:
+        """From now on the log has segments of this size and age."""
+        self._log.config = LogConfig(delete=False, segment_bytes=segment_bytes, segment_ms=segment_ms)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the log and its snapshots. Raises OSError."""
+        return self._log.size_bytes + self._snapshots.size_bytes
+
+    def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, retention_bytes: int) -> Work[None]:
+        """Write a snapshot of the state as it is now, which ``image`` gives; others are served meanwhile.
+
+        Where there are more than ``retention_bytes`` (-1: any number) a segment begins with it: only whole ones can go.
+        Raises OSError: then it is as if it had not been begun.
+        """
+        end_offset, active = self.end_offset, self._log.active.file
+        since, self.bytes_since_snapshot = self.bytes_since_snapshot, 0
+        try:
+            if 0 <= retention_bytes < self.size_bytes:
+                self._begin_segment()
+            yield from self._snapshots.write(
+                map(encode_record, image),
+                end_offset=end_offset,
+                epoch=LEADER_EPOCH,
+                last_contained_ms=self._last_ms,
+                written_ms=self._clock.now_ms(),
+                slices=slices,
+                logged=self._force(active, slices),
+            )
+        except OSError:
+            self.bytes_since_snapshot += since
+            raise
+
+    def _begin_segment(self) -> None:
+        try:
+            self._log.roll()
+        except OSError as error:
+            if error.errno not in FOR_WANT_OF_ROOM:
+                raise
+            log.warning("%s: no segment begins until there is room: %s", self._log.directory, error)
+
+    def _force(self, active: OpenFile, slices: Slices) -> Work[None]:
+        """See that the log is on the disk, of which ``active`` is the last file."""
+        if self._unsynced is not None:
+            yield from slices.durable()
+            return
+        yield from slices.on_disk(self._log.sync_sealed)
+        try:
+            yield from slices.on_disk(lambda: force(active.fd))
+        except OSError as error:
+            self._log.take_offline(error)
+            raise
+
+    def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
+        """Let old snapshots go, and what is in the log before the next one, as long as there is too much (-1: never).
+
+        As Kafka: the newest snapshot stays, and what is too much is all of them and the log together. Raises OSError.
+        """
+        snapshots = self._snapshots
+        oldest_ms = self._clock.now_ms() - retention_ms
+        while len(snapshots.kept) > 1 and (
+            0 <= retention_bytes < self.size_bytes or (retention_ms >= 0 and snapshots.first_ms() < oldest_ms)
+        ):
+            next_offset = snapshots.kept[1].end_offset
+            if self._log.log_start_offset < next_offset:
+                self._log.delete_before(next_offset)
+            self._retired.append(snapshots.retire_first())
+            log.info("the cluster's state in %s begins at offset %d now", self._log.directory, next_offset)
+        self._log.enforce_retention()  # what had to wait for the name of the next segment
+
+    def take_retired(self) -> list[str]:
+        """The files that ``shorten`` has renamed since this was last asked: the caller deletes them later."""
+        retired, self._retired = self._retired, []
+        return [*retired, *self._log.take_retired()]
 
     def close(self, *, clean: bool = True) -> bool:
         return self._log.close(clean=clean)

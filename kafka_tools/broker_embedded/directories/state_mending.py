@@ -27,6 +27,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
 )
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
+from kafka_tools.broker_embedded.directories.state_snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
@@ -43,6 +44,8 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 )
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
+from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
 from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
@@ -51,6 +54,9 @@ from kafka_tools.values import TopicPartition
 _CREDIBLE = 2**62
 _PRODUCER_IDS = 1000
 """In a block, which are given out together."""
+
+_MOST_AT_ONCE = 10_000
+"""Records of one batch: a snapshot may have more than a batch may hold."""
 _KEPT_FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -187,11 +193,37 @@ class _Reading:
         self._numbers: dict[uuid.UUID, set[int]] = {}
         self._foreign: uuid.UUID | None = None
         self._in_doubt = False
+        begin = next_offset = self._take_snapshot()
+        files = partition_files(directory)
+        log_end = max((each.base_offset for each in files.segments if each.log is not None), default=0)
         salvage = Salvage(directory)
         for data in salvage:
-            self._take(next(batches(data)))
+            view = next(batches(data))
+            log_end = max(log_end, view.last_offset + 1)
+            if view.last_offset < begin:
+                continue
+            if view.base_offset > next_offset:
+                self.left_out["span of missing offsets"] += 1
+            next_offset = max(next_offset, view.last_offset + 1)
+            self._take(view)
         if salvage.damaged_spans:
             self.left_out["damaged span"] = salvage.damaged_spans
+        if log_end < max((each.end_offset for each in snapshots_in(directory)), default=0):
+            self.left_out["end of the log, which was there when a snapshot was written"] += 1
+        elif log_end > next_offset:
+            self.left_out["span of missing offsets"] += 1
+
+    def _take_snapshot(self) -> int:
+        """Begin with the newest snapshot that is whole; returns the offset at which the log goes on from it."""
+        for found in reversed(snapshots_in(self.directory)):
+            try:
+                records = [decode_record(each.value or b"", found.path) for each in read_kraft_snapshot(found.path)]
+            except LogError:
+                self.left_out["damaged snapshot"] += 1
+                continue
+            self._keep(records)
+            return found.end_offset
+        return 0
 
     @property
     def is_whole(self) -> bool:
@@ -209,9 +241,12 @@ class _Reading:
         if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
             self.left_out.update(type(record).__name__ for record in records)
             return
+        self._keep(records)
+
+    def _keep(self, records: Sequence[Stored]) -> None:
         own = [record for record in records if self._is_of_the_state(record)]
-        if own:
-            self.kept.append(own)
+        for first in range(0, len(own), _MOST_AT_ONCE):
+            self.kept.append(own[first : first + _MOST_AT_ONCE])
 
     def _is_of_the_state(self, record: Stored) -> bool:
         """Whether a record fits what came before it and is not of the topic that should not be; follows it."""

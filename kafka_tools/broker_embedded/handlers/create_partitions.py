@@ -69,7 +69,7 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
                 f"Attempted to add {added} additional partition(s), but only {len(assignment)} assignment(s) "
                 "were specified.",
             )
-        check_assignment(core.cluster.brokers, [topic.partitions[0].replicas, *assignment])
+        check_assignment(core.cluster.brokers, [list(topic.partitions[0].replicas), *assignment])
     core.throttling.pay_mutations(call, added, strict_since=STRICT_MUTATIONS)
     if not call.request.validate_only:
         yield from core.topics.add_partitions(topic, assignment)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import socket
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER, QuotaEntity, in_order, levels
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import QuotaMatch
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
 
 if TYPE_CHECKING:
@@ -61,12 +62,15 @@ class Quotas:
 
     def __init__(self, journal: Journal) -> None:
         self._limits: dict[QuotaEntity, dict[str, float]] = {}
+        """Those of an entity are never changed, but replaced; who was changed last is last."""
         self.any = False
         """Whether any limit is set: without, nobody needs to be measured."""
         self._kinds: dict[str, Counter[tuple[str, ...]]] = {}
         """Key of a limit -> the types of those who have one, and how many they are."""
-        self._ip_limits: dict[str | None, float] = {}
+        self._ip_limits: dict[str | None, dict[QuotaEntity, float]] = {}
+        """Address -> the limits set for it, of which the last one holds: it may have been spelled in several ways."""
         journal.on_record(ClientQuotaRecord, self._apply)
+        journal.on_image(self._image)
 
     def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
         """The entities that match every component; with ``strict`` those of no further type."""
@@ -107,9 +111,7 @@ class Quotas:
                 _check_limit(keys, key, value)
             if value == current.get(key):
                 continue
-            record = ClientQuotaRecord(key=key, value=value or 0.0, remove=value is None)
-            record.entity = [ClientQuotaRecord.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
-            records.append(record)
+            records.append(_record(entity, key, value))
         return records
 
     def limits(self, key: str) -> bool:
@@ -144,11 +146,12 @@ class Quotas:
 
     def limit_of_ip(self, ip: str) -> float | None:
         """Connections per second that an address may make: its own limit, else that of all addresses, else None."""
-        return self._ip_limits.get(same_address(ip), self._ip_limits.get(None))
+        found = self._ip_limits.get(same_address(ip)) or self._ip_limits.get(None)
+        return next(reversed(found.values())) if found else None
 
     def _apply(self, record: ClientQuotaRecord) -> None:
         entity = in_order((part.entity_type, part.entity_name) for part in record.entity)
-        limits = self._limits.setdefault(entity, {})
+        limits = dict(self._limits.pop(entity, {}))
         kinds = self._kinds.setdefault(record.key, Counter())
         types = tuple(kind for kind, _ in entity)
         if record.remove:
@@ -158,14 +161,28 @@ class Quotas:
             limits[record.key] = record.value
         if not kinds[types]:
             del kinds[types]
-        if not limits:
-            del self._limits[entity]
+        if limits:
+            self._limits[entity] = limits
         self.any = bool(self._limits)
         if types == (IP,) and record.key == _IP_RATE:
             address = None if entity[0][1] is None else same_address(entity[0][1])
-            self._ip_limits.pop(address, None)
+            found = self._ip_limits.setdefault(address, {})
+            found.pop(entity, None)
             if not record.remove:
-                self._ip_limits[address] = record.value
+                found[entity] = record.value
+            if not found:
+                del self._ip_limits[address]
+
+    def _image(self) -> Iterator[Stored]:
+        entities = list(self._limits.items())
+        return (_record(entity, key, value) for entity, limits in entities for key, value in limits.items())
+
+
+def _record(entity: Iterable[tuple[str, str | None]], key: str, value: float | None) -> ClientQuotaRecord:
+    """The record that sets a limit, or removes it where ``value`` is None."""
+    record = ClientQuotaRecord(key=key, value=value or 0.0, remove=value is None)
+    record.entity = [ClientQuotaRecord.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
+    return record
 
 
 def same_address(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
@@ -17,6 +17,7 @@ from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclOperation, AclPermission, AclResourceType, PatternType
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 from kafka_tools.texts.blanks import trim
 from kafka_tools.values import host_address
@@ -136,6 +137,7 @@ class Acls:
         self._without_entries = properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
         journal.on_record(AccessControlEntryRecord, self._apply)
         journal.on_record(RemoveAccessControlEntryRecord, self._apply_remove)
+        journal.on_image(self._image)
 
     def authorize(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
         """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries.
@@ -196,7 +198,7 @@ class Acls:
             problem = _problem(entry)
             results.append(refuse(error_codes.INVALID_REQUEST, problem) if problem else None)
             if problem is None and entry not in known and entry not in new:
-                new[entry] = AccessControlEntryRecord(id=uuid.uuid4(), **entry._asdict())
+                new[entry] = _record(uuid.uuid4(), entry)
         if new:
             self._journal.commit(list(new.values()))
         return results
@@ -234,10 +236,18 @@ class Acls:
         if entry is not None:
             self._shelf(entry).pop(entry, None)
 
+    def _image(self) -> Iterator[Stored]:
+        entries = list(self._entries.items())
+        return (_record(id, entry) for id, entry in entries)
+
     def _shelf(self, entry: AclEntry) -> dict[AclEntry, str]:
         if entry.pattern_type == PREFIXED:
             return self._prefixed.setdefault(entry.resource_type, {})
         return self._literal.setdefault((entry.resource_type, entry.resource_name), {})
+
+
+def _record(id: uuid.UUID, entry: AclEntry) -> AccessControlEntryRecord:
+    return AccessControlEntryRecord(id=id, **entry._asdict())
 
 
 def _applies(entry: AclEntry, name: str) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import logging
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import DelegationTokenRecord, RemoveDelegationTokenRecord
 from kafka_tools.scram_math import ScramCredential
 
@@ -85,6 +86,7 @@ class DelegationTokens:
         """By token and mechanism, made at the first login: 4096 rounds of hashing for each would slow the start."""
         journal.on_record(DelegationTokenRecord, self._apply)
         journal.on_record(RemoveDelegationTokenRecord, self._apply_remove)
+        journal.on_image(self._image)
 
     @property
     def enabled(self) -> bool:
@@ -207,6 +209,10 @@ class DelegationTokens:
         self._tokens[token.id] = token
         if self.enabled:
             self._by_hmac[self.hmac(token)] = token.id
+
+    def _image(self) -> Iterator[Stored]:
+        tokens = list(self._tokens.values())
+        return (token.record() for token in tokens)
 
     def _apply_remove(self, record: RemoveDelegationTokenRecord) -> None:
         token = self._tokens.pop(record.token_id, None)

@@ -8,13 +8,14 @@ stored key and the server key are made.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from kafka_tools.scram_math import ScramCredential
 
@@ -49,6 +50,7 @@ class Credentials:
         self._by_user: dict[str, dict[int, ScramCredential]] = {}
         journal.on_record(UserScramCredentialRecord, self._apply)
         journal.on_record(RemoveUserScramCredentialRecord, self._apply_remove)
+        journal.on_image(self._image)
 
     def lookup(self, mechanism: str, user: str) -> ScramCredential | None:
         """The credential of a user for "SCRAM-SHA-256" or "SCRAM-SHA-512"."""
@@ -111,6 +113,21 @@ class Credentials:
         known.pop(record.mechanism, None)
         if not known:
             self._by_user.pop(record.name, None)
+
+    def _image(self) -> Iterator[Stored]:
+        users = [(user, list(known.items())) for user, known in self._by_user.items()]
+        return (
+            UserScramCredentialRecord(
+                name=user,
+                mechanism=mechanism,
+                salt=known.salt,
+                stored_key=known.stored_key,
+                server_key=known.server_key,
+                iterations=known.iterations,
+            )
+            for user, credentials in users
+            for mechanism, known in credentials
+        )
 
 
 def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:

@@ -1,0 +1,169 @@
+"""Snapshots of the cluster's state beside its log, as Kafka keeps them (KIP-630): ``<end offset>-<epoch>.checkpoint``.
+
+A snapshot holds what all records before its end offset come to. A start reads it and the log from there on, so what
+lies before it may go. It has another name (``.part``) until all of it is on the disk. Sources: ``KafkaRaftLog``,
+``FileRawSnapshotWriter``, ``Snapshots`` of Kafka.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from kafka_tools.errors import CorruptBatch
+from kafka_tools.storage import names
+from kafka_tools.storage.checkpoints import file_mode
+from kafka_tools.storage.kraft_snapshots import NO_CONTROL, kraft_snapshot, last_contained_ms, read_control
+from kafka_tools.storage.log.syncing import sync_directory
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.slices import Slices, Work
+
+log = logging.getLogger(__name__)
+
+_PART, _DELETED = ".part", ".deleted"
+_RECORDS_OF_BATCH = 100
+"""So many are encoded in a millisecond."""
+_AT_ONCE_BYTES = 1 << 20
+
+
+class Snapshot(NamedTuple):
+    """A snapshot that is there: ``end_offset`` is the first offset that it does not contain."""
+
+    end_offset: int
+    epoch: int
+    path: str
+
+
+def snapshots_in(directory: str) -> list[Snapshot]:
+    """The snapshots that have their names, sound or not, ascending by what they contain. Raises OSError."""
+    found = []
+    for name in os.listdir(directory):
+        parsed = names.parse_file_name(name)
+        if parsed is not None and parsed.suffix == names.CHECKPOINT and not parsed.state and parsed.epoch is not None:
+            found.append(Snapshot(parsed.base_offset, parsed.epoch, os.path.join(directory, name)))
+    return sorted(found)
+
+
+class StateSnapshots:
+    """The snapshots in a directory: the one that a start begins with, new ones, and those that go."""
+
+    def __init__(self, directory: str) -> None:
+        """What was being written or deleted when the last broker ended is removed. Raises OSError."""
+        self._directory = directory
+        self._control = NO_CONTROL
+        """That of the newest one."""
+        for name in os.listdir(directory):
+            parsed = names.parse_file_name(name)
+            if parsed is not None and parsed.suffix == names.CHECKPOINT and parsed.state:
+                os.remove(os.path.join(directory, name))
+        self.kept = snapshots_in(directory)
+        """Ascending."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all of them; one that somebody has removed counts no longer. Raises OSError."""
+        found = 0
+        for each in list(self.kept):
+            try:
+                found += os.stat(each.path).st_size
+            except FileNotFoundError:
+                log.error("the snapshot %s is gone", each.path)
+                self.kept.remove(each)
+        return found
+
+    @property
+    def newest_ms(self) -> int:
+        """The time of the last record (epoch, ms) in the one that was written or found last; -1 without one."""
+        return self._control.last_contained_ms
+
+    def newest_sound(self) -> Snapshot | None:
+        """The newest one that is whole. Newer ones are told of, and count no longer. Raises OSError."""
+        while self.kept:
+            try:
+                self._control = read_control(self.kept[-1].path)
+            except CorruptBatch as error:
+                log.error("the snapshot %s is damaged, an older one is looked for: %s", self.kept[-1].path, error)
+                self.kept.pop()
+            else:
+                return self.kept[-1]
+        return None
+
+    def forget_before(self, log_start_offset: int) -> None:
+        """Remove those that a log which starts there does not go on from. Raises OSError."""
+        for each in [each for each in self.kept if each.end_offset < log_start_offset]:
+            os.remove(each.path)
+            self.kept.remove(each)
+
+    def write(
+        self,
+        values: Iterator[bytes],
+        *,
+        end_offset: int,
+        epoch: int,
+        last_contained_ms: int,
+        written_ms: int,
+        slices: Slices,
+        logged: Work[None],
+    ) -> Work[None]:
+        """Write a new snapshot of the records with these values. ``logged`` is waited for: the log up to it is on disk.
+
+        The voters are those of the newest one. Raises OSError: then there is none, or all of it.
+        """
+        path = os.path.join(self._directory, names.checkpoint_name(end_offset, epoch))
+        control = self._control._replace(last_contained_ms=last_contained_ms)
+        batches = iter(lambda: list(islice(values, _RECORDS_OF_BATCH)), [])
+        try:
+            file = yield from slices.on_disk(partial(_open, path + _PART))
+            with file:
+                waiting: list[bytes] = []
+                for batch in kraft_snapshot(batches, epoch=epoch, control=control, written_ms=written_ms):
+                    waiting.append(batch)
+                    if sum(map(len, waiting)) >= _AT_ONCE_BYTES:
+                        yield from slices.on_disk(partial(file.writelines, waiting))
+                        waiting = []
+                    yield
+                yield from slices.on_disk(partial(_complete, file, waiting))
+            yield from logged
+            yield from slices.on_disk(partial(_name, path))
+        except OSError:
+            with contextlib.suppress(OSError):  # a start removes it
+                os.remove(path + _PART)
+            raise
+        self._control = control
+        self.kept = sorted({*self.kept, Snapshot(end_offset, epoch, path)})
+
+    def retire_first(self) -> str:
+        """Rename the oldest one for deletion; returns the new path. Raises OSError."""
+        path = self.kept[0].path
+        os.replace(path, path + _DELETED)
+        del self.kept[0]
+        return path + _DELETED
+
+    def first_ms(self) -> int:
+        """When the last record in the oldest one was appended (epoch, ms); -1 if it is damaged. Raises OSError."""
+        try:
+            return last_contained_ms(self.kept[0].path)
+        except CorruptBatch:
+            return -1
+
+
+def _open(path: str) -> BinaryIO:
+    mode = file_mode(os.path.dirname(path))
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode))
+
+
+def _complete(file: BinaryIO, batches: list[bytes]) -> None:
+    file.writelines(batches)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _name(path: str) -> None:
+    os.replace(path + _PART, path)
+    sync_directory(os.path.dirname(path))

@@ -1,0 +1,126 @@
+"""When the cluster's state gets a snapshot, and when what lies before one goes: as the configs say (KIP-630).
+
+After ``metadata.log.max.record.bytes.between.snapshots``, and, if anything was changed, after
+``metadata.log.max.snapshot.interval.ms`` (0: never). Sources: ``SnapshotGenerator``, ``KafkaRaftLog.maybeClean`` of
+Kafka. Beyond Kafka a segment begins with a snapshot where ``metadata.max.retention.bytes`` are exceeded: else they
+would only hold from ``metadata.log.segment.bytes`` on, which is ten times as much.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.slices import Slices
+from kafka_tools.errors import LogError
+from kafka_tools.storage.log.replacement import remove_retired
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.directories.local_store import LocalStore
+    from kafka_tools.broker_embedded.slices import Work
+    from kafka_tools.broker_embedded.timers import Timers
+
+log = logging.getLogger(__name__)
+
+_CHECK_MS = 60_000
+"""How often Kafka's controller looks for what may go."""
+_DELETE_DELAY_MS = 60_000
+"""How long what goes keeps its space: Kafka's for internal topics."""
+
+
+class StateUpkeep:
+    """Snapshots of the state, in slices on a line of their own: no request waits behind them."""
+
+    def __init__(
+        self, store: LocalStore, journal: Journal, configs: ConfigStore, timers: Timers, slices: Slices
+    ) -> None:
+        """``slices``: those of the broker, whose ways to the disk are taken."""
+        self._store = store
+        self._journal = journal
+        self._timers = timers
+        self._line = Slices(timers)
+        self._line.disk = lambda run, done: slices.disk(run, done)
+        self._line.group_commit = slices.group_commit
+        integer = configs.broker.integer
+        self._most_bytes = integer("metadata.log.max.record.bytes.between.snapshots")
+        self._interval_s = integer("metadata.log.max.snapshot.interval.ms") / 1000
+        self._retention_bytes = integer("metadata.max.retention.bytes")
+        self._retention_ms = integer("metadata.max.retention.ms")
+        for_tests = configs.broker.get("internal.metadata.log.segment.bytes")
+        store.set_segments(
+            segment_bytes=for_tests if isinstance(for_tests, int) else integer("metadata.log.segment.bytes"),
+            segment_ms=integer("metadata.log.segment.ms"),
+        )
+        self._last_s = timers.clock.monotonic_s()
+        """When the last snapshot was begun, or the broker."""
+        self._busy = False
+        self._failed = False
+        """Whether the last snapshot failed: the next one is tried with the next regular look."""
+
+    def start(self) -> None:
+        """Once the state is replayed: look after each change, and from time to time."""
+        self._journal.on_committed = self._committed
+        self._look()
+
+    def _look(self) -> None:
+        """Every minute."""
+        self._failed = False
+        if not self._begin_if_due() and not self._busy:
+            self._busy = True
+            self._line.later(self._shorten(), self._ended)
+        self._timers.call_later(_CHECK_MS, self._look)
+
+    def _committed(self) -> None:
+        if not self._busy and not self._failed:
+            self._begin_if_due()
+
+    def _begin_if_due(self) -> bool:
+        """Begin a snapshot if it is time for one; whether one is being written."""
+        since_bytes, now_s = self._store.bytes_since_snapshot, self._timers.clock.monotonic_s()
+        if self._busy or not since_bytes:
+            return False
+        if since_bytes < self._most_bytes and not 0 < self._interval_s <= now_s - self._last_s:
+            return False
+        self._busy, self._last_s = True, now_s
+        self._line.later(self._write(), self._ended)
+        return True
+
+    def _write(self) -> Work[None]:
+        began_s = self._timers.clock.monotonic_s()
+        end_offset = self._journal.end_offset
+        yield from self._store.write_snapshot(self._journal.image(), self._line, retention_bytes=self._retention_bytes)
+        took_s = self._timers.clock.monotonic_s() - began_s
+        log.info("the cluster's state has a snapshot at offset %d, which took %.1f s", end_offset, took_s)
+        yield from self._shorten()
+
+    def _shorten(self) -> Work[None]:
+        yield
+        self._store.shorten(retention_bytes=self._retention_bytes, retention_ms=self._retention_ms)
+        retired = self._store.take_retired()
+        if retired:
+
+            def remove() -> None:
+                self._line.later(self._remove(retired), _removed)
+
+            self._timers.call_later(_DELETE_DELAY_MS, remove)
+
+    def _remove(self, paths: list[str]) -> Work[None]:
+        for path in paths:
+            yield from self._line.on_disk(partial(remove_retired, [path]))
+
+    def _ended(self, _: None, error: BaseException | None) -> None:
+        self._busy = False
+        if error is None:
+            return
+        self._failed = True
+        expected = isinstance(error, OSError | LogError)
+        text = "the cluster's state cannot be kept short, it is tried again in a minute: %s"
+        log.error(text, error, exc_info=None if expected else error)
+
+
+def _removed(_: None, error: BaseException | None) -> None:
+    if error is not None:
+        log.error("files of the cluster's state that are not needed stay until the next start: %s", error)
