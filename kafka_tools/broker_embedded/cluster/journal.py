@@ -56,6 +56,8 @@ class Journal:
 
     def commit(self, records: Sequence[Stored]) -> None:
         """Append one change to the store, then apply it. If the store fails nothing is applied."""
+        if not records:
+            return  # a batch without records would be the end of the log
         self._store.append(records)
         for record in records:
             self._apply(record)
