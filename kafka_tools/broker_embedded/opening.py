@@ -10,8 +10,8 @@ from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_i
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.formatted import FormattedDirectories
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.shortening import Shortening
 from kafka_tools.broker_embedded.directories.state_checks import check_state
-from kafka_tools.broker_embedded.directories.state_upkeep import StateUpkeep
 from kafka_tools.broker_embedded.directories.survey import distinct, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, LogError
@@ -68,7 +68,7 @@ def open_core(
             release=release,
             is_loading_held=is_loading_held,
         )
-        upkeep = StateUpkeep(store, core.journal, core.configs, core.timers, core.slices)
+        upkeep = Shortening(store, core.journal, core.configs, core.timers, core.slices)
         core.start(() if store.end_offset else formatted.first_records(dirs.metadata_dir, dirs.paths))
         upkeep.start()
     except BaseException as error:

@@ -133,6 +133,11 @@ class Cluster:
         del self.topics[topic.name]
         self.removed_ids[record.topic_id] = topic.name
 
+    def forget_removed(self, topic_ids: Iterable[uuid.UUID]) -> None:
+        """Nothing is left of these topics."""
+        for topic_id in topic_ids:
+            self.removed_ids.pop(topic_id, None)
+
     def _image(self) -> Iterator[Stored]:
         topics = [(topic.id, topic.name, list(topic.partitions.values())) for topic in self.topics.values()]
         return _records(list(self.removed_ids.items()), topics)

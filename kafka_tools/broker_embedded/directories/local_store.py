@@ -2,7 +2,7 @@
 
 The log is in Kafka's format throughout (``metadata/src/main/resources/common/metadata``, frame version 1
 before each record), so Kafka's own dump tool prints it with ``--cluster-metadata-decoder``. Snapshots beside it
-(``state_snapshots``) say what it comes to, and what lies before them goes.
+(``snapshots``) say what it comes to, and what lies before them goes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
+from kafka_tools.broker_embedded.directories.snapshots import StateSnapshots
 from kafka_tools.broker_embedded.directories.state_checks import MEND
-from kafka_tools.broker_embedded.directories.state_snapshots import StateSnapshots
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError, WireError

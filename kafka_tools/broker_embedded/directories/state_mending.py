@@ -26,8 +26,8 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
     retire_directory,
 )
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
+from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
-from kafka_tools.broker_embedded.directories.state_snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -99,9 +99,7 @@ class Partitions:
         Raises LogError or OSError for a log that cannot be opened, and for a partition that is there twice.
         """
         places: dict[TopicPartition, str] = {}
-        staying: set[uuid.UUID] = set()
-        """Of removed topics those of which something cannot be removed."""
-        topics = self._cluster.topics
+        topics, staying = self._cluster.topics, set()
         for log_dir, name, parsed in self.dirs.partition_dirs():
             path, id = os.path.join(log_dir, name), parsed.topic_partition
             if parsed.state == "delete":
@@ -121,10 +119,9 @@ class Partitions:
                 places[id] = log_dir
             elif parsed.state != "stray":
                 self._set_aside(path, topic_id)
-                if topic_id in self._cluster.removed_ids and os.path.exists(path):
+                if os.path.exists(path):
                     staying.add(topic_id)
-        for topic_id in self._cluster.removed_ids.keys() - staying:
-            del self._cluster.removed_ids[topic_id]
+        self._cluster.forget_removed(self._cluster.removed_ids.keys() - staying)
         settings: dict[str, tuple[LogConfig, Limits]] = {}
         for id, log_dir in places.items():
             if id.topic not in settings:
@@ -250,13 +247,12 @@ class Partitions:
         found = (self._partitions.pop((topic_name, number), None) for number in numbers)
         return [partition for partition in found if partition is not None]
 
-    def delete(self, deleted: Collection[Partition]) -> Work[None]:
-        """Close and rename the directories of deleted partitions; the files go a little later.
+    def delete(self, deleted: Sequence[Partition]) -> Work[bool]:
+        """Close and rename the directories of deleted partitions; the files go a little later. Whether none stays.
 
-        A directory that cannot be renamed stays, and is removed by the next start.
+        A directory that cannot be renamed does, and is removed by the next start.
         """
         retired: list[str] = []
-        staying: set[uuid.UUID] = set()
         for partition in deleted:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
@@ -269,16 +265,13 @@ class Partitions:
                     self.dirs.unsynced.named(partition.log_dir)
             except OSError as error:
                 log.error("%s of a deleted topic stays until the next start: %s", partition.log.directory, error)
-                staying.add(partition.topic_id)
             yield UNBROKEN
-        for partition in deleted:
-            if partition.topic_id not in staying:
-                self._cluster.removed_ids.pop(partition.topic_id, None)
 
         def remove() -> None:
             self._slices.begin(self._remove(retired), _removed)
 
         self._timers.call_later(self._configs.broker.integer("log.segment.delete.delay.ms"), remove)
+        return len(retired) == len(deleted)
 
     def _remove(self, paths: list[str]) -> Work[None]:
         """Beside the broker's thread, and large files one by one: to free a gigabyte takes a tenth of a second."""

@@ -120,7 +120,8 @@ class TopicChanges:
         try:
             taken = self._partitions.take_out(topic.name, numbers)
             yield from self._slices.durable()  # else the topic could come back without its records
-            yield from self._partitions.delete(taken)
+            if (yield from self._partitions.delete(taken)):
+                self._cluster.forget_removed([topic.id])
         finally:
             self.changing.discard(topic.name)
 

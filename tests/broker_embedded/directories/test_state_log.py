@@ -12,7 +12,7 @@ import pytest
 
 from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.directories.kafka_state import read_kafka_state
-from kafka_tools.broker_embedded.directories.state_snapshots import snapshots_in
+from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest

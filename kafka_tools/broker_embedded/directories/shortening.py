@@ -31,7 +31,7 @@ _DELETE_DELAY_MS = 60_000
 """How long what goes keeps its space: Kafka's for internal topics."""
 
 
-class StateUpkeep:
+class Shortening:
     """Snapshots of the state, in slices on a line of their own: no request waits behind them."""
 
     def __init__(
