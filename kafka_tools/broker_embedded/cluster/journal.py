@@ -26,7 +26,7 @@ class Journal:
         self._store = store
         self._appliers: dict[type[Stored], list[Callable[[Any], None]]] = {}
         self._images: list[Callable[[], Iterator[Stored]]] = []
-        self.on_committed: Callable[[], None] = lambda: None
+        self.on_committed: list[Callable[[], None]] = []
         """Called after each change."""
 
     @property
@@ -61,7 +61,8 @@ class Journal:
         self._store.append(records)
         for record in records:
             self._apply(record)
-        self.on_committed()
+        for committed in self.on_committed:
+            committed()
 
     def sync(self) -> None:
         """Wait until what was committed is on the disk. Raises LogError or OSError."""

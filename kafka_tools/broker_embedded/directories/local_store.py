@@ -93,14 +93,6 @@ class LocalStore:
             error.hint = error.hint or MEND
             raise
 
-    def why_lost(self) -> str | None:
-        if self._log.offline and not self._log.waits_for_room:
-            return self._log.offline
-        return next((why for each in self._log.segments if (why := each.why_gone()) is not None), None)
-
-    def lose(self, why: str) -> None:
-        self._log.lose(why)
-
     def _replay(self) -> Iterator[Stored]:
         directory, log_start, log_end = self._log.directory, self._log.log_start_offset, self._log.log_end_offset
         reached = self._snapshots.kept[-1].end_offset if self._snapshots.kept else 0
@@ -130,6 +122,14 @@ class LocalStore:
                 if record.value is not None:
                     yield decode_record(record.value, f"{directory} at offset {record.offset}")
         self._snapshots.forget_before(log_start)
+
+    def why_lost(self) -> str | None:
+        if self._log.offline and not self._log.waits_for_room:
+            return self._log.offline
+        return next((why for each in self._log.segments if (why := each.why_gone()) is not None), None)
+
+    def lose(self, why: str) -> None:
+        self._log.lose(why)
 
     # Keeping it short
 

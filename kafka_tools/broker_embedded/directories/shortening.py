@@ -62,7 +62,7 @@ class Shortening:
 
     def start(self) -> None:
         """Once the state is replayed: look after each change, and from time to time."""
-        self._journal.on_committed = self._committed
+        self._journal.on_committed.append(self._committed)
         self._look()
 
     def _look(self) -> None:

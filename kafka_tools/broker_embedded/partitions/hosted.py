@@ -115,7 +115,7 @@ class Partitions:
                         hint="keep the one whose records are right and move the other out of the log directories",
                     )  # fmt: skip
                 if topic_id is None:
-                    _write_topic_id(path, topic.id)
+                    write_partition_metadata(os.path.join(path, _METADATA_FILE), topic.id)
                 places[id] = log_dir
             elif parsed.state != "stray":
                 self._set_aside(path, topic_id)
@@ -214,7 +214,7 @@ class Partitions:
         path = os.path.join(log_dir, str(id))
         os.mkdir(path)
         try:
-            _write_topic_id(path, topic_id)
+            write_partition_metadata(os.path.join(path, _METADATA_FILE), topic_id)
             unsynced = self.dirs.unsynced
             opened = PartitionLog.open(path, log_config(configs), self._timers.clock, clean=True, unsynced=unsynced)
             if unsynced is not None:
@@ -346,7 +346,3 @@ def _read_topic_id(path: str) -> uuid.UUID | None:
         return read_partition_metadata(os.path.join(path, _METADATA_FILE))
     except (FileNotFoundError, CorruptIndex):
         return None  # a crash came between making the directory and this file
-
-
-def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:
-    write_partition_metadata(os.path.join(path, _METADATA_FILE), topic_id)
