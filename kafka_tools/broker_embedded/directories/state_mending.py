@@ -3,49 +3,39 @@
 The state is written anew from what is certainly the broker's own. What it replaces is moved aside as ``*-stray``,
 whole. Partitions whose topics the state does not know (any more) are made known again from their directories, which
 carry names and topic ids; they keep their records for ever until somebody sets what retention they had.
-
-Whose a batch is: the broker writes the state with leader epoch 1. A client's topic begins with epoch 0, and each start
-of the broker adds one. So until the first start after the topic was made the two can be told apart; nothing is taken
-over from then on.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
 from kafka_tools.broker_embedded.directories.data_dirs import (
     DataDirs,
     remove_directory,
     retire_directory,
 )
-from kafka_tools.broker_embedded.directories.local_store import LocalStore, decode_record
-from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
+from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.salvaged_state import SalvagedState
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
 from kafka_tools.clock import Clock
-from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
+from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, WireError
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.enums import CLUSTER_METADATA, TRANSACTION_STATE, ConfigResourceType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
-    PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
-    RemoveTopicRecord,
     TopicRecord,
 )
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
-from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
 from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
@@ -55,8 +45,6 @@ _CREDIBLE = 2**62
 _PRODUCER_IDS = 1000
 """In a block, which are given out together."""
 
-_MOST_AT_ONCE = 10_000
-"""Records of one batch: a snapshot may have more than a batch may hold."""
 _KEPT_FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -174,113 +162,14 @@ def _state_directories(dirs: DataDirs) -> list[str]:
     return [place for *_, place in sorted(found)]
 
 
-def _best(candidates: Sequence[str]) -> _Reading | None:
+def _best(candidates: Sequence[str]) -> SalvagedState | None:
     """The directory with the most of the state; one that was moved aside only if no other has any."""
-    readings = [_Reading(path) for path in candidates]
+    readings = [SalvagedState(path) for path in candidates]
     readings = [found for found in readings if not found.directory.endswith("-stray") and found.kept] or readings
     return max(readings, key=lambda found: len(found.kept), default=None)
 
 
-class _Reading:
-    """What is certainly the broker's own of one directory: ``kept``, a list of records for each change."""
-
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
-        self.kept: list[list[Stored]] = []
-        self.left_out: Counter[str] = Counter()
-        self.topics: dict[uuid.UUID, str] = {}
-        self.removed: set[uuid.UUID] = set()
-        self._numbers: dict[uuid.UUID, set[int]] = {}
-        self._foreign: uuid.UUID | None = None
-        self._in_doubt = False
-        begin = next_offset = self._take_snapshot()
-        files = partition_files(directory)
-        log_end = max((each.base_offset for each in files.segments if each.log is not None), default=0)
-        salvage = Salvage(directory)
-        for data in salvage:
-            view = next(batches(data))
-            log_end = max(log_end, view.last_offset + 1)
-            if view.last_offset < begin:
-                continue
-            if view.base_offset > next_offset:
-                self.left_out["span of missing offsets"] += 1
-            next_offset = max(next_offset, view.last_offset + 1)
-            self._take(view)
-        if salvage.damaged_spans:
-            self.left_out["damaged span"] = salvage.damaged_spans
-        if log_end < max((each.end_offset for each in snapshots_in(directory)), default=0):
-            self.left_out["end of the log, which was there when a snapshot was written"] += 1
-        elif log_end > next_offset:
-            self.left_out["span of missing offsets"] += 1
-
-    def _take_snapshot(self) -> int:
-        """Begin with the newest snapshot that is whole; returns the offset at which the log goes on from it."""
-        for found in reversed(snapshots_in(self.directory)):
-            try:
-                records = [decode_record(each.value or b"", found.path) for each in read_kraft_snapshot(found.path)]
-            except LogError:
-                self.left_out["damaged snapshot"] += 1
-                continue
-            self._keep(records)
-            return found.end_offset
-        return 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of it is the state's."""
-        return not self.left_out and self._foreign is None and not is_of_a_topic(self.directory)
-
-    def _take(self, view: BatchView) -> None:
-        if view.is_control:
-            return
-        try:
-            records = [decode_record(record.value or b"", self.directory) for record in view.records()]
-        except (LogError, CorruptBatch):
-            self.left_out["batch that is not a change of the state"] += 1
-            return
-        if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
-            self.left_out.update(type(record).__name__ for record in records)
-            return
-        self._keep(records)
-
-    def _keep(self, records: Sequence[Stored]) -> None:
-        own = [record for record in records if self._is_of_the_state(record)]
-        for first in range(0, len(own), _MOST_AT_ONCE):
-            self.kept.append(own[first : first + _MOST_AT_ONCE])
-
-    def _is_of_the_state(self, record: Stored) -> bool:
-        """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
-        if isinstance(record, TopicRecord):
-            if record.name == CLUSTER_METADATA:
-                self._foreign = record.topic_id
-                return False
-            self.topics[record.topic_id] = record.name
-            self._numbers[record.topic_id] = set()
-            return True
-        if isinstance(record, ConfigRecord):
-            return (record.resource_type, record.resource_name) != (ConfigResourceType.TOPIC, CLUSTER_METADATA)
-        if not isinstance(record, PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
-            return True
-        if record.topic_id == self._foreign:
-            # Its first new leader epoch is the one that the state is written with.
-            self._in_doubt = self._in_doubt or isinstance(record, PartitionChangeRecord)
-            return False
-        numbers = self._numbers.get(record.topic_id)
-        if numbers is None:
-            self.left_out[type(record).__name__] += 1
-            return False
-        if isinstance(record, PartitionRecord):
-            numbers.add(record.partition_id)
-        elif isinstance(record, RemoveTopicRecord):
-            del self._numbers[record.topic_id], self.topics[record.topic_id]
-            self.removed.add(record.topic_id)
-        elif record.partition_id not in numbers:
-            self.left_out[type(record).__name__] += 1
-            return False
-        return True
-
-
-def _unknown_partitions(dirs: DataDirs, reading: _Reading | None) -> dict[uuid.UUID, list[_Partition]]:
+def _unknown_partitions(dirs: DataDirs, reading: SalvagedState | None) -> dict[uuid.UUID, list[_Partition]]:
     """The directories of topics that the state does not have, by topic id; names that are taken are left alone."""
     taken = set(reading.topics.values()) if reading else set()
     gone = {*reading.topics, *reading.removed} if reading else set()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.broker_embedded.directories import state_mending
 from kafka_tools.broker_embedded.directories.kafka_state import read_kafka_state
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
+from kafka_tools.broker_embedded.directories.state_mending import MendedState, broker_dirs, mend_state
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -258,7 +258,7 @@ def test_a_state_of_which_something_is_missing_is_refused_and_mended(
     with pytest.raises(LogError, match=told) as caught:
         stopped.open()
     assert "broker mend" in (caught.value.hint or "")
-    mended = state_mending.mend([str(stopped.path)], ManualClock())
+    mended = mended_state(stopped)
     assert mended.left_out
     assert len(mended.moved) == 1
     stopped.open()
@@ -269,9 +269,17 @@ def test_a_state_of_which_something_is_missing_is_refused_and_mended(
     assert value(stopped) == 61
 
 
+def mended_state(broker: DiskBroker) -> MendedState:
+    dirs = broker_dirs([str(broker.path)])
+    try:
+        return mend_state(dirs, ManualClock())
+    finally:
+        dirs.unlock()
+
+
 def test_mending_finds_a_state_with_snapshots_whole(stopped: DiskBroker) -> None:
     before = sorted(entry.name for entry in state(stopped).iterdir())
-    mended = state_mending.mend([str(stopped.path)], ManualClock())
+    mended = mended_state(stopped)
     assert (mended.left_out, mended.moved) == ({}, [])
     assert sorted(entry.name for entry in state(stopped).iterdir()) == before
 

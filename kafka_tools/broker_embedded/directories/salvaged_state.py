@@ -1,0 +1,133 @@
+"""What is certainly the broker's own of a directory of the cluster's state, be it damaged or mixed with a topic's.
+
+Whose a batch is: the broker writes the state with leader epoch 1. A client's topic begins with epoch 0, and each start
+of the broker adds one. So until the first start after the topic was made the two can be told apart; nothing is taken
+over from then on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+
+from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
+from kafka_tools.broker_embedded.directories.local_store import decode_record
+from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
+from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
+from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
+from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.salvage import Salvage
+
+_MOST_AT_ONCE = 10_000
+"""Records of one batch: a snapshot may have more than a batch may hold."""
+
+
+class SalvagedState:
+    """``kept``: the records of the newest whole snapshot and of the log behind it, a list for each change."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.kept: list[list[Stored]] = []
+        self.left_out: Counter[str] = Counter()
+        self.topics: dict[uuid.UUID, str] = {}
+        self.removed: set[uuid.UUID] = set()
+        self._numbers: dict[uuid.UUID, set[int]] = {}
+        self._foreign: uuid.UUID | None = None
+        self._in_doubt = False
+        begin = next_offset = self._take_snapshot()
+        files = partition_files(directory)
+        log_end = max((each.base_offset for each in files.segments if each.log is not None), default=0)
+        salvage = Salvage(directory)
+        for data in salvage:
+            view = next(batches(data))
+            log_end = max(log_end, view.last_offset + 1)
+            if view.last_offset < begin:
+                continue
+            if view.base_offset > next_offset:
+                self.left_out["span of missing offsets"] += 1
+            next_offset = max(next_offset, view.last_offset + 1)
+            self._take(view)
+        if salvage.damaged_spans:
+            self.left_out["damaged span"] = salvage.damaged_spans
+        if log_end < max((each.end_offset for each in snapshots_in(directory)), default=0):
+            self.left_out["end of the log, which was there when a snapshot was written"] += 1
+        elif log_end > next_offset:
+            self.left_out["span of missing offsets"] += 1
+
+    def _take_snapshot(self) -> int:
+        """Begin with the newest snapshot that is whole; returns the offset at which the log goes on from it."""
+        for found in reversed(snapshots_in(self.directory)):
+            try:
+                records = [decode_record(each.value or b"", found.path) for each in read_kraft_snapshot(found.path)]
+            except LogError:
+                self.left_out["damaged snapshot"] += 1
+                continue
+            self._keep(records)
+            return found.end_offset
+        return 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is the state's."""
+        return not self.left_out and self._foreign is None and not is_of_a_topic(self.directory)
+
+    def _take(self, view: BatchView) -> None:
+        if view.is_control:
+            return
+        try:
+            records = [decode_record(record.value or b"", self.directory) for record in view.records()]
+        except (LogError, CorruptBatch):
+            self.left_out["batch that is not a change of the state"] += 1
+            return
+        if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
+            self.left_out.update(type(record).__name__ for record in records)
+            return
+        self._keep(records)
+
+    def _keep(self, records: Sequence[Stored]) -> None:
+        own = [record for record in records if self._is_of_the_state(record)]
+        for first in range(0, len(own), _MOST_AT_ONCE):
+            self.kept.append(own[first : first + _MOST_AT_ONCE])
+
+    def _is_of_the_state(self, record: Stored) -> bool:
+        """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
+        if isinstance(record, TopicRecord):
+            if record.name == CLUSTER_METADATA:
+                self._foreign = record.topic_id
+                return False
+            self.topics[record.topic_id] = record.name
+            self._numbers[record.topic_id] = set()
+            return True
+        if isinstance(record, ConfigRecord):
+            return (record.resource_type, record.resource_name) != (ConfigResourceType.TOPIC, CLUSTER_METADATA)
+        if not isinstance(record, PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
+            return True
+        if record.topic_id == self._foreign:
+            # Its first new leader epoch is the one that the state is written with.
+            self._in_doubt = self._in_doubt or isinstance(record, PartitionChangeRecord)
+            return False
+        numbers = self._numbers.get(record.topic_id)
+        if numbers is None:
+            self.left_out[type(record).__name__] += 1
+            return False
+        if isinstance(record, PartitionRecord):
+            numbers.add(record.partition_id)
+        elif isinstance(record, RemoveTopicRecord):
+            del self._numbers[record.topic_id], self.topics[record.topic_id]
+            self.removed.add(record.topic_id)
+        elif record.partition_id not in numbers:
+            self.left_out[type(record).__name__] += 1
+            return False
+        return True
