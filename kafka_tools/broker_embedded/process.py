@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_ARRIVED = 100_000
-"""After so many connections everything is looked at: of each a kilobyte may be left."""
+"""After so many connections everything is looked at: nothing should be left of them, and if it is, it is little."""
 _FULL = 2
 """The generation of a full collection."""
 
@@ -143,8 +143,9 @@ class ShortCollections:
 
     Python's full collection looks at every object there is, on the thread that does the work: a tenth of a second for
     the offsets of some groups, again and again while they become more. What a broker knows is no garbage, and it makes
-    next to none in circles, so what a full collection has seen is left out of those that follow (``gc.freeze``). The
-    transports of connections do end in circles (asyncio's): after very many of them all is looked at once more.
+    next to none in circles, so what a full collection has seen is left out of those that follow (``gc.freeze``). That
+    holds for connections too, however early they end: they break their circles themselves (``listeners/lost.py``).
+    After very many of them all is looked at once more, for what a library might leave.
 
     For a process that is nothing but a broker. ``arrived`` tells how many connections there have been.
     """

@@ -1,4 +1,5 @@
-"""TLS from Java's ``ssl.*`` settings: the only module that imports ssl (11 ms, so it is imported when TLS is used).
+"""TLS from Java's ``ssl.*`` settings. It imports ssl, as only the listeners' ``encrypting`` does beside it: 11 ms, so
+that it is imported when TLS is used.
 
 Peers are verified unless the settings say otherwise, and the host name with them
 (``ssl.endpoint.identification.algorithm=https`` is Kafka's default). Without a trust store the system's
@@ -78,6 +79,7 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
     if wanted not in modes:
         raise ConfigError(f"ssl.client.auth: '{wanted}' is not one of {', '.join(modes)}")
     context.verify_mode = modes[wanted]
+    context.options |= ssl.OP_NO_RENEGOTIATION  # a client would have the broker sign again and again
     trusted = _trusted(values)
     if trusted is not None:
         _trust(context, trusted)

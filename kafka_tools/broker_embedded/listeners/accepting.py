@@ -23,7 +23,7 @@ wait for seconds (it answers neither the connection nor what is sent over it, un
 _PAUSED_BACKLOG = 50
 """The same while nobody is taken: ``socket.listen.backlog.size`` of Kafka. Who is behind more of them would have given
 up by the time of his turn, as would all who come after him."""
-_AT_ONCE = 64
+_AT_ONCE = 8
 _AGAIN_S = 0.5
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 

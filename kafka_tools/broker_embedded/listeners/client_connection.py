@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.answers import Payload
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.listeners.accepting import ended
+from kafka_tools.broker_embedded.listeners.lost import Gone, unlink
 from kafka_tools.broker_embedded.listeners.receiving import Receiver, Request
 from kafka_tools.broker_embedded.listeners.sending import READ_BYTES, Outgoing
 from kafka_tools.errors import LogError, WireError
@@ -40,25 +41,6 @@ _TURN_PIECES = 2
 """How many pieces of an answer are handed to the system before it is everybody else's turn."""
 
 _LOGIN_KEYS = frozenset((registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")))
-
-
-class _Gone:
-    """In the place of a transport that has ended.
-
-    That of a TLS connection knows the connection, with a quarter of a megabyte: in a circle they would be in memory
-    until somebody collects garbage.
-    """
-
-    def is_closing(self) -> bool:
-        return True
-
-    def get_extra_info(self, name: str) -> None:
-        """Nothing is known of it any more."""
-
-    def close(self) -> None:
-        """It is closed."""
-
-    abort = close
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -111,8 +93,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         is_plain = not self._endpoint.has_tls
         self._reads_on = is_plain and hasattr(os, "readv")
         self._sends_files = is_plain and hasattr(os, "sendfile")
-        # The next piece goes when the one before is taken; TLS would never be taken with a limit of 0.
-        transport.set_write_buffer_limits(high=0 if is_plain else 1, low=0)
+        transport.set_write_buffer_limits(high=0, low=0)  # the next piece goes when the one before is taken
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
         number = self._shared.arrived
@@ -220,7 +201,13 @@ class ClientConnection(asyncio.BufferedProtocol):
         if self._penalty is not None:
             self._penalty.cancel()
         self.connection = None
-        self._transport, self._fd = _Gone(), -1
+        unlink(self._transport)
+        self._transport, self._fd = Gone(), -1
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is closed as soon as the client has taken what was sent."""
+        return bool(self._transport.is_closing())
 
     def close(self, *, abort: bool = False) -> None:
         if abort:

@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.configs.endpoints import listen_failure
 from kafka_tools.broker_embedded.listeners.accepting import Acceptor, ended
@@ -18,13 +18,12 @@ from kafka_tools.broker_embedded.listeners.client_connection import ClientConnec
 from kafka_tools.broker_embedded.listeners.shared import Shared
 from kafka_tools.broker_embedded.listeners.threads import Threads
 from kafka_tools.clock import MovableClock
-from kafka_tools.errors import InputError
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint
     from kafka_tools.broker_embedded.core import Core
     from kafka_tools.broker_embedded.dispatch import Dispatcher
-    from kafka_tools.broker_embedded.listeners.tls import ListenerTls
+    from kafka_tools.broker_embedded.listeners.tls_transport import TlsTransport
 
 log = logging.getLogger(__name__)
 
@@ -40,76 +39,6 @@ _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
 """How long a stop waits for clients to take the answers that are already written: a second at most."""
 
 
-class TlsArrival(asyncio.Protocol):
-    """A socket on its way to be a ``ClientConnection``: counted from the start, as in Kafka, then the TLS handshake."""
-
-    def __init__(self, server: Server, endpoint: Endpoint, tls: ListenerTls) -> None:
-        self._server = server
-        self._tls = tls
-        self._endpoint = endpoint
-        self._transport: Any = None
-        self.listener = endpoint.name
-        self.ip = ""
-
-    def connection_made(self, transport: Any) -> None:
-        self._transport = transport
-        self.ip = (transport.get_extra_info("peername") or ("",))[0]
-        transport.pause_reading()  # the first bytes are for the handshake
-        self._server.shared.admission.arrived(self)
-
-    @property
-    def is_open(self) -> bool:
-        return not self._transport.is_closing() and not ended([self._transport.get_extra_info("socket").fileno()])
-
-    def hold(self) -> None:
-        """Nothing is read before ``let_in``."""
-
-    def let_in(self) -> None:
-        task = self._server.loop.create_task(self._shake_hands())
-        self._server.handshakes.add(task)
-        task.add_done_callback(self._server.handshakes.discard)
-
-    def close(self) -> None:
-        self._transport.close()
-
-    async def _shake_hands(self) -> None:
-        connection = ClientConnection(self._server.shared, self._endpoint, was_let_in=True)
-        secured = None
-        try:
-            secured = await self._secured(connection)
-        finally:
-            if secured is None:
-                self._server.shared.admission.left(self)
-                self._transport.abort()
-        if secured is not None:
-            connection.connection_made(secured)
-
-    async def _secured(self, connection: ClientConnection) -> Any:
-        """The transport after the handshake; None when there is to be no connection."""
-        peer = self._transport.get_extra_info("peername")
-        try:
-            secured = await self._server.loop.start_tls(
-                self._transport,
-                connection,
-                self._tls.context,
-                server_side=True,
-                ssl_handshake_timeout=self._server.handshake_s(),
-            )
-        except OSError as error:
-            log.warning("TLS handshake with %s failed: %s", peer, getattr(error, "reason", None) or error)
-            return None
-        if secured is None or secured.is_closing():
-            return None  # the client went away meanwhile
-        if not self._endpoint.has_sasl:
-            certificate = secured.get_extra_info("ssl_object").getpeercert(True)
-            try:
-                connection.certificate_principal = self._tls.principal(certificate)
-            except InputError as error:
-                log.warning("closing the connection from %s: %s", peer, error)
-                return None
-        return secured
-
-
 class Server:
     """The listeners of a core on the running event loop, and the core's timers on its clock."""
 
@@ -118,7 +47,6 @@ class Server:
         self.endpoints = endpoints
         self.loop = asyncio.get_running_loop()
         self.shared = Shared(core, dispatcher, endpoints, self.loop.call_soon)
-        self.handshakes: set[asyncio.Task[None]] = set()
         self._settings_due = False
         self._watches = False
         """Whether it is told of changed configs."""
@@ -197,9 +125,13 @@ class Server:
             server.close()
         raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
 
-    def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsArrival:
+    def _arrival(self, endpoint: Endpoint) -> ClientConnection | TlsTransport:
         tls = self.shared.settings.tls.get(endpoint.name)
-        return ClientConnection(self.shared, endpoint) if tls is None else TlsArrival(self, endpoint, tls)
+        if tls is None:
+            return ClientConnection(self.shared, endpoint)
+        from kafka_tools.broker_embedded.listeners.tls_transport import TlsTransport
+
+        return TlsTransport(self.shared, endpoint, tls)
 
     def _accept_on(self) -> None:
         for acceptor in self._acceptors:
@@ -234,8 +166,7 @@ class Server:
                 timer.cancel()
         for acceptor in self._acceptors:
             acceptor.close()
-        for handshake in list(self.handshakes):
-            handshake.cancel()
+        self.shared.handshakes.end_all()
         for connection in list(self.shared.connections):
             connection.close()
         for _ in range(_DRAIN_STEPS):
@@ -251,8 +182,7 @@ class Server:
         """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""
         for acceptor in self._acceptors:
             acceptor.refuse()
-        for handshake in list(self.handshakes):
-            handshake.cancel()
+        self.shared.handshakes.end_all()
         for connection in list(self.shared.connections):
             connection.close(abort=True)
 
@@ -300,7 +230,11 @@ class Server:
         return min(_HANDSHAKE_S, idle_ms / 1000) if idle_ms > 0 else _HANDSHAKE_S
 
     def _close_ended(self) -> None:
-        """Close connections that are not read from and whose client has ended them: nothing else would tell."""
+        """Close connections that are not read from and whose client has ended them: nothing else would tell.
+
+        And those whose handshake takes too long.
+        """
+        self.shared.handshakes.end_late(self.handshake_s())
         deaf = {connection.fileno: connection for connection in self.shared.connections if connection.is_deaf}
         for descriptor in ended([each for each in deaf if each >= 0]):
             if deaf[descriptor].is_waiting:
@@ -313,6 +247,6 @@ class Server:
         if idle_ms >= 0:
             for connection in list(self.shared.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
-                    connection.close()
+                    connection.close(abort=connection.is_closing)  # who takes no answer would stay all the same
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
         self.core.timers.call_later(often_ms, self._close_idle)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.broker_embedded.listeners.admission import Admission, AdmittedConnection
 from kafka_tools.broker_embedded.listeners.connection_limits import ConnectionLimits
+from kafka_tools.broker_embedded.listeners.handshakes import Handshakes
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
 from kafka_tools.broker_embedded.listeners.receiving import Scratch
 from kafka_tools.broker_embedded.listeners.settings import ListenerSettings
 from kafka_tools.broker_embedded.listeners.turns import Turns
 from kafka_tools.broker_embedded.security.login_sources import LoginSources
+from kafka_tools.clock import SystemClock
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.endpoints import Endpoint
@@ -30,6 +32,9 @@ class OpenConnection(AdmittedConnection, Protocol):
 
     @property
     def is_waiting(self) -> bool: ...
+
+    @property
+    def is_closing(self) -> bool: ...
 
     @property
     def fileno(self) -> int: ...
@@ -62,7 +67,9 @@ class Shared:
         """What a client may send at once before its SASL login is done."""
         self.requests = RequestMemory(configs.broker.integer("queued.max.request.bytes"), core.timers)
         self.answers = AnswerMemory()
+        self.call_soon = call_soon
         self.turns = Turns(core.timers, call_soon)
+        self.handshakes = Handshakes(SystemClock().monotonic_s)
         self.scratch = Scratch()
         protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}
         limits = ConnectionLimits(core.quotas, configs, core.clock, protocols)

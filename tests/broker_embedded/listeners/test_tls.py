@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import ssl
-import time
-from asyncio.sslproto import SSLProtocol
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,27 +135,6 @@ def test_who_is_let_in(folder: Folder, mode: str, bare: bool, known: bool, stran
     alice = "User:ANONYMOUS" if mode == "none" else "User:CN=alice,OU=u\\, v,O=acme"
     assert alice in seen
     assert not any("mallory" in principal for principal in seen)
-
-
-def test_a_connection_that_has_ended_is_in_memory_no_more(folder: Folder) -> None:
-    """With a quarter of a megabyte each: nobody may have to collect garbage for that."""
-
-    def alive() -> int:
-        return sum(isinstance(each, SSLProtocol) for each in gc.get_objects())
-
-    with running(**folder.settings()) as broker:
-        gc.collect()
-        gc.disable()
-        try:
-            before = alive()
-            for _ in range(5):
-                assert asks(broker, folder.client())
-            deadline_s = time.monotonic() + 30
-            while alive() > before and time.monotonic() < deadline_s:
-                time.sleep(0.01)
-            assert alive() <= before
-        finally:
-            gc.enable()
 
 
 def test_principals_by_rules_and_super_users_by_name(folder: Folder) -> None:

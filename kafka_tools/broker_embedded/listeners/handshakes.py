@@ -1,0 +1,100 @@
+"""TLS connections before their handshake is done: how many, how long, and who goes first when there are too many.
+
+Nobody knows yet who these clients are, and each costs memory. Beyond a number the one goes that has sent nothing for
+longest; those that have sent nothing at all are counted apart, so that a flood of them ends nobody who speaks. A new
+one is always taken: in a line of clients that say nothing an honest one would wait for a minute.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+MOST_SILENT = 4000
+"""Connections whose client has sent nothing: about 5 KiB each."""
+MOST_SPEAKING = 1000
+"""Connections with a handshake under way: about 50 KiB each, nearly all of it OpenSSL's."""
+_PART_OF_FILES = 4
+"""No more of either kind than this part of the files that the process may open."""
+_SAY_EVERY_S = 10.0
+
+
+class Waiting(Protocol):
+    """A connection whose handshake is not done."""
+
+    def give_up(self, reason: str) -> None: ...
+
+
+class Handshakes:
+    """Those of one broker. A connection is ``began``, may have ``sent`` something, and is ``ended`` in any case."""
+
+    def __init__(self, now_s: Callable[[], float], most_silent: int = 0, most_speaking: int = 0) -> None:
+        """``now_s``: the time of sockets, not the broker's clock. 0: what the limit of open files allows."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        files = max(soft // _PART_OF_FILES, 1) if soft > 0 else MOST_SILENT
+        self._now_s = now_s
+        self._most_silent = most_silent or min(MOST_SILENT, files)
+        self._most_speaking = most_speaking or min(MOST_SPEAKING, files)
+        self._began_s: dict[Waiting, float] = {}
+        self._silent: OrderedDict[Waiting, None] = OrderedDict()
+        self._speaking: OrderedDict[Waiting, None] = OrderedDict()
+        """By when they last sent something."""
+        self._closed = 0
+        self._said_s = -_SAY_EVERY_S
+
+    def __len__(self) -> int:
+        return len(self._began_s)
+
+    def began(self, connection: Waiting) -> None:
+        """A connection was let in."""
+        self._began_s[connection] = self._now_s()
+        self._add(connection, self._silent, self._most_silent)
+
+    def sent(self, connection: Waiting) -> None:
+        """Its client has sent a part of its handshake."""
+        self._silent.pop(connection, None)
+        self._speaking.pop(connection, None)
+        self._add(connection, self._speaking, self._most_speaking)
+
+    def ended(self, connection: Waiting) -> None:
+        """Its handshake is done, or the connection has ended; nothing happens if that is known."""
+        self._began_s.pop(connection, None)
+        self._silent.pop(connection, None)
+        self._speaking.pop(connection, None)
+
+    def end_late(self, most_s: float) -> None:
+        """End those whose handshake takes longer than ``most_s``."""
+        limit_s = self._now_s() - most_s
+        for connection, began_s in list(self._began_s.items()):  # in the order in which they began
+            if began_s > limit_s:
+                break
+            connection.give_up(f"it is not done after {most_s:g} s")
+
+    def end_all(self) -> None:
+        """The broker takes no connections any more."""
+        for connection in list(self._began_s):
+            connection.give_up("")
+
+    def _add(self, connection: Waiting, line: OrderedDict[Waiting, None], most: int) -> None:
+        if len(line) >= most:
+            first = next(iter(line))
+            first.give_up("")
+            self._closed += 1
+            self._say(most)
+        line[connection] = None
+
+    def _say(self, most: int) -> None:
+        now_s = self._now_s()
+        if now_s - self._said_s >= _SAY_EVERY_S:
+            self._said_s = now_s
+            log.warning(
+                "more than %d TLS connections wait for their handshake: of those whose client has sent nothing for "
+                "longest %d were closed since the start",
+                most,
+                self._closed,
+            )
