@@ -122,7 +122,7 @@ def group_of_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         group.add(member)
     group.protocol_type = value.protocol_type or None
     group.protocol = value.protocol
-    group.leader = value.leader
+    group.leader = value.leader if group.members else None
     group.state = STABLE if group.members else EMPTY
     group.refresh_subscriptions()
     return group

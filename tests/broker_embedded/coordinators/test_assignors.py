@@ -179,3 +179,17 @@ def test_range_whatever_the_group(subscribed: dict[str, frozenset[UUID]], partit
         assert all(each == list(range(each[0], each[-1] + 1)) for each in ranges if each)
         assert sorted(map(len, ranges), reverse=True) == [len(each) for each in ranges]
         assert not ranges or len(ranges[0]) - len(ranges[-1]) <= 1
+
+
+@pytest.mark.parametrize("alike", [True, False])
+@given(st.lists(st.sets(st.integers(-1, 5)), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_present_targets_that_cannot_be_do_no_harm(alike: bool, claimed: list[set[int]]) -> None:
+    """Anybody with the rights may have written them: one partition for two members, or one that does not exist."""
+    members = {f"m{at}": member(A, assigned={A: wanted}) for at, wanted in enumerate(claimed)}
+    if not alike:
+        members["other"] = member(A, B)
+    made = uniform.assign(members, {A: 4, B: 1})
+    owned = [partition for target in made.values() for partition in target.get(A, ())]
+    if not alike:
+        assert sorted(owned) == [0, 1, 2, 3]

@@ -538,3 +538,21 @@ def test_hash_of_what_a_group_reads_is_kafkas(broker: MemoryBroker, rack: str | 
     broker.core.journal.commit(records)
     assert broker.core.groups.consumer.topics.hash_of(["topic", "missing"]) == known
     assert broker.core.groups.consumer.topics.hash_of(["missing"]) == 0
+
+
+def test_a_member_that_joins_again_with_another_instance_id_has_the_old_one_no_longer(broker: MemoryBroker) -> None:
+    """As in Kafka 4.4.0; in 4.3.1 the old one stayed the member's, and nobody could join with it."""
+    first, other = ModernMember(broker, "s1", instance="i1"), ModernMember(broker, "s2", instance="i1")
+    first.join("t")
+    first.instance = "i9"
+    assert first.join("t").error_code == 0
+    assert other.join("t").error_code == 0, "the old one is free"
+    late = ModernMember(broker, "s1", instance="i1")
+    late.epoch = first.epoch
+    assert late.beat().error_code == codes.FENCED_INSTANCE_ID
+    assert first.beat().error_code == 0
+    assert ModernMember(broker, "s3", instance="i9").join("t").error_code == codes.UNRELEASED_INSTANCE_ID
+    assert first.leave(-2).error_code == 0 and first.join("t").error_code == 0
+    assert first.leave().error_code == 0
+    assert ModernMember(broker, "s4", instance="i1").join("t").error_code == codes.UNRELEASED_INSTANCE_ID
+    assert ModernMember(broker, "s3", instance="i9").join("t").error_code == 0

@@ -55,6 +55,14 @@ def member(id: str, instance_id: str | None = None, *, protocols: list[tuple[str
     )
 
 
+def target(member_id: str, *partitions: int) -> Raw:
+    """What a member of a consumer group shall have of a topic, whether it has that or not."""
+    Value = modern.ConsumerGroupTargetAssignmentMemberValue
+    topics = [Value.TopicPartition(topic_id=uuid.UUID(int=7), partitions=list(partitions))]
+    key = modern.ConsumerGroupTargetAssignmentMemberKey(group_id="mine", member_id=member_id)
+    return raw(key, Value(topic_partitions=topics))
+
+
 def transaction(id: str = "own-tx", **fields: Any) -> Raw:
     """The record of a transactional id, with a fault in it. Producer id 0 is somebody else's, 1 to 999 were given."""
     sound = {"producer_id": 5, "producer_epoch": 0, "transaction_timeout_ms": 1000}
@@ -103,6 +111,9 @@ OF_GROUPS: list[tuple[Raw, str]] = [
         ),
         "member epoch -3 is not between -2 and",
     ),
+    (raw(GroupMetadataKey(group="own"), GroupMetadataValue(leader="nobody", protocol="none"), 3), ""),
+    (target("m1", 0, 9), ""),
+    (target("m2", 0, -1), ""),
     (member("m1", "i"), ""),
     (member("m2", "i"), "instance id i is that of two members, m1 and m2"),
     (member("", "j"), "a member has no id"),

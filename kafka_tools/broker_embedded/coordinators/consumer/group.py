@@ -213,9 +213,12 @@ class ConsumerGroup:
     # changes, by records alone
 
     def put(self, member: ConsumerMember) -> None:
-        """A member joined or is another."""
-        self._recount(self.members.get(member.id), member)
+        """A member joined or is another. The instance id that it had is nobody's then, as in Kafka 4.4.0."""
+        old = self.members.get(member.id)
+        self._recount(old, member)
         self.members[member.id] = member
+        if old is not None and old.instance_id != member.instance_id:
+            self._release_instance_id(old)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.id
 
@@ -223,8 +226,13 @@ class ConsumerGroup:
         """A member is gone."""
         member = self.members.pop(member_id, None)
         self._recount(member, None)
-        if member is not None and member.instance_id is not None:
-            self.static_members.pop(member.instance_id, None)
+        if member is not None:
+            self._release_instance_id(member)
+
+    def _release_instance_id(self, member: ConsumerMember) -> None:
+        """A member has its instance id no longer; one that took it over keeps it."""
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member.id:
+            del self.static_members[member.instance_id]
 
     def resolve(self, regex: str, resolved: ResolvedExpression | None) -> None:
         """What an expression matches; None forgets it."""

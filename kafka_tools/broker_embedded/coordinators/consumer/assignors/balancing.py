@@ -51,10 +51,11 @@ class _Balance:
             spec = members[member]
             for topic, kept in spec.assigned.items():
                 if topic in spec.topics:
-                    self.counts[index] += len(kept)
                     owners = self.owners[topic]
-                    for partition in kept:
-                        owners[partition] = index
+                    for partition in kept:  # what the log says may be anybody's: one owner each, of what there is
+                        if 0 <= partition < len(owners) and owners[partition] == NOBODY:
+                            owners[partition] = index
+                            self.counts[index] += 1
         self.topics = sorted(self.subscribers, key=self._rank)
 
     def _rank(self, topic: UUID) -> tuple[float, int, tuple[int, int]]:
