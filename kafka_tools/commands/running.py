@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import click
 
     from kafka_tools.admin.outcomes import Outcomes
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.output.rows import ItemError, Rows
 
 FAILED = 1
 USAGE = 2
@@ -210,11 +210,13 @@ def note(message: str, *more: str) -> None:
     standard_streams.say(space + "\n".join(printable(line).replace("\n", "\\n") for line in lines))
 
 
-def finish(result: Rows, output_format: str | None, failed: str = "") -> int:
+def finish(
+    result: Rows, output_format: str | None, failed: str = "", complaints: Sequence[ItemError] | None = None
+) -> int:
     """End a command that has a result: print it in the form of ``-o``, complain about each item that failed.
 
     The exit status for the whole command. With ``output_format`` None the command has printed Kafka's text itself.
-    ``failed`` begins the complaints: ``could not delete``.
+    ``failed`` begins the complaints: ``could not delete``. ``complaints`` stand in place of one for each item.
     """
     import click
 
@@ -223,7 +225,7 @@ def finish(result: Rows, output_format: str | None, failed: str = "") -> int:
 
         click.get_current_context().meta[_SHOWN] = True
         show(result, output_format)
-    for error in result.errors:
+    for error in result.errors if complaints is None else complaints:
         _flush_data()
         complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
     return FAILED if result.errors else 0

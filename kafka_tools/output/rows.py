@@ -28,6 +28,8 @@ from kafka_tools.errors import UnsupportedVersion
 from kafka_tools.output.cells import Row, plain
 from kafka_tools.shown_text import one_line
 
+_NAMED = 3
+"""Items named of those with one cause."""
 FORMS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
 
 
@@ -49,6 +51,23 @@ class ItemError(NamedTuple):
         name = getattr(code, "name", None)
         hint = error.hint if isinstance(error, UnsupportedVersion) else None
         return cls(None if item is None else str(item), name, f"{error} ({hint})" if hint else str(error))
+
+
+def by_cause(errors: Sequence[ItemError], what: str) -> list[ItemError]:
+    """One error for all items that failed for the same cause: ``3 partitions (t-0, t-1, t-2)``.
+
+    ``what``: the items, in the plural. A message may name its item, which makes it no other cause.
+    """
+    causes: dict[str, list[ItemError]] = {}
+    for error in errors:
+        item = error.item or ""
+        cause = error.message.replace(f"{item}: ", "").replace(item, "each") if item else error.message
+        causes.setdefault(cause, []).append(error)
+    found = []
+    for cause, each in causes.items():
+        named = ", ".join(str(error.item) for error in each[:_NAMED]) + (", ..." if len(each) > _NAMED else "")
+        found.append(each[0] if len(each) == 1 else ItemError(f"{len(each)} {what} ({named})", each[0].error, cause))
+    return found
 
 
 class Rows(NamedTuple):

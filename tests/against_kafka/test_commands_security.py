@@ -75,6 +75,27 @@ def test_all_entries_and_those_of_a_principal_are_listed_as_theirs_are(guarded_4
     eventually(lambda: require(done(ours(guarded_43, "acls", "--list")) == ""))
 
 
+def test_entries_that_are_there_already_are_said_as_theirs_are(guarded_43: RealKafka) -> None:
+    topic = fresh("acl")
+    given = ("--topic", topic, "--allow-principal", "User:twice", "--operation", "Read", "--operation", "Write")
+    done(ours(guarded_43, "acls", "--add", *given))
+    eventually(lambda: require("READ" in done(ours(guarded_43, "acls", "--list", "--topic", topic))))
+    text = same(guarded_43, "acls", "--add", *given, sort=True)
+    assert text.count("already exists.") == 2
+    refused = ours(guarded_43, "acls", "--remove", "--topic", topic, "--allow-principal", "User:twice")
+    assert refused.returncode == 1 and "there are some with --operation READ, WRITE" in refused.stderr
+    done(ours(guarded_43, "acls", "--remove", "--force", "--topic", topic))
+
+
+def test_a_principal_with_an_empty_name_is_added_and_removed(guarded_43: RealKafka) -> None:
+    """Both tools add it; it is listed, and removed again."""
+    given = ("--topic", fresh("acl"), "--allow-principal", "User:", "--operation", "Read")
+    done(theirs(guarded_43, "acls", "--add", *given))
+    eventually(lambda: require("(principal=User:, " in done(ours(guarded_43, "acls", "--list", *given[:2]))))
+    done(ours(guarded_43, "acls", "--remove", "--force", *given))
+    eventually(lambda: require(done(ours(guarded_43, "acls", "--list", *given[:2])) == ""))
+
+
 @pytest.mark.req("DT-2", "DT-4", "DT-5")
 def test_tokens_live_and_end(guarded_43: RealKafka, tmp_path: Path) -> None:
     config = tmp_path / "admin.properties"

@@ -38,9 +38,9 @@ class Principal(NamedTuple):
 
 
 def parse_principal(text: str) -> Principal:
-    """The principal of ``Type:name``; InputError for other texts."""
+    """The principal of ``Type:name``, either of which may be empty as in Kafka; InputError for other texts."""
     kind, colon, name = text.partition(":")
-    if not colon or not kind or not name:
+    if not colon:
         raise InputError(f"'{text}' is not a principal: User:name is expected")
     return Principal(kind, name)
 

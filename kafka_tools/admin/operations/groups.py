@@ -65,9 +65,10 @@ class GroupOperations(ClusterOperations):
         keys = list(dict.fromkeys(group_ids))
         deadline = deadline or self.deadline(timeout_s)
         found: dict[str, Outcome[GroupDescription]] = {}
-        if keys and versions_of(self.cluster, deadline).has(ConsumerGroupDescribeRequest):
+        named = [key for key in keys if key]  # only a classic group can have the empty id
+        if named and versions_of(self.cluster, deadline).has(ConsumerGroupDescribeRequest):
             call = DescribeConsumerGroups(include_authorized_operations)
-            outcomes = self.run(call, keys, deadline=deadline)
+            outcomes = self.run(call, named, deadline=deadline)
             found = {key: outcome for key, outcome in outcomes.items() if not _is_other_kind(outcome)}
         others = [key for key in keys if key not in found]
         rest = self.run(DescribeClassicGroups(include_authorized_operations), others, deadline=deadline)

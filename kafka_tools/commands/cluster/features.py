@@ -114,8 +114,9 @@ def disable(
 
 @command.command(name="version-mapping", cls=Command)
 @option("--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
+@connection_options(controllers=True)
 @output_options("feature-levels")
-def version_mapping(release_version: str | None, output_format: str | None) -> int:
+def version_mapping(release_version: str | None, connection: ConnectionOptions, output_format: str | None) -> int:
     """Show which feature levels go with a release. Asks no cluster."""
     from kafka_tools.output.rows import Rows
 
@@ -132,8 +133,9 @@ def version_mapping(release_version: str | None, output_format: str | None) -> i
 
 @command.command(name="feature-dependencies", cls=Command)
 @option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level of a feature. May be repeated.")
+@connection_options(controllers=True)
 @output_options("feature-dependencies")
-def feature_dependencies(feature: tuple[str, ...], output_format: str | None) -> int:
+def feature_dependencies(feature: tuple[str, ...], connection: ConnectionOptions, output_format: str | None) -> int:
     """Show which other features a level needs. Asks no cluster."""
     from kafka_tools.output.rows import Rows
 

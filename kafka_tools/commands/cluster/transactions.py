@@ -268,7 +268,7 @@ def find_hanging(
     """Find transactions that no coordinator will ever end."""
     from kafka_tools.commands.cluster import hanging_transactions
     from kafka_tools.output.kafka import transaction_text
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.output.rows import Rows, by_cause
 
     connection.check()
     if given["topic"] is None and given["broker_id"] is None:
@@ -288,7 +288,11 @@ def find_hanging(
         )
     if output_format is None and (rows or not errors):
         running.emit(transaction_text.hanging(running.shown(rows)))
-    return running.finish(Rows("hanging-transactions", rows, errors), output_format, "could not be searched:")
+    partitions = [each for each in errors if " " not in str(each.item)]  # the others are named with what they are
+    complaints = [*by_cause(partitions, "partitions"), *(each for each in errors if each not in partitions)]
+    return running.finish(
+        Rows("hanging-transactions", rows, errors), output_format, "could not be searched:", complaints
+    )
 
 
 @command.command(name="forceTerminateTransaction", cls=Command)

@@ -71,9 +71,14 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def group_option() -> Decorator:
-    """``--group``, which may be repeated."""
+    """``--group``, which may be repeated. Its id may be empty, as brokers keep offsets of such a group too."""
     return option(
-        "--group", metavar="ID", multiple=True, shell_complete=group_names, help="The group to act on. May be repeated."
+        "--group",
+        metavar="ID",
+        multiple=True,
+        allow_empty=True,
+        shell_complete=group_names,
+        help="The group to act on. May be repeated.",
     )
 
 

@@ -73,8 +73,7 @@ def check(given: Mapping[str, Any], action: str) -> None:
         raise UsageError("With --consumer no --cluster or --transactional-id option should be specified")
     for name in (*people[:2], "principal"):
         for text in given[name]:
-            kind, colon, rest = text.partition(":")
-            if not (kind and colon and rest):
+            if ":" not in text:  # Kafka stores principals with an empty name, or an empty type, too
                 raise UsageError(f"--{name.replace('_', '-')}: '{text}' is not a principal: User:name is expected")
     if action == "add" and given["resource_pattern_type"] in ("any", "match"):
         raise UsageError(
@@ -110,12 +109,12 @@ def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> No
             raise UsageError(f"{option} can't be used with --{other.replace('_', '-')}")
 
 
-def resources(given: Mapping[str, Any]) -> list[ResourcePattern]:
+def resources(given: Mapping[str, Any], action: str) -> list[ResourcePattern]:
     """The patterns that the options name, in their order."""
     pattern_type = given["resource_pattern_type"].upper()
     found = []
     for option, resource_type in RESOURCE_OPTIONS.items():
-        found += [ResourcePattern(resource_type, name.strip(), pattern_type) for name in given[option]]
+        found += [ResourcePattern(resource_type, _name(name, action), pattern_type) for name in given[option]]
     if pattern_type == "LITERAL" and (given["cluster"] or given["idempotent"]):
         found.append(ResourcePattern("CLUSTER", CLUSTER_NAME, "LITERAL"))
     return list(dict.fromkeys(found))
@@ -123,7 +122,7 @@ def resources(given: Mapping[str, Any]) -> list[ResourcePattern]:
 
 def plan(given: Mapping[str, Any], action: str) -> Plan:
     """Pattern -> entries to add or to remove; none for a pattern all of whose entries are to go."""
-    found = resources(given)
+    found = resources(given, action)
     if not found:
         raise UsageError(
             "at least one resource is needed: --topic, --group, --cluster, --transactional-id, --delegation-token "
@@ -134,10 +133,10 @@ def plan(given: Mapping[str, Any], action: str) -> Plan:
         for resource in found:
             operations = _of_roles(resource.resource_type, given)
             if operations:
-                planned[resource] = _entries(given, operations)
+                planned[resource] = _entries(given, operations, action)
     else:
         operations = [_operation(text) for text in given["operation"] or ("ALL",)]
-        planned = {resource: _entries(given, operations) for resource in found}
+        planned = {resource: _entries(given, operations, action) for resource in found}
     for resource, entries in planned.items():
         _check_operations(resource, entries)
     if action == "add" and not all(planned.values()):
@@ -167,9 +166,14 @@ def _operation(text: str) -> str:
     return found
 
 
-def _entries(given: Mapping[str, Any], operations: Sequence[str]) -> list[AccessControlEntry]:
+def _name(text: str, action: str) -> str:
+    """A name as it is added, without blanks around it, as by Kafka's tool; what is there already may have some."""
+    return text.strip() if action == "add" else text
+
+
+def _entries(given: Mapping[str, Any], operations: Sequence[str], action: str) -> list[AccessControlEntry]:
     return [
-        AccessControlEntry(principal.strip(), host.strip(), operation, permission.upper())
+        AccessControlEntry(_name(principal, action), _name(host, action), operation, permission.upper())
         for permission in ("allow", "deny")
         for principal in given[f"{permission}_principal"]
         for operation in operations

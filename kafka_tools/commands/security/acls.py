@@ -18,8 +18,8 @@ from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import PatternType
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.security.acl_plan import Plan, ResourcePattern
+    from kafka_tools.admin.client import AclBinding, AdminClient
+    from kafka_tools.commands.security.acl_plan import AccessControlEntry, Plan, ResourcePattern
     from kafka_tools.output.rows import ItemError
 
 RESOURCES = "Resources"
@@ -65,11 +65,17 @@ WHO = "Who and what"
     "--allow-host",
     metavar="ADDRESS",
     multiple=True,
+    allow_empty=True,
     section=WHO,
     help="Address from which they are allowed; default *.",
 )
 @option(
-    "--deny-host", metavar="ADDRESS", multiple=True, section=WHO, help="Address from which they are denied; default *."
+    "--deny-host",
+    metavar="ADDRESS",
+    multiple=True,
+    allow_empty=True,
+    section=WHO,
+    help="Address from which they are denied; default *.",
 )
 @option("--producer", is_flag=True, section=WHO, help="What a producer needs: Write, Describe, Create on --topic.")
 @option(
@@ -89,70 +95,91 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     acl_plan.check(given, action)
     planned = acl_plan.plan(given, action) if action != "list" else {}
     connection.check()
-    refused = []
-    if action == "remove" and not given["force"]:
-        refused = [resource for resource, entries in planned.items() if not _confirmed(resource, entries)]
-        planned = {resource: entries for resource, entries in planned.items() if resource not in refused}
     with connection.admin() as admin:
         if action == "add":
             return _add(admin, planned, output_format)
         if action == "remove":
-            return _remove(admin, planned, refused, output_format)
-        return _list(admin, acl_plan.resources(given), given["principal"], output_format)
+            return _remove(admin, planned, output_format, is_sure=given["force"])
+        return _list(admin, acl_plan.resources(given, action), given["principal"], output_format)
 
 
 def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
-    from kafka_tools.admin.calls.acls import AclBinding
-    from kafka_tools.commands.security.acl_plan import AccessControlEntry
+    from kafka_tools.admin.calls.acls import AclBinding, AclFilter
+    from kafka_tools.admin.outcomes import Outcomes
     from kafka_tools.output.kafka import acl_text
     from kafka_tools.output.rows import ItemError
 
-    bindings = {
-        resource: [AclBinding(*_words(resource), *entry) for entry in entries] for resource, entries in planned.items()
+    wanted = {
+        resource: [AclBinding(*_words(resource), *entry) for entry in dict.fromkeys(entries)]
+        for resource, entries in planned.items()
     }
-    outcomes = admin.create_acls([binding for each in bindings.values() for binding in each])
-    for resource, each in bindings.items() if output_format is None else ():
-        added = [binding for binding in each if outcomes[binding].error is None]
+    there = {binding for resource in wanted for binding in admin.describe_acls(AclFilter(*_words(resource)))}
+    missing = [binding for each in wanted.values() for binding in each if binding not in there]
+    outcomes = admin.create_acls(missing) if missing else Outcomes([])
+    for resource, each in wanted.items() if output_format is None else ():
+        for binding in each:
+            if binding in there:
+                running.emit(acl_text.exists(running.shown(str(resource)), running.shown(_entry(binding))))
+        added = [_entry(binding) for binding in each if binding not in there and outcomes[binding].error is None]
         if added:
-            entries = [str(AccessControlEntry(*binding[3:])) for binding in added]
-            running.emit(acl_text.adding(running.shown(str(resource)), running.shown(entries)))
+            running.emit(acl_text.adding(running.shown(str(resource)), running.shown(added)))
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
-    return _finish(list(outcomes.succeeded()), "added", errors, output_format)
+    rows = dict.fromkeys((binding for each in wanted.values() for binding in each if binding in there), "unchanged")
+    return _finish(rows | dict.fromkeys(outcomes.succeeded(), "added"), errors, output_format, "could not add")
 
 
-def _remove(admin: AdminClient, planned: Plan, refused: list[ResourcePattern], output_format: str | None) -> int:
+def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_sure: bool) -> int:
+    """Look first, ask about what is there, remove it. An entry that is not there is an error: nothing removed it."""
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.rows import ItemError
 
-    filters = {}
+    filters: dict[AclFilter, ResourcePattern] = {}
+    errors = []
     for resource, entries in planned.items():
+        listed = admin.describe_acls(AclFilter(*_words(resource)))
+        found = [each for each in entries if any(binding[3:] == tuple(each) for binding in listed)]
         for entry in entries:
-            filters[AclFilter(*_words(resource), *entry)] = resource
+            if entry not in found:
+                errors.append(ItemError(f"{entry} of {resource}", None, _not_there(entry, listed)))
+        if not entries and not listed:
+            errors.append(ItemError(str(resource), None, "there are no entries of it"))
+        if not (found or (listed and not entries)):
+            continue
+        if not (is_sure or _confirmed(resource, found)):
+            errors.append(ItemError(str(resource), None, "the answer was not y, nothing is removed"))
+            continue
+        filters |= {AclFilter(*_words(resource), *entry): resource for entry in found}
         if not entries:
             filters[AclFilter(*_words(resource))] = resource
-    done = []
-    errors = [ItemError(str(resource), None, "the answer was not y, nothing is removed") for resource in refused]
+    done: dict[Any, str] = {}
     for key, outcome in admin.delete_acls(filters).items() if filters else ():
         if outcome.error is not None:
             errors.append(ItemError.of(filters[key], outcome.error))
             continue
-        matched = outcome.get()
-        if not matched:
-            what = _shown(key) if key.principal is not None else f"of {filters[key]}"
-            running.note(f"nothing to remove: there is no entry {what}")
-        for binding, ended in matched:
+        for binding, ended in outcome.get():
             if ended.error is not None:
                 errors.append(ItemError.of(_shown(binding), ended.error))
             else:
-                done.append(binding)
-    return _finish(done, "removed", errors, output_format)
+                done[binding] = "removed"
+    if output_format is None:
+        plural = "entry was" if len(done) == 1 else "entries were"
+        running.note(f"{len(done)} {plural} removed")
+    return _finish(done, errors, output_format, "could not remove")
 
 
-def _finish(done: list[Any], result: str, errors: list[ItemError], output_format: str | None) -> int:
+def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
+    """Why an entry cannot be removed, with the operations that the same principal does have there."""
+    same = (entry.principal, entry.host, entry.permission)
+    others = sorted({each.operation for each in listed if (each.principal, each.host, each.permission) == same})
+    if not others:
+        return "there is no such entry"
+    return f"there is no such entry; there are some with --operation {', '.join(others)}"
+
+
+def _finish(done: dict[Any, str], errors: list[ItemError], output_format: str | None, failed: str) -> int:
     from kafka_tools.output.rows import Rows
 
-    rows = [{**binding._asdict(), "result": result} for binding in sorted(done)]
-    failed = "could not add" if result == "added" else "could not remove"
+    rows = [{**binding._asdict(), "result": done[binding]} for binding in sorted(done)]
     return running.finish(Rows("changed-acls", rows, errors), output_format, failed)
 
 
@@ -165,7 +192,7 @@ def _list(
 
     filters = [AclFilter(*_words(resource)) for resource in resources] or [AclFilter()]
     found = sorted({binding for each in filters for binding in admin.describe_acls(each)})
-    wanted = [name.strip() for name in principals]
+    wanted = list(principals)
     kept = [binding for binding in found if not wanted or binding.principal in wanted]
     if output_format is not None:
         return running.finish(Rows("acls", [binding._asdict() for binding in kept]), output_format)
@@ -196,7 +223,13 @@ def _words(resource: ResourcePattern) -> tuple[str, str, str]:
     return resource.resource_type, resource.name, resource.pattern_type
 
 
-def _shown(binding: Any) -> str:
-    from kafka_tools.commands.security.acl_plan import AccessControlEntry, ResourcePattern
+def _entry(binding: AclBinding) -> str:
+    from kafka_tools.commands.security.acl_plan import AccessControlEntry
 
-    return f"{AccessControlEntry(*binding[3:])} of {ResourcePattern(*binding[:3])}"
+    return str(AccessControlEntry(*binding[3:]))
+
+
+def _shown(binding: AclBinding) -> str:
+    from kafka_tools.commands.security.acl_plan import ResourcePattern
+
+    return f"{_entry(binding)} of {ResourcePattern(*binding[:3])}"

@@ -31,6 +31,11 @@ def adding(resource: str, entries: Sequence[str]) -> str:
     return f"Adding ACLs for resource `{resource}`: \n " + "\n".join(f"\t{entry}" for entry in entries) + "\n\n"
 
 
+def exists(resource: str, entry: str) -> str:
+    """In place of an entry that is there already (AclCommand.addAcls)."""
+    return f"Acl (pattern={resource}, entry={entry}) already exists.\n"
+
+
 def current(bindings: Sequence[Binding]) -> str:
     """Entries that are there, sorted, by their resource (AclCommand.printResourceAcls)."""
     texts = []

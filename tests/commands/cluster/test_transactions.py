@@ -17,8 +17,11 @@ from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
 from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands.cluster.wire_producers import UNCHECKED, WirePeer, begun, left_hanging
+from tests.commands.hostile_tries import FILES
+from tests.commands.hostile_tries import ended as tried_on
 from tests.net.virtual import without_chance
 
 HOUR_MS = 3_600_000
@@ -343,3 +346,26 @@ def test_of_three_coordinators_one_fails_and_the_others_ids_are_listed(scripted:
     assert ended.status == 1
     assert cells(ended.out)[1:] == [["of-1", "1", "1", "Unknown"], ["of-3", "3", "3", "Unknown"]]
     assert ended.err.startswith("kafka-transactions list: Failed to list transactions of kafka2:9092")
+
+
+def test_partitions_that_cannot_be_searched_for_one_cause_are_one_line() -> None:
+    cluster = VirtualCluster(release="3.0")
+
+    def offline(request: Any, version: int, node: Any) -> Any:
+        if not isinstance(request, MetadataRequest):
+            return None
+        answer = cluster.truth(request, version)
+        Partition = type(answer.topics[0].partitions[0])
+        answer.topics[0].partitions = [
+            Partition(partition_index=number, leader_id=-1, error_code=5, replica_nodes=[7], isr_nodes=[7])
+            for number in range(12)
+        ]
+        return answer
+
+    cluster.fault = offline
+    tried = tried_on("kafka-transactions find-hanging --topic t", cluster, FILES)
+    assert (tried.status, tried.complaint) == (1, "")
+    assert tried.err == (
+        "kafka-transactions find-hanging: could not be searched: 12 partitions (t-0, t-1, t-2, ...): "
+        "LEADER_NOT_AVAILABLE: each is offline: in sync was broker 7, which is not alive\n"
+    )

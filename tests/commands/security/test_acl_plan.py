@@ -56,7 +56,7 @@ def test_removing_without_anybody_is_removing_all() -> None:
 
 
 def test_the_cluster_has_no_prefixed_pattern() -> None:
-    assert resources(given(cluster=True, resource_pattern_type="prefixed")) == []
+    assert resources(given(cluster=True, resource_pattern_type="prefixed"), "list") == []
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def clear(
     wanted = {ConfigResource("topic", name) for name in {*topics, *ledger.topics()}}
     left |= _restore(admin, dict.fromkeys(wanted, TOPIC_THROTTLES), ledger)
     told = hash_order([name for name in topics if ConfigResource("topic", name) not in left], string_hash)
-    if say and told:
+    if say and (told or not topics):
         plural = "" if len(told) == 1 else "s"
         running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(told))}\n")
     ledger.save()
