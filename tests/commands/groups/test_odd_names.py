@@ -54,18 +54,10 @@ def test_a_group_can_be_described_reset_and_deleted(name: str, servers: str, run
 
 @pytest.mark.parametrize("name", NAMES)
 def test_quotas_and_credentials_of_a_user_can_be_set_and_removed(name: str, run: Run) -> None:
+    user = ["--entity-type", "users", "--entity-name", name]
     for line in (
-        [
-            "configs",
-            "--alter",
-            "--entity-type",
-            "users",
-            "--entity-name",
-            name,
-            "--add-config",
-            "producer_byte_rate=1024",
-        ],
-        ["configs", "--alter", "--user", name, "--delete-config", "request_percentage"],
+        ["configs", "--alter", *user, "--add-config", "producer_byte_rate=1024"],
+        ["configs", "--alter", "--user", name, "--delete-config", "producer_byte_rate"],
         ["configs", "--alter", "--client", name, "--add-config", "producer_byte_rate=1024"],
         ["configs", "--alter", "--client", name, "--delete-config", "producer_byte_rate"],
         ["scram", "--add", "SCRAM-SHA-256=[password=secret]", "--username", name],
