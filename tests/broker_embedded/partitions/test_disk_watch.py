@@ -84,7 +84,8 @@ def broker(tmp_path: Path) -> DiskBroker:
     made = DiskBroker(tmp_path / "data")
     for topic in ("t", "u"):
         made.create(topic)
-        assert made.produce(topic, made.batch(b"a")).error_code == 0
+        for _ in range(3):  # so that there are index entries, which are not written before a stop
+            assert made.produce(topic, made.batch(b"a" * 5000)).error_code == 0
     made.core.disk_watch.look(at_all=True)
     return made
 
@@ -295,6 +296,14 @@ def test_of_two_directories_the_lost_one_goes_and_the_other_serves(
     assert len(_told(caplog)) == 1
 
 
+def test_a_lost_directory_without_partitions_is_not_called_clean(tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "data", more_dirs=[tmp_path / "second"])
+    _replaced(tmp_path / "second")
+    broker.core.disk_watch.look()
+    broker.core.close()
+    assert not (tmp_path / "second" / CLEAN_SHUTDOWN_FILE).exists()
+
+
 def test_a_directory_that_comes_back_is_checked_and_served_by_the_next_start(two: DiskBroker) -> None:
     (second,) = two.more_dirs
     _moved(second)
@@ -419,14 +428,17 @@ def test_with_fsync_a_file_that_the_broker_deletes_meanwhile_is_not_lost(
     waiting: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
     assert forced.core.group_commit is not None
     monkeypatch.setattr(forced.core.group_commit, "offload", lambda run, done: waiting.append((run, done)))
-    pending = forced.produce_pending("t", forced.batch(b"b"))
+    pending = [forced.produce_pending(topic, forced.batch(b"b")) for topic in "tu"]
     (partition,) = (each for each in forced.core.partitions if each.id.topic == "t")
     partition.log.roll()
+    waiting.pop(0)[1]([], None)
+    run, done = waiting.pop(0)  # for the second answer, and the name of the new segment
+    partition.log._named(partition.log.log_end_offset)
     partition.log.delete_before(partition.log.log_end_offset)
-    forced.core.partitions.delete(forced.core.partitions.take_out("u", [0]))
-    run, done = waiting.pop(0)
+    whole(forced.core.partitions.delete(forced.core.partitions.take_out("u", [0])))
+    assert not (forced.path / "t-0" / FIRST).exists() and not (forced.path / "u-0").exists()
     done(run(), None)
-    assert pending.response.responses[0].partition_responses[0].error_code == 0
+    assert all(each.response.responses[0].partition_responses[0].error_code == 0 for each in pending)
     assert not forced.connection.close_after_reply
     forced.core.close(clean=False)
 
