@@ -131,7 +131,8 @@ class EmbeddedBroker:
     loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
     server.properties would. ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``);
-    after a failed fsync the broker has stopped, and ``restart`` starts it on what is there. ``lost_data_dirs`` are ids
+    after a failed fsync, and after its data directory was lost, the broker has stopped, and ``restart`` starts it on
+    what is there. ``lost_data_dirs`` are ids
     of directories that are missing and given up (``broker run --lost-data-dir``). A start that fails raises a
     KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used, LogError for files and
     disks.

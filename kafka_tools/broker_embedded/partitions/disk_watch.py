@@ -41,7 +41,7 @@ _ANSWERING_S = 10.0
 connection."""
 _IN_TURN = 100
 """So many files are looked at each time of what was not written to."""
-_NAMED = 5
+_NAMED = 3
 """So many partitions are named in a line."""
 
 

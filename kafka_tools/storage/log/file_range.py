@@ -15,7 +15,7 @@ from kafka_tools.storage.opening import open_regular
 class OpenFile:
     """A file descriptor that is closed with the last reference to it."""
 
-    __slots__ = ("fd", "keeps_name", "path")
+    __slots__ = ("_identity", "fd", "keeps_name", "path")
 
     def __init__(self, path: str) -> None:
         """Open for reading and writing. Raises OSError, also for what would lose what is written, such as a device."""
@@ -23,10 +23,11 @@ class OpenFile:
         self.keeps_name = True
         """Whether the file is to stay at its path: not once it is deleted or renamed here."""
         self.fd = open_regular(path, os.O_RDWR)
+        self._identity = identity(os.fstat(self.fd))
 
     def why_gone(self) -> str | None:
         """Why the file cannot be found at its path, where it is to be; None if it can. On any thread."""
-        why = why_gone(self.path, identity(os.fstat(self.fd)))
+        why = why_gone(self.path, self._identity)
         return why if self.keeps_name else None  # asked last: it may be renamed meanwhile
 
     def __del__(self) -> None:

@@ -174,7 +174,7 @@ class PartitionLog(ReadableLog):
         """
         if self.closed or self.offline:
             self._check_writable()
-        if self._unsynced is not None:
+        if self._unsynced is not None and not self._unsynced.holds(self.segments[-1].file):
             self._check_there()
         if views is None:
             views = list(batches(buffer))
@@ -247,7 +247,10 @@ class PartitionLog(ReadableLog):
         self._check_open()
 
     def _check_there(self) -> None:
-        """Where an answer promises that its records are on the disk, a file without its name is not written to."""
+        """Where an answer promises that its records are on the disk, a file without its name is not written to.
+
+        It is asked before the first write of a round of fsyncs, after which it is asked again (``Unsynced.take``).
+        """
         why = self.segments[-1].why_gone()
         if why is not None:
             raise LogOffline(f"{self.name} is lost: {why}", path=self.directory)

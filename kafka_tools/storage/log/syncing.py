@@ -81,6 +81,10 @@ class Unsynced:
         """Something was written to an open file."""
         self._files[file] = None
 
+    def holds(self, file: OpenFile) -> bool:
+        """Whether something was written to an open file and is still to be taken."""
+        return file in self._files
+
     def replaced(self, path: str) -> None:
         """A file was created or replaced at ``path``; it may be deleted again before it is forced."""
         self._replaced[path] = None

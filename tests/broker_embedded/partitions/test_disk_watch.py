@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -163,6 +164,37 @@ def test_a_partition_whose_files_are_gone_is_offline_alone(
     assert not (broker.path / CLEAN_SHUTDOWN_FILE).exists()
 
 
+def test_a_stop_with_a_log_in_doubt_is_no_stop_in_order(broker: DiskBroker) -> None:
+    """Whatever took it offline, unless it only waits for room."""
+    opened = broker.core.partitions.led("t", 0).log
+    opened._refused(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert opened.offline and broker.core.disk_watch.end() is None
+    opened.take_offline(OSError(errno.EIO, os.strerror(errno.EIO)))
+    assert "with 1 partition offline: t-0" in str(broker.core.disk_watch.end())
+
+
+def test_a_state_log_that_cannot_be_written_stops_the_broker(
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Kafka halts: what is decided from then on would be known to nobody."""
+    real = os.pwrite
+
+    def refuse(fd: int, data: bytes, position: int) -> int:
+        if STATE in os.readlink(f"/proc/self/fd/{fd}"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(fd, data, position)
+
+    loop = Loop(broker)
+    monkeypatch.setattr(os, "pwrite", refuse)
+    wanted = CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
+    assert broker.call(CreateTopicsRequest(topics=[wanted]), 5).topics[0].error_code != 0
+    caplog.clear()
+    for _ in range(3):
+        loop.run()
+    assert loop.stopped == 1
+    assert "which has the cluster's state, is offline: [Errno 5]" in _told(caplog)[0]
+
+
 def test_many_partitions_that_are_lost_together_are_one_line(
     broker: DiskBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,7 +205,7 @@ def test_many_partitions_that_are_lost_together_are_one_line(
     broker.core.disk_watch.look()
     broker.core.disk_watch.look()
     (line,) = _told(caplog)
-    assert line.startswith("8 partitions are offline") and "and 3 more)" in line
+    assert line.startswith("8 partitions are offline") and "and 5 more)" in line
 
 
 def test_a_directory_that_goes_file_by_file_is_told_as_one(
