@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.directories.local_store import encode_record
+from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
@@ -208,3 +209,51 @@ def test_kafka_serves_the_same_records_from_copies_of_our_partitions(written: Wr
         added = [row for row in committed_records(server, "paid") if row not in written.records["paid"]]
         assert [row[3] for row in added] == [b"by Kafka"]
         assert not list(kafka.log_dirs[0].glob("*stray*"))
+
+
+class StateHandedOver(RealKafka):
+    """A node that finds the cluster's state as the bundled broker has left it: snapshots, and the log behind them."""
+
+    given: Path
+
+    def _format(self) -> None:
+        super()._format()
+        (target,) = self.log_dirs
+        shutil.rmtree(target / STATE, ignore_errors=True)
+        for path in self.given.iterdir():
+            if path.is_dir():
+                shutil.copytree(path, target / path.name)
+
+
+def test_kafka_starts_on_the_state_from_its_snapshot_and_the_log_behind_it(tmp_path: Path) -> None:
+    config = {"metadata.log.max.record.bytes.between.snapshots": "3000", "metadata.max.retention.bytes": "9000"}
+    with EmbeddedBroker(data_dir=tmp_path / "data", config=config) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        each(admin.create_topics([NewTopic("kept", 2, 1), NewTopic("gone", 1, 1)]))
+        each(admin.delete_topics(["gone"]))
+        for number in range(200):
+            changed = ConfigResource(ConfigResource.Type.TOPIC, "kept")
+            changed.add_incremental_config(
+                ConfigEntry("retention.ms", str(10**9 + number), incremental_operation=AlterConfigOpType.SET)
+            )
+            each(admin.incremental_alter_configs([changed]))
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for number in range(100):
+            producer.produce("kept", b"%d" % number, partition=number % 2)
+        assert producer.flush(60) == 0
+        records = committed_records(broker.bootstrap_servers, "kept")
+        state = tmp_path / "data" / STATE
+    logs = sorted(path.name for path in state.glob("*.log"))
+    assert snapshots_in(str(state)) and logs[0] > "00000000000000000000.log"
+
+    class Given(StateHandedOver):
+        given = tmp_path / "data"
+
+    with Given.start(Setup("4.3.1"), tmp_path / "kafka") as kafka:
+        server = kafka.bootstrap_servers
+        assert committed_records(server, "kept") == records
+        wanted = ConfigResource(ConfigResource.Type.TOPIC, "kept")
+        admin = AdminClient({"bootstrap.servers": server})
+        found = admin.describe_configs([wanted])[wanted].result(60)
+        assert found["retention.ms"].value == str(10**9 + 199)
+        assert set(admin.list_topics(timeout=60).topics) - {"__consumer_offsets"} == {"kept"}

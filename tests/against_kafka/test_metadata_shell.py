@@ -12,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from tests.against_kafka.archives import TOOLS, shared, tool_path
 from tests.against_kafka.jars import ENVIRONMENT, SHELL, java, library
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 from tests.against_kafka.tool_server import LOCALE
+from tests.broker_embedded.directories.test_state_log import BETWEEN
+from tests.broker_embedded.directories.test_state_snapshots import CHANGES_OF_EVERY_KIND
+from tests.broker_embedded.directories.test_state_snapshots import PROPERTIES as STATE_PROPERTIES
+from tests.broker_embedded.disk_broker import DiskBroker
 from tests.cluster_image.files import write_log, write_snapshot
 from tests.corpus.golden import golden_root
 
@@ -122,3 +127,19 @@ def test_a_session_is_kafkas_to_the_byte(theirs: Run, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) > 150
     assert our.stdout == done.stdout
     assert (our.returncode, our.stderr) == (done.returncode, "")
+
+
+def test_the_snapshots_of_the_bundled_broker_read_as_kafkas(theirs: Run, tmp_path: Path) -> None:
+    broker = DiskBroker(tmp_path / "data", {**STATE_PROPERTIES, BETWEEN: "3000"})
+    for change in CHANGES_OF_EVERY_KIND:
+        change(broker)
+        broker.step()
+    broker.core.close()
+    snapshots = snapshots_in(str(tmp_path / "data" / "__cluster_metadata-0"))
+    assert len(snapshots) > 1
+    for snapshot in snapshots[-2:]:
+        done, our = both(theirs, "--snapshot", snapshot.path, "tree", "/image")
+        assert our.stdout == done.stdout
+        assert (our.returncode, our.stderr) == (0, "")
+    for told in ("TOPIC:a:", "retention.ms:", "user(u)", "producer_byte_rate", "leaderEpoch=0", "User:a", "SHA-256"):
+        assert told.lower() in done.stdout.lower(), done.stdout

@@ -29,6 +29,8 @@ SETTINGS = {
     "offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2", "log.index.interval.bytes": "256",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS", "log.cleaner.enable": "false",
+    # The cluster's state gets a snapshot after some changes, and what lies before it goes.
+    "metadata.log.max.record.bytes.between.snapshots": "1500", "metadata.max.retention.bytes": "5000",
 }  # fmt: skip
 KEPT = (0.0, 1.0, 0.5, 0.1, 0.9)
 """How likely a change that was not forced survives, in one image and the next."""
