@@ -20,7 +20,7 @@ from kafka_tools.errors import InputError
 from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.engine import Engine, Key, SparkEngine
 from kafka_tools.spark.files import is_remote, modified_ms, normalised
-from kafka_tools.spark.findings import files, judgement
+from kafka_tools.spark.findings import files, judgement, unseen
 from kafka_tools.spark.findings.copies import Suspect, locate
 from kafka_tools.spark.findings.facts import Around, LogDir, PartitionFacts, read_log_dir, seen_until
 from kafka_tools.spark.measures.configs import read_configs
@@ -88,12 +88,19 @@ class Audit(NamedTuple):
     findings: list[Finding]
     finding_counts: Counter[tuple[str, str]]
     transactional_ids: dict[int, str]
+    planned_bytes: int = 0
+    """How much log was to be read."""
 
     @property
     def worst(self) -> str | None:
         """The worst severity found, None if nothing was."""
         found = {severity for severity, _ in self.finding_counts}
         return max(found, key=SEVERITIES.index, default=None)
+
+    @property
+    def read_bytes(self) -> int:
+        """How much log the batches that were read take."""
+        return sum(each.summary.batch_bytes for each in self.partitions)
 
     @property
     def nothing_in(self) -> list[Finding]:
@@ -236,7 +243,8 @@ def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copie
         _partition(key, plan, facts.get(key)) for key in sorted(plan.keys, key=lambda key: (key[1], key[2], key[0]))
     ]
     findings.extend(_left_out(plan))
-    return Audit(directories, options, around, rows, findings.ordered(), findings.counts, transactional_ids)
+    findings.extend(unseen.of_all(tasks, every))
+    return Audit(directories, options, around, rows, findings.ordered(), findings.counts, transactional_ids, total)
 
 
 def task_bytes(total_bytes: int, range_bytes: int, parallelism: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.spark.files import check_seen
 from kafka_tools.spark.findings import files
 from kafka_tools.spark.findings.facts import PartitionFacts, finish
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
@@ -148,4 +150,8 @@ def _key(each: Range) -> Key:
 
 
 def _file_findings(directory: files.Directory) -> list[Finding]:
+    try:
+        check_seen(directory.log_dir)
+    except KafkaToolsError as error:
+        return [Finding(directory.path, "unseen", str(error), topic=directory.topic, partition=directory.partition)]
     return list(files.partition_file_findings(directory))

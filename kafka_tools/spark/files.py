@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Iterator
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from kafka_tools.errors import InputError
+from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.storage.live import Identity
 from kafka_tools.storage.opening import open_regular, refuse_too_large
 
@@ -163,12 +164,14 @@ def is_remote(path: str) -> bool:
 def normalised(path: str) -> str:
     """The one way in which a directory is written: no ``file://``, ``s3://`` for its other names, no slash at the end.
 
+    A local one is absolute: executors work in other directories.
     InputError for a scheme that is not read, and for a path that holds a secret or options.
     """
     match = _SCHEME.match(path)
     if match is None or match[1].lower() == "file":
         local = path[match.end() :] if match else path
-        return local.rstrip("/") or local[:1]
+        local = local.rstrip("/") or local[:1]
+        return local if not local or os.path.isabs(local) else os.path.join(os.getcwd(), local.removeprefix("./"))
     scheme = match[1].lower()
     scheme = "s3" if scheme in _SAME_AS_S3 else scheme
     if scheme not in SCHEMES:
@@ -178,6 +181,15 @@ def normalised(path: str) -> str:
     if "?" in rest or ":" in authority.rpartition("@")[0]:
         raise InputError(f"a {scheme}:// path holds no options and no credentials: they come from the environment")
     return f"{scheme}://{rest}"
+
+
+def check_seen(log_dir: str) -> None:
+    """Raises KafkaToolsError on a machine that lacks a log directory which the driver listed."""
+    if not is_remote(log_dir) and not os.path.isdir(log_dir):
+        raise KafkaToolsError(
+            f"host {socket.gethostname()} does not see {log_dir}, where the driver lists segments",
+            hint="every executor must see the same files at the same path: mount the directory there, or use a store",
+        )
 
 
 def open_file(path: str) -> File:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kafka_tools.errors import CorruptBatch
+from kafka_tools.errors import CorruptBatch, KafkaToolsError
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
 from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
-from kafka_tools.spark.files import File, is_remote, open_log
+from kafka_tools.spark.files import File, check_seen, is_remote, open_log
 from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
 from kafka_tools.storage.live import still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
@@ -62,11 +62,16 @@ def open_range(range_: Range) -> File | Row:
     """The file of a range, or the row that says why it cannot be read."""
     try:
         file = open_log(range_.file)
-        if range_.identity is None or file.identity == range_.identity:
+        # The inode alone: another machine that mounts the same files has another device number for them.
+        if range_.identity is None or file.identity is None or file.identity[1] == range_.identity[1]:
             return file
         file.close()
         return event(range_, "vanished", INFO, "compaction put another segment in its place while the audit ran")
     except FileNotFoundError:
+        try:
+            check_seen(range_.log_dir)
+        except KafkaToolsError as error:
+            return event(range_, "unseen", ERROR, str(error))
         return event(range_, "vanished", INFO, "the segment was removed while the audit ran")
     except OSError as error:
         return event(range_, "unreadable", ERROR, f"the segment cannot be opened: {reason(error)}")

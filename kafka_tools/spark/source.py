@@ -21,6 +21,7 @@ from kafka_tools.spark.columns.tables import (
     Column,
     spark_schema,
 )
+from kafka_tools.spark.files import check_seen
 from kafka_tools.spark.options import (
     BATCH_OPTIONS,
     FILE_OPTIONS,
@@ -185,14 +186,18 @@ class FilteredReader(LogReader):
 
 
 def read_work(table: str, work: Work, options: ReadOptions) -> Iterator[Any]:
-    """The Arrow record batches of one task."""
+    """The Arrow record batches of one task. KafkaToolsError where the machine does not see what the driver listed."""
     if table == KafkaLogFiles.NAME:
         from kafka_tools.spark.columns.files import record_batches as of_files
 
+        for log_dir in {log_dir for log_dir, _, _ in work.items}:
+            check_seen(log_dir)
         for directory in work.items:
             yield from of_files(directory, options)
         return
     each: Range
+    for log_dir in {each.log_dir for each in work.items}:
+        check_seen(log_dir)
     if table == KafkaLogBatches.NAME:
         from kafka_tools.spark.columns.batches import record_batches as of_batches
 

@@ -180,6 +180,12 @@ _FILES = {
         "look at what stands there, at its rights and its disk",
     ),
     "vanished": Kind(INFO, "the file was removed while it was being read: a broker is at work"),
+    "unseen": Kind(
+        ERROR,
+        "an executor of the audit did not find what the driver lists: nothing is known of the records in it",
+        "give every executor the same files at the same path (mount the directory there, or audit a store), and run "
+        "the audit again",
+    ),
     "growing": Kind(INFO, "a broker was writing here while the file was being read"),
     "shrunk": Kind(INFO, "a broker cut the file while it was being read"),
     "unlisted": Kind(INFO, "more findings of one kind in one file than are listed"),

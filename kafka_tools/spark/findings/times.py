@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.findings.producers import duration
 from kafka_tools.spark.findings.stakes import by_stake
+from kafka_tools.spark.measures.summary import LOST
 from kafka_tools.spark.measures.times import DAY_MS, FUTURE, HOUR_MS, SECONDS
 from kafka_tools.storage.findings import Finding
 
@@ -112,6 +113,8 @@ def idle_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
         return
     path = facts.pieces[-1].file if facts.pieces else None
     if not facts.summary.records:
+        if any(kind in LOST for _, kind in facts.summary.finding_counts):
+            return  # nobody knows what is in it
         at = facts.pieces[-1].base_offset if facts.pieces else 0
         text = "the partition never held a record" if at == 0 else f"the partition holds no record; it ended at {at}"
         yield facts.finding("empty-partition", text, path=path, offset=at)

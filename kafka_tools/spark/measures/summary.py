@@ -191,7 +191,7 @@ def check_range(range_: Range, indexes: Indexes, seen: Seen, summary: Summary) -
         summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
 
 
-LOST = ("vanished", "shrunk", "unreadable")
+LOST = ("vanished", "unseen", "shrunk", "unreadable")
 """The kinds of a row that ends a range which could not be read to its end."""
 
 

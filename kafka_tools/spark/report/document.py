@@ -15,7 +15,7 @@ from kafka_tools.spark.findings.copies import unflushed_bytes
 from kafka_tools.spark.findings.facts import PartitionFacts
 from kafka_tools.spark.findings.producers import LONGEST_TRANSACTION_MS
 from kafka_tools.spark.measures.sketches import Histogram, KeySample
-from kafka_tools.spark.measures.summary import CodecTotals
+from kafka_tools.spark.measures.summary import LOST, CodecTotals
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
 from kafka_tools.spark.report.steps import command
 from kafka_tools.spark.report.totals import Total, groups, standing
@@ -111,6 +111,8 @@ def verdict(result: Audit) -> str:
     if not partitions:
         return f"No partition was found, so nothing was audited. Findings: {counted}."
     looked = f"{partitions} partition{'s' if partitions != 1 else ''}"
+    if any(kind in LOST for _, kind in result.finding_counts):
+        looked += f", {result.read_bytes} of {result.planned_bytes} bytes of log read"
     if not by_severity:
         return f"{looked}, nothing wrong."
     if result.worst == "info":
