@@ -9,10 +9,76 @@ from __future__ import annotations
 import base64
 import binascii
 import uuid as _uuid
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kafka_tools.errors import InputError
 from kafka_tools.shown_text import one_line
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Several(Protocol[T_co]):
+    """A list, tuple, set or another collection, and no ``str``, which would be a collection of ``str`` as well.
+
+    Type checkers tell them apart by ``__contains__``: that of ``str`` takes a ``str`` only.
+    """
+
+    def __contains__(self, item: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[T_co]: ...
+
+    def __len__(self) -> int: ...
+
+
+Many: TypeAlias = Several[T] | Iterator[T]
+"""What a call takes where it wants any number of things."""
+
+
+def several(name: str, given: Many[T], *kinds: str) -> list[T]:
+    """The things given for the parameter ``name``, each an instance of a class that ``kinds`` names.
+
+    Raises InputError for a single thing: iterating over the string "orders" would name the topics o, r, d, e and s.
+    """
+    _refuse_single(name, given, kinds)
+    found = list(given)
+    _refuse_other_kinds(name, found, kinds)
+    return found
+
+
+def check_keys(name: str, given: Mapping[Any, Any], *kinds: str, values: str = "") -> None:
+    """Raises InputError unless ``given`` is a mapping whose keys are of these kinds.
+
+    ``values``: the kind of the things of which each value, where it is not None, is a collection.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"invalid {name}: expected a dict with keys of {' or '.join(kinds)}, not {_shown(given)}")
+    _refuse_other_kinds(name, given, kinds)
+    if values:
+        for key, items in given.items():
+            if items is not None:
+                _refuse_single(f"{name}[{key}]", items, (values,))
+                if isinstance(items, Collection):
+                    _refuse_other_kinds(f"{name}[{key}]", items, (values,))
+
+
+def _refuse_single(name: str, given: object, kinds: tuple[str, ...]) -> None:
+    is_text = isinstance(given, str | bytes | bytearray)
+    if is_text or hasattr(given, "_fields") or not isinstance(given, Iterable):
+        hint = f"pass [{given!r}]" if isinstance(given, str) and "str" in kinds else None
+        raise InputError(f"invalid {name}: expected a list of {' or '.join(kinds)}, not {_shown(given)}", hint=hint)
+
+
+def _refuse_other_kinds(name: str, items: Iterable[Any], kinds: tuple[str, ...]) -> None:
+    for found in {type(item): item for item in items if item is not None}.values():
+        if not any(base.__name__ in kinds for base in type(found).__mro__):
+            raise InputError(f"invalid {name}: expected {' or '.join(kinds)} inside, not {_shown(found)}")
+
+
+def _shown(given: object) -> str:
+    """A string with its text; of anything else, which may contain a secret, its type."""
+    return f"the string {given!r}" if isinstance(given, str) else f"a value of type {type(given).__name__}"
 
 
 class TopicPartition(NamedTuple):

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
-from kafka_tools.broker_embedded.configs.server_properties import data_dirs_of, resolved
+from kafka_tools.broker_embedded.configs.server_properties import data_dirs_of, given_config, resolved
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
@@ -29,6 +29,7 @@ from kafka_tools.broker_embedded.opening import KAFKA, open_core
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import KafkaToolsError, LogError
 from kafka_tools.net.network import replace_descriptors, when_forked
+from kafka_tools.values import Many, several
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class RunningBroker:
         lost_data_dirs: Collection[str] = (),
     ) -> None:
         self._fsync = fsync
-        self._lost_data_dirs = lost_data_dirs
+        self._lost_data_dirs = several("lost_data_dirs", lost_data_dirs, "str")
         self._properties = dict(properties)
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
@@ -130,12 +131,13 @@ class EmbeddedBroker:
     ``listeners`` are texts, or one text with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of
     loopback).
     ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
-    server.properties would. ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``);
-    after a failed fsync, and after its data directory was lost, the broker has stopped, and ``restart`` starts it on
-    what is there. ``lost_data_dirs`` are ids
-    of directories that are missing and given up (``broker run --lost-data-dir``). A start that fails raises a
-    KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used, LogError for files and
-    disks.
+    server.properties would. A name that Kafka's brokers do not have is refused, where Kafka logs a warning: a test
+    would not notice a typing mistake. ``check_config=False`` keeps such names, for those of a newer Kafka.
+    ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``); after a failed fsync, and
+    after its data directory was lost, the broker has stopped, and ``restart`` starts it on what is there.
+    ``lost_data_dirs`` are ids of directories that are missing and given up (``broker run --lost-data-dir``). A start
+    that fails raises a KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used,
+    LogError for files and disks.
     """
 
     def __init__(
@@ -145,14 +147,15 @@ class EmbeddedBroker:
         release: str | None = None,
         config: Mapping[str, object] | None = None,
         fsync: str = KAFKA,
-        lost_data_dirs: Collection[str] = (),
+        lost_data_dirs: Many[str] = (),
+        check_config: bool = True,
     ) -> None:
         self._fsync = fsync
-        self._lost_data_dirs = lost_data_dirs
-        self._given_dirs = None if data_dir is None else [os.fspath(data_dir)]
+        self._lost_data_dirs = several("lost_data_dirs", lost_data_dirs, "str")
+        self._given_dirs = None if data_dir is None else [os.fsdecode(data_dir)]
         self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
         self._release = release
-        self._config = {key: _text(value) for key, value in (config or {}).items()}
+        self._config = given_config({} if config is None else config, check_names=check_config)
         if self._given_dirs is None:
             self._given_dirs = data_dirs_of(self._config) or None
         self._thread: threading.Thread | None = None
@@ -336,12 +339,3 @@ class EmbeddedBroker:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = None
-
-
-def _text(value: object) -> str:
-    """A config value as server.properties spells it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return ",".join(_text(item) for item in value)
-    return str(value)

@@ -9,86 +9,14 @@ producer epoch for that partition alone (KIP-360).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
 
+from kafka_tools.clients.batch import BATCH_OVERHEAD_BYTES, MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
-from kafka_tools.errors import KafkaToolsError
-from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.values import TopicPartition
 
-Header: TypeAlias = tuple[str, bytes | None]
-PendingRecord: TypeAlias = tuple[int, bytes | None, bytes | None, Sequence[Header]]
-"""(timestamp in ms, key, value, headers), as ``records.build`` takes it."""
-
-BATCH_OVERHEAD_BYTES = HEADER_BYTES
-RECORD_OVERHEAD_BYTES = 21
-"""Upper bound of what magic 2 adds to a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 _USUAL_OVERHEAD_BYTES = 9
-MAX_EPOCH = 2**15 - 1
-
-
-class ProducerIdentity(NamedTuple):
-    """A producer id and epoch."""
-
-    producer_id: int
-    epoch: int
-
-
-class ProducerBatch:
-    """Records of one partition that travel and succeed or fail together. Times are monotonic seconds."""
-
-    __slots__ = (
-        "append_time_ms",
-        "attempts",
-        "base_offset",
-        "base_sequence",
-        "callbacks",
-        "created_s",
-        "done",
-        "encoded",
-        "error",
-        "identity",
-        "parts",
-        "records",
-        "retry_at_s",
-        "size_bytes",
-        "topic_partition",
-    )
-
-    def __init__(self, topic_partition: TopicPartition, created_s: float) -> None:
-        self.topic_partition = topic_partition
-        self.created_s = created_s
-        self.records: list[PendingRecord] = []
-        self.size_bytes = BATCH_OVERHEAD_BYTES
-        self.callbacks: list[tuple[int, Callable[[ProducerBatch, int], None]]] = []
-        self.attempts = 0
-        self.retry_at_s = 0.0
-        self.identity: ProducerIdentity | None = None
-        self.base_sequence = -1
-        self.encoded: bytes | None = None
-        self.done = False
-        self.error: KafkaToolsError | None = None
-        self.base_offset = -1
-        self.append_time_ms = -1
-        self.parts: tuple[ProducerBatch, ProducerBatch] | None = None
-        """The two halves that replaced this batch when the broker found it too large."""
-
-    @property
-    def record_count(self) -> int:
-        """How many records the batch was filled with, whether it was split since or not."""
-        return sum(part.record_count for part in self.parts) if self.parts else len(self.records)
-
-    def locate(self, index: int) -> tuple[ProducerBatch, int]:
-        """The batch that now holds record ``index``, and its index there."""
-        batch = self
-        while batch.parts is not None:
-            first, second = batch.parts
-            if index < first.record_count:
-                batch = first
-            else:
-                batch, index = second, index - first.record_count
-        return batch, index
 
 
 class _Queue:
@@ -108,8 +36,9 @@ class _Queue:
 class Accumulator:
     """The records of a producer that are not acknowledged yet."""
 
-    def __init__(self, settings: ProducerSettings) -> None:
+    def __init__(self, settings: ProducerSettings, reports: Reports) -> None:
         self._settings = settings
+        self._reports = reports
         self._queues: dict[TopicPartition, _Queue] = {}
         self.buffered_bytes = 0
         """Estimated bytes of every record not acknowledged, in flight included."""
@@ -230,7 +159,7 @@ class Accumulator:
         self._requeue(queue, first)
 
     def finish(self, batch: ProducerBatch, *, in_flight: bool = True) -> None:
-        """A batch ended, acknowledged or failed (``batch.error``); runs its callbacks."""
+        """A batch ended, acknowledged or failed (``batch.error``); its callbacks are due."""
         queue = self._queues[batch.topic_partition]
         if in_flight:
             queue.in_flight -= 1
@@ -241,8 +170,7 @@ class Accumulator:
             queue.reset_wanted = True
         batch.done = True
         batch.encoded = None
-        for index, callback in batch.callbacks:
-            callback(batch, index)
+        self._reports.note(batch)
 
     def expired(self, now_s: float) -> list[ProducerBatch]:
         """Remove and return waiting batches older than the delivery timeout; the caller calls ``finish`` for each."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from kafka_tools.net.rights import with_right
 from kafka_tools.net.topic_metadata import TopicMetadata
 from kafka_tools.protocol import error_codes
 from kafka_tools.texts.name_patterns import NamePattern
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
@@ -99,7 +99,7 @@ class Consumer:
 
     def subscribe(
         self,
-        topics: Iterable[str] | re.Pattern[str] | NamePattern,
+        topics: Many[str] | re.Pattern[str] | NamePattern,
         *,
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
@@ -115,20 +115,22 @@ class Consumer:
             raise InputError("Topic pattern to subscribe to cannot be null")
         if len(self._positions) and not self._subscription.active:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
-        if isinstance(topics, str):
-            raise InputError(f"a list of topics is expected, not the string '{topics}'")
-        chosen = topics if isinstance(topics, re.Pattern | NamePattern) else tuple(dict.fromkeys(topics))
+        chosen: tuple[str, ...] | re.Pattern[str] | NamePattern
+        if isinstance(topics, re.Pattern | NamePattern):
+            chosen = topics
+        else:
+            chosen = tuple(dict.fromkeys(several("topics", topics, "str")))
         if chosen:
             self._subscription.begin(chosen, on_assigned, on_revoked)
         else:
             self.unsubscribe()
 
-    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+    def assign(self, partitions: Many[TopicPartition]) -> None:
         """Read exactly these partitions, without group management. InputError while subscribed to topics."""
         self._check_open()
         if self._subscription.active:
             raise InputError("subscription to topics and assigning partitions by hand exclude each other")
-        chosen = list(partitions)
+        chosen = several("partitions", partitions, "TopicPartition")
         self._positions.replace(chosen, keep=True)
         self._metadata.watch({topic for topic, _ in chosen})
 
@@ -208,14 +210,14 @@ class Consumer:
         except KafkaToolsError as error:
             self._held_back = error
 
-    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+    def pause(self, partitions: Many[TopicPartition]) -> None:
         """Hand out nothing from these assigned partitions until ``resume``; causes no rebalance."""
-        for topic_partition in partitions:
+        for topic_partition in several("partitions", partitions, "TopicPartition"):
             self._assigned(topic_partition, "pause").paused = True
 
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+    def resume(self, partitions: Many[TopicPartition]) -> None:
         """Undo ``pause``; partitions that are not paused stay as they are."""
-        for topic_partition in partitions:
+        for topic_partition in several("partitions", partitions, "TopicPartition"):
             self._assigned(topic_partition, "resume").paused = False
 
     def paused(self) -> list[TopicPartition]:
@@ -229,11 +231,11 @@ class Consumer:
             raise InputError("seek offset must not be a negative number")
         self._assigned(topic_partition, "seek").seek(offset)
 
-    def seek_to_beginning(self, partitions: Iterable[TopicPartition] = ()) -> None:
+    def seek_to_beginning(self, partitions: Many[TopicPartition] = ()) -> None:
         """Go to the log start, looked up at the next ``poll`` or ``position``; all assigned ones if none is given."""
         self._request_resets(partitions, EARLIEST)
 
-    def seek_to_end(self, partitions: Iterable[TopicPartition] = ()) -> None:
+    def seek_to_end(self, partitions: Many[TopicPartition] = ()) -> None:
         """Go to the log end (the last stable offset with read_committed), as ``seek_to_beginning``."""
         self._request_resets(partitions, LATEST)
 
@@ -252,11 +254,11 @@ class Consumer:
                 self._calls.turn(min(deadline.left_s(), self._wait_s()))
         return position.offset
 
-    def _request_resets(self, partitions: Iterable[TopicPartition], timestamp: int) -> None:
+    def _request_resets(self, partitions: Many[TopicPartition], timestamp: int) -> None:
         self._check_open()
         if partitions is None:
             raise InputError("Partitions collection cannot be null")
-        for topic_partition in list(partitions) or list(self._positions):
+        for topic_partition in several("partitions", partitions, "TopicPartition") or list(self._positions):
             self._assigned(topic_partition, "seek in").request_reset(timestamp)
 
     def _assigned(self, topic_partition: TopicPartition, what: str) -> Position:
@@ -276,7 +278,7 @@ class Consumer:
         DeadlineExceeded after ``timeout_s`` (default ``default.api.timeout.ms``).
         """
         group = self._require_group()
-        chosen = self._auto_commit.consumed() if offsets is None else dict(offsets)
+        chosen = self._auto_commit.consumed() if offsets is None else _checked(offsets)
         if not chosen:
             return
         deadline = self._deadline(timeout_s)
@@ -296,17 +298,17 @@ class Consumer:
     ) -> None:
         """Start a commit; ``done(error)`` is called from a later ``poll`` or other call. Never raises for brokers."""
         group = self._require_group()
-        chosen = self._auto_commit.consumed() if offsets is None else dict(offsets)
+        chosen = self._auto_commit.consumed() if offsets is None else _checked(offsets)
         answer = done or (lambda _: None)
         if chosen and not group.commit(chosen, answer):
             answer(NetworkError(f"the coordinator of group '{group.group_id}' is not known yet"))
 
     def committed(
-        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+        self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The committed offset of each partition, None where there is none. Errors as ``commit``."""
         group = self._require_group()
-        wanted = list(partitions)
+        wanted = several("partitions", partitions, "TopicPartition")
         deadline = self._deadline(timeout_s)
         which = f"partition{'' if len(wanted) == 1 else 's'} {', '.join(map(str, wanted))}"
         what = f"the last committed offset for {which} could be determined"
@@ -332,21 +334,22 @@ class Consumer:
         return self._metadata.wait_for_topic(topic, self._deadline(timeout_s))
 
     def beginning_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+        self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, int]:
         """The log start offset of each partition."""
-        return self._end_points(dict.fromkeys(partitions, EARLIEST), timeout_s)
+        return self._end_points(dict.fromkeys(several("partitions", partitions, "TopicPartition"), EARLIEST), timeout_s)
 
     def end_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_s: float | None = None
+        self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, int]:
         """The high watermark of each partition; the last stable offset with read_committed."""
-        return self._end_points(dict.fromkeys(partitions, LATEST), timeout_s)
+        return self._end_points(dict.fromkeys(several("partitions", partitions, "TopicPartition"), LATEST), timeout_s)
 
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], timeout_s: float | None = None
     ) -> dict[TopicPartition, FoundOffset | None]:
         """The first offset whose timestamp is at or after the time (ms) given; None where there is none."""
+        check_keys("times", times, "TopicPartition")
         for topic_partition, time in times.items():
             if time < 0:
                 raise InputError(
@@ -533,6 +536,17 @@ _FATAL_TOPIC_ERRORS = (error_codes.INVALID_TOPIC_EXCEPTION, error_codes.TOPIC_AU
 def _check(deadline: Deadline, what: str) -> None:
     if deadline.expired:
         raise DeadlineExceeded(f"Timeout of {round(deadline.timeout_s * 1000)}ms expired before {what}")
+
+
+def _checked(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The offsets to commit. Raises InputError for another type and for an offset below 0."""
+    check_keys("offsets", offsets, "TopicPartition")
+    for topic_partition, value in offsets.items():
+        if not isinstance(value, OffsetAndMetadata):
+            raise InputError(f"{topic_partition}: expected OffsetAndMetadata, not {type(value).__name__}")
+        if not isinstance(value.offset, int) or value.offset < 0:
+            raise InputError(f"{topic_partition}: invalid offset {value.offset!r}: expected an integer from 0 on")
+    return dict(offsets)
 
 
 def _committing(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:

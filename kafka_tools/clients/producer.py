@@ -7,20 +7,18 @@ Follows ``KafkaProducer`` of Kafka's Java client.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from kafka_tools.clients.accumulator import (
-    BATCH_OVERHEAD_BYTES,
-    RECORD_OVERHEAD_BYTES,
-    Accumulator,
-    Header,
-    ProducerBatch,
-)
+from kafka_tools.clients.accumulator import Accumulator
+from kafka_tools.clients.batch import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Header, ProducerBatch
+from kafka_tools.clients.given_records import bytes_of, check_timestamp, headers_of, headers_size_bytes
 from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
-from kafka_tools.clients.sender import OnFailure, Sender
+from kafka_tools.clients.reports import OnFailure, RecordsLost, Reports
+from kafka_tools.clients.sender import Sender
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
@@ -28,6 +26,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.topic_metadata import TopicMetadata
+from kafka_tools.values import can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
@@ -66,7 +65,9 @@ class Delivery:
     @property
     def error(self) -> KafkaToolsError | None:
         """Why the record failed; None while it is not done and when it arrived."""
-        return self._batch.locate(self._index)[0].error
+        batch, _ = self._batch.locate(self._index)
+        self._producer.note_seen(batch)
+        return batch.error
 
     def result(self, timeout_s: float | None = None) -> RecordMetadata:
         """Wait until the record is acknowledged (at most ``timeout_s``) and say where it is.
@@ -76,6 +77,7 @@ class Delivery:
         """
         self._producer.wait_for(self, timeout_s)
         batch, index = self._batch.locate(self._index)
+        self._producer.note_seen(batch)
         if batch.error is not None:
             raise batch.error
         return metadata_of(batch, index)
@@ -121,8 +123,11 @@ class Producer:
             backoff_ms=self.settings.retry_backoff_ms,
             auto_create=True,
         )
-        self._accumulator = Accumulator(self.settings)
-        self._sender = Sender(self.settings, self._exchange, self._metadata, self._accumulator, self._clock, on_failure)
+        self._reports = Reports(on_failure)
+        self._accumulator = Accumulator(self.settings, self._reports)
+        self._sender = Sender(
+            self.settings, self._exchange, self._metadata, self._accumulator, self._clock, self._reports
+        )
         self._partitioner = partitioner
         self._sticky: dict[str, StickyPartitioner] = {}
         self._record_limit_bytes = (
@@ -148,19 +153,32 @@ class Producer:
         ``timestamp_ms``: None means now. ``on_delivery(metadata, None)`` or ``(None, error)`` is called later, from
         ``send``, ``poll``, ``flush`` or ``close``. Blocks up to ``max.block.ms`` for metadata and for memory.
 
-        Raises RecordTooLarge, InputError for a partition that does not exist, BrokerError or NetworkError when the
-        topic cannot be looked up, DeadlineExceeded when ``max.block.ms`` passed.
+        Raises RecordTooLarge, InputError for values that cannot be sent and for a partition that does not exist,
+        BrokerError or NetworkError when the topic cannot be looked up, DeadlineExceeded when ``max.block.ms`` passed.
+        The record is queued if nothing is raised here, and only then.
         """
         if self._closed:
             raise KafkaToolsError("Cannot perform operation after producer has been closed")
         if self._exchange.is_foreign:
             self._exchange.check_process()
+        if key is not None and key.__class__ is not bytes:
+            key = bytes_of("key", key)
+        if value is not None and value.__class__ is not bytes:
+            value = bytes_of("value", value)
+        if headers:
+            headers = headers_of(headers)
+        if timestamp_ms is not None:
+            check_timestamp(timestamp_ms)
+        if on_delivery is not None and not callable(on_delivery):
+            raise InputError("invalid on_delivery: expected a function")
         info = self._metadata.topics.get(topic)
         if info is None or not info.available:
+            if not (isinstance(topic, str) and can_be_sent(topic)):
+                raise InputError(f"invalid topic {topic!r}: expected its name as a str")
             info = self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
         size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
-            size_bytes += _headers_size_bytes(headers)
+            size_bytes += headers_size_bytes(headers)
         if size_bytes > self._record_limit_bytes:
             self._refuse(size_bytes)
         number = self._partition(info, key, partition, size_bytes)
@@ -198,7 +216,11 @@ class Producer:
             self._sender.pump(deadline, hurry=True)
 
     def close(self, timeout_s: float | None = None) -> None:
-        """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail."""
+        """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail.
+
+        Raises RecordsLost if records failed and nobody was told: they had no ``on_delivery``, the producer has no
+        ``on_failure``, and nobody looked at their ``Delivery``.
+        """
         if self._closed or self._exchange.is_foreign:
             return
         self._closed = True
@@ -208,6 +230,20 @@ class Producer:
             pass  # the records that are left fail one by one below
         finally:
             self._sender.close()
+        error: BaseException | None = None
+        while True:
+            try:
+                self._reports.run_callbacks()
+                break
+            except Exception as raised:  # noqa: BLE001 - the first is raised once all were called
+                error = error or raised
+        if error is not None:
+            raise error
+        self._reports.check()
+
+    def note_seen(self, batch: ProducerBatch) -> None:
+        """Somebody looked at the fate of a batch: ``close`` need not tell it."""
+        self._reports.note_seen(batch)
 
     def __enter__(self) -> Producer:
         return self
@@ -215,8 +251,11 @@ class Producer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # After an error nobody waits for what was queued before it.
-        self.close(None if kind is None else 0.0)
+        if kind is None:
+            self.close()
+            return
+        with contextlib.suppress(RecordsLost):  # the error that ends the block is the one to show
+            self.close(0.0)  # nobody waits for what was queued before it
 
     def partitions_for(self, topic: str) -> TopicMetadata:
         """The topic's partitions and leaders; errors as ``send``."""
@@ -246,9 +285,9 @@ class Producer:
         if partition is None and self._partitioner is not None:
             partition = self._partitioner(info.name, key, sorted(info.partitions))
         if partition is not None:
-            if partition not in info.partitions:
+            if not isinstance(partition, int) or partition not in info.partitions:
                 raise InputError(
-                    f"Invalid partition {partition} for topic '{info.name}': it has partitions 0 to "
+                    f"Invalid partition {partition!r} for topic '{info.name}': it has partitions 0 to "
                     f"{len(info.partitions) - 1}"
                 )
             return partition
@@ -272,11 +311,6 @@ class Producer:
 
     def _deadline(self, timeout_ms: int) -> Deadline:
         return Deadline(self._clock, timeout_ms / 1000)
-
-
-def _headers_size_bytes(headers: Sequence[Header]) -> int:
-    """Names and values, with an upper bound of what their lengths take."""
-    return sum(len(name.encode()) + (len(content) if content else 0) + 10 for name, content in headers)
 
 
 def metadata_of(batch: ProducerBatch, index: int) -> RecordMetadata:

@@ -7,11 +7,13 @@ Produce v13).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.clients.accumulator import MAX_EPOCH, Accumulator, PendingRecord, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.accumulator import Accumulator
+from kafka_tools.clients.batch import MAX_EPOCH, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
@@ -22,7 +24,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.records.build import BatchBuilder
-from kafka_tools.values import ZERO_UUID, Node, TopicPartition
+from kafka_tools.values import ZERO_UUID, Node
 
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
@@ -37,14 +39,9 @@ _REQUEST_OVERHEAD_BYTES = 512
 _PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
 """How often a producer that only takes records in looks after what is under way."""
 
-OnFailure = Callable[[TopicPartition, PendingRecord, KafkaToolsError], None]
-
 
 class Sender:
-    """Sends what the accumulator holds. Nothing happens but inside ``pump`` and ``close``.
-
-    ``on_failure(topic_partition, record, error)`` is called for each record that is given up.
-    """
+    """Sends what the accumulator holds. Nothing happens but inside ``pump`` and ``close``."""
 
     def __init__(
         self,
@@ -53,7 +50,7 @@ class Sender:
         metadata: ClusterMetadata,
         accumulator: Accumulator,
         clock: Clock,
-        on_failure: OnFailure | None,
+        reports: Reports,
     ) -> None:
         self.settings = settings
         self.next_pump_s = 0.0
@@ -62,7 +59,7 @@ class Sender:
         self._metadata = metadata
         self._accumulator = accumulator
         self._clock = clock
-        self._on_failure = on_failure
+        self._reports = reports
         self._identity: ProducerIdentity | None = None
         self._in_flight: list[_Sent] = []
         self._asking: Pending | None = None
@@ -100,6 +97,7 @@ class Sender:
         now_s = self._clock.monotonic_s()
         wait_s = self._accumulator.next_event_s(now_s)
         self.next_pump_s = now_s + min(max(wait_s, _PUMP_AT_LEAST_S), _PUMP_AT_MOST_S)
+        self._reports.run_callbacks()
 
     def _wake_s(self, hurry: bool) -> float:
         """How long to wait when batches are held back: their next event, but never long, as leaders may appear."""
@@ -161,6 +159,10 @@ class Sender:
             for batch in batches:
                 self._fail(batch, error)
             return
+        except BaseException:  # Ctrl-C for instance: the batches are neither sent nor lost
+            for batch in batches:
+                self._accumulator.put_back(batch)
+            raise
         deadline = self._deadline(self.settings.request_timeout_ms)
         pending = self._exchange.send(node, partial(self._in_version, request), deadline)
         self._in_flight.append(_Sent(node, batches, request, pending))
@@ -317,9 +319,6 @@ class Sender:
     def _fail(self, batch: ProducerBatch, error: KafkaToolsError, *, in_flight: bool = True) -> None:
         batch.error = error
         self._accumulator.finish(batch, in_flight=in_flight)
-        if self._on_failure is not None:
-            for record in batch.records:
-                self._on_failure(batch.topic_partition, record, error)
 
     def _too_old(self, batch: ProducerBatch, last: KafkaToolsError | None = None) -> DeadlineExceeded:
         age_ms = round((self._clock.monotonic_s() - batch.created_s) * 1000)

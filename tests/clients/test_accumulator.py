@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.clients.accumulator import Accumulator, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.accumulator import Accumulator
+from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
+from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.values import TopicPartition
@@ -14,7 +16,8 @@ IDENTITY = ProducerIdentity(7, 0)
 
 
 def accumulator(**settings: object) -> Accumulator:
-    return Accumulator(ProducerSettings()._replace(**{"batch_size_bytes": 200, "linger_ms": 10, **settings}))
+    limits = ProducerSettings()._replace(**{"batch_size_bytes": 200, "linger_ms": 10, **settings})
+    return Accumulator(limits, Reports())
 
 
 def append(accumulator: Accumulator, text: str, now_s: float = 0.0) -> tuple[ProducerBatch, bool]:
@@ -114,7 +117,8 @@ def test_failed_batch_makes_the_next_one_start_a_new_epoch() -> None:
 
 
 def test_split_batch_keeps_its_place_sequences_and_records() -> None:
-    acc = accumulator()
+    reports = Reports()
+    acc = Accumulator(ProducerSettings()._replace(batch_size_bytes=200, linger_ms=10), reports)
     called: list[tuple[bytes | None, int]] = []
     for text in "abc":
         batch, _ = append(acc, text)
@@ -130,6 +134,7 @@ def test_split_batch_keeps_its_place_sequences_and_records() -> None:
     assert (first.base_sequence, second.base_sequence) == (0, 1)
     assert whole.locate(0) == (first, 0)
     assert whole.locate(2) == (second, 1)
+    reports.run_callbacks()
     assert called == [(b"a", 0), (b"b", 0), (b"c", 1)]
     assert take(acc, 300.0).base_sequence == 3
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.clients.producer import Partitioner, Producer
+from kafka_tools.clients.reports import RecordsLost
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, Disconnected, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
@@ -375,7 +376,8 @@ def test_close_without_time_fails_what_is_left(make: Callable[..., Producer], lo
     cluster.answers[ProduceRequest] = lambda *_: NEVER
     producer = make()
     delivery = producer.send("t", b"1")
-    producer.close(0.0)
+    with pytest.raises(RecordsLost, match=r"^1 record was not delivered: Producer is closed forcefully\.$"):
+        producer.close(0.0)
     assert cluster.closed
     assert str(delivery.error) == "Producer is closed forcefully."
     with pytest.raises(KafkaToolsError, match="after producer has been closed"):
@@ -396,3 +398,106 @@ def test_keyless_records_spread_in_batches(make: Callable[..., Producer], cluste
 def test_invalid_partition_is_refused(make: Callable[..., Producer], log: Log) -> None:
     with pytest.raises(InputError, match="Invalid partition 5 for topic 't': it has partitions 0 to 0"):
         make().send("t", b"1", partition=5)
+
+
+WRONG_VALUES: list[tuple[dict[str, Any], str]] = [
+    ({"value": "text"}, r"^invalid value: expected bytes or None, not a value of type str$"),
+    ({"value": ""}, r"^invalid value: expected bytes or None, not a value of type str$"),
+    ({"value": 5}, r"^invalid value: expected bytes or None, not a value of type int$"),
+    ({"key": "text"}, r"^invalid key: expected bytes or None, not a value of type str$"),
+    ({"headers": {"name": b"1"}}, r"^invalid headers: expected a list of pairs"),
+    ({"headers": [("name", "text")]}, r"^invalid header 'name': expected bytes or None, not a value of type str$"),
+    ({"headers": [(b"name", b"1")]}, r"^invalid headers: expected a str as the name, not b'name'$"),
+    ({"headers": [("\ud800", b"1")]}, r"^invalid headers: expected a str as the name"),
+    ({"headers": "text"}, r"^invalid headers: expected a list of pairs"),
+    ({"headers": 5}, r"^invalid headers: expected a list of pairs"),
+    ({"partition": 1}, r"^Invalid partition 1 for topic 't': it has partitions 0 to 0$"),
+    ({"partition": -1}, r"^Invalid partition -1 for topic 't'"),
+    ({"partition": "0"}, r"^Invalid partition '0' for topic 't'"),
+    ({"partition": 0.0}, r"^Invalid partition 0\.0 for topic 't'"),
+    ({"timestamp_ms": -1}, r"^invalid timestamp_ms -1: expected milliseconds since 1970"),
+    ({"timestamp_ms": 2**63}, r"^invalid timestamp_ms 9223372036854775808"),
+    ({"timestamp_ms": 1.5}, r"^invalid timestamp_ms 1\.5"),
+    ({"on_delivery": 5}, r"^invalid on_delivery: expected a function$"),
+    ({"value": bytes(2_000_000)}, r"^The message is 2000082 bytes when serialized which is larger than 1048576"),
+    ({"topic": b"t"}, r"^invalid topic b't': expected its name as a str$"),
+    ({"topic": "\ud800"}, r"^invalid topic '\\ud800': expected its name as a str$"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG_VALUES, ids=[str(wrong)[:40] for wrong, _ in WRONG_VALUES])
+def test_what_cannot_be_sent_is_refused_by_the_call_that_brings_it(
+    make: Callable[..., Producer], log: Log, wrong: dict[str, Any], message: str
+) -> None:
+    with make(linger_ms="600000") as producer:
+        producer.send("t", b"good")
+        with pytest.raises(InputError, match=message):
+            producer.send(**{"topic": "t", "value": b"1", **wrong})
+        producer.send("t", b"better")
+    assert log.values() == [b"good", b"better"]
+
+
+def test_what_is_given_can_be_changed_after_it_was_sent(make: Callable[..., Producer], log: Log) -> None:
+    value, headers = bytearray(b"before"), [("h", b"1")]
+    with make(linger_ms="600000") as producer:
+        producer.send("t", value, key=memoryview(b"key"), headers=headers)
+        value[:] = b"after"
+        headers.append(("i", b"2"))
+    (record,) = [record for _, batch in log.batches for record in batch.records()]
+    assert (record.value, record.key, len(record.headers)) == (b"before", b"key", 1)
+
+
+def test_close_tells_of_records_that_failed_and_nobody_was_told(make: Callable[..., Producer], log: Log) -> None:
+    log.codes = [error_codes.TOPIC_AUTHORIZATION_FAILED] * 4
+    producer = make(linger_ms="600000")
+    producer.send("t", b"1")
+    producer.send("t", b"2")
+    with pytest.raises(RecordsLost, match=r"^2 records were not delivered: .*it takes Write on the topic"):
+        producer.close()
+    told: list[KafkaToolsError | None] = []
+    with make() as producer:
+        producer.send("t", b"1", on_delivery=lambda _, error: told.append(error))
+    assert [type(error) for error in told] == [BrokerError]
+    with make() as producer, pytest.raises(BrokerError):
+        producer.send("t", b"1").result()
+    with pytest.raises(ValueError, match="the block's own"), make() as producer:
+        producer.send("t", b"1")
+        producer.flush()
+        raise ValueError("the block's own")
+
+
+def test_a_callback_that_raises_loses_no_other_callback_and_no_record(
+    make: Callable[..., Producer], log: Log, cluster: FakeCluster
+) -> None:
+    cluster.topic("u", partitions=1)
+    called: list[bytes] = []
+
+    def fail(*_: object) -> None:
+        called.append(b"fails")
+        raise ZeroDivisionError
+
+    producer = make(linger_ms="600000")
+    for topic in ("t", "u"):
+        producer.send(topic, b"1", on_delivery=fail)
+        producer.send(topic, b"2", on_delivery=lambda *_: called.append(b"2"))
+    with pytest.raises(ZeroDivisionError):
+        producer.flush()
+    with pytest.raises(ZeroDivisionError):
+        producer.close()
+    assert called == [b"fails", b"2", b"fails", b"2"]
+    assert log.values() == [b"1", b"2"] * 2
+
+
+def test_records_survive_an_interrupt_while_they_are_sent(
+    make: Callable[..., Producer], log: Log, cluster: FakeCluster
+) -> None:
+    def interrupted(*_: object) -> None:
+        del cluster.answers[InitProducerIdRequest]
+        raise KeyboardInterrupt
+
+    cluster.answers[InitProducerIdRequest] = interrupted
+    with make(linger_ms="600000") as producer:
+        producer.send("t", b"1")
+        with pytest.raises(KeyboardInterrupt):
+            producer.flush()
+    assert log.values() == [b"1"]

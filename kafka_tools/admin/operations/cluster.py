@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.cluster import ClusterDescription
@@ -71,8 +71,8 @@ class ClusterOperations(Connected):
 
     def describe_log_dirs(
         self,
-        broker_ids: Iterable[int] | None = None,
-        partitions: Sequence[TopicPartition] | Mapping[int, Sequence[TopicPartition]] | None = None,
+        broker_ids: Many[int] | None = None,
+        partitions: Many[TopicPartition] | Mapping[int, Sequence[TopicPartition]] | None = None,
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
@@ -81,20 +81,24 @@ class ClusterOperations(Connected):
 
         ``partitions``: the same of every broker, or broker id -> those of this one (all, where there is no such id).
         """
+        broker_ids = None if broker_ids is None else several("broker_ids", broker_ids, "int")
         from kafka_tools.admin.calls.log_dirs import DescribeLogDirs
 
         deadline = deadline or self.deadline(timeout_s)
         ids = [node.id for node in self.nodes(deadline=deadline)] if broker_ids is None else list(broker_ids)
         if partitions is None:
             partitions = {}
-        elif not isinstance(partitions, Mapping):
-            partitions = dict.fromkeys(ids, partitions)
+        elif isinstance(partitions, Mapping):
+            check_keys("partitions", partitions, "int", values="TopicPartition")
+        else:
+            partitions = dict.fromkeys(ids, several("partitions", partitions, "TopicPartition"))
         return self.run(DescribeLogDirs(partitions), ids, deadline=deadline)
 
     def describe_replica_log_dirs(
-        self, replicas: Iterable[ReplicaPlace], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, replicas: Many[ReplicaPlace], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[ReplicaPlace, ReplicaLogDirs]:
         """Replica -> the directory it is in, and the one it moves to."""
+        replicas = several("replicas", replicas, "ReplicaPlace")
         from kafka_tools.admin.calls.log_dirs import DescribeReplicaLogDirs
 
         return self.run(DescribeReplicaLogDirs(), replicas, timeout_s, deadline)
@@ -107,6 +111,7 @@ class ClusterOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[ReplicaPlace, None]:
         """Move replicas to another log directory (an absolute path) of their broker."""
+        check_keys("paths", paths, "ReplicaPlace")
         from kafka_tools.admin.calls.log_dirs import AlterReplicaLogDirs
 
         return self.run(AlterReplicaLogDirs(paths), paths, timeout_s, deadline)
@@ -115,8 +120,8 @@ class ClusterOperations(Connected):
 
     def list_transactions(
         self,
-        states: Sequence[str] = (),
-        producer_ids: Sequence[int] = (),
+        states: Many[str] = (),
+        producer_ids: Many[int] = (),
         *,
         longer_than_ms: int | None = None,
         pattern: str | None = None,
@@ -124,6 +129,8 @@ class ClusterOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[Node, list[TransactionListing]]:
         """Node -> the transactional ids it coordinates (3.0)."""
+        states = several("states", states, "str")
+        producer_ids = several("producer_ids", producer_ids, "int")
         from kafka_tools.admin.calls.transactions import ListTransactions
 
         deadline = deadline or self.deadline(timeout_s)
@@ -131,22 +138,24 @@ class ClusterOperations(Connected):
         return self.run(call, self.nodes(deadline=deadline), deadline=deadline)
 
     def describe_transactions(
-        self, transactional_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, transactional_ids: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, TransactionDescription]:
         """Transactional id -> its state (3.0)."""
+        transactional_ids = several("transactional_ids", transactional_ids, "str")
         from kafka_tools.admin.calls.transactions import DescribeTransactions
 
         return self.run(DescribeTransactions(), transactional_ids, timeout_s, deadline)
 
     def describe_producers(
         self,
-        partitions: Iterable[TopicPartition],
+        partitions: Many[TopicPartition],
         broker_id: int | None = None,
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, list[ProducerState]]:
         """Partition -> its producers, as its leader or one given broker knows them (2.8)."""
+        partitions = several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.transactions import DescribeProducers
 
         return self.run(DescribeProducers(broker_id), partitions, timeout_s, deadline)
@@ -159,14 +168,16 @@ class ClusterOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """End hanging transactions, each on one partition."""
+        check_keys("specs", specs, "TopicPartition")
         from kafka_tools.admin.calls.transactions import AbortTransactions
 
         return self.run(AbortTransactions(specs), specs, timeout_s, deadline)
 
     def fence_producers(
-        self, transactional_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, transactional_ids: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, tuple[int, int]]:
         """Transactional id -> (producer id, epoch) that fence every producer that uses it now."""
+        transactional_ids = several("transactional_ids", transactional_ids, "str")
         from kafka_tools.admin.calls.transactions import FenceProducers
 
         return self.run(FenceProducers(), transactional_ids, timeout_s, deadline)
@@ -196,6 +207,7 @@ class ClusterOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, None]:
         """Finalize other levels of features."""
+        check_keys("updates", updates, "str")
         from kafka_tools.admin.calls.features import UpdateFeatures
 
         return self.run(UpdateFeatures(updates, validate_only), updates, timeout_s, deadline)
@@ -210,13 +222,14 @@ class ClusterOperations(Connected):
         self,
         voter_id: int,
         directory_id: uuid.UUID,
-        endpoints: Sequence[QuorumEndpoint],
+        endpoints: Many[QuorumEndpoint],
         *,
         cluster_id: str | None = None,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> None:
         """Make a controller a voter of the metadata quorum (3.9)."""
+        endpoints = several("endpoints", endpoints, "QuorumEndpoint")
         from kafka_tools.admin.calls.quorum import AddVoter
 
         self.ask(AddVoter(voter_id, directory_id, endpoints, cluster_id), timeout_s, deadline)

@@ -10,6 +10,7 @@ from kafka_tools.admin.lookups import versions_of
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
+from kafka_tools.values import Many, check_keys, several
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -32,7 +33,7 @@ class ConfigOperations(Connected):
 
     def describe_configs(
         self,
-        resources: Iterable[ConfigResource] | Mapping[ConfigResource, Sequence[str] | None],
+        resources: Many[ConfigResource] | Mapping[ConfigResource, Sequence[str] | None],
         *,
         include_synonyms: bool = False,
         include_documentation: bool = False,
@@ -46,7 +47,12 @@ class ConfigOperations(Connected):
         """
         from kafka_tools.admin.calls.configs import DescribeConfigs, owner_lookup
 
-        names = dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
+        names: dict[ConfigResource, Sequence[str] | None]
+        if isinstance(resources, Mapping):
+            check_keys("resources", resources, "ConfigResource", values="str")
+            names = dict(resources)
+        else:
+            names = dict.fromkeys(several("resources", resources, "ConfigResource"))
         deadline = deadline or self.deadline(timeout_s)
         missing = self._missing_topics(names, deadline)
         call = DescribeConfigs(
@@ -90,6 +96,7 @@ class ConfigOperations(Connected):
     ) -> Outcomes[ConfigResource, None]:
         """Change single settings. On brokers before 2.3 the whole configuration is read, changed and written back,
         with a warning, and refused when that would drop a sensitive value."""
+        check_keys("changes", changes, "ConfigResource", values="ConfigChange")
         from kafka_tools.admin.calls.config_changes import IncrementalAlterConfigs
         from kafka_tools.admin.calls.configs import owner_lookup
 
@@ -153,6 +160,7 @@ class ConfigOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[ConfigResource, None]:
         """Replace whole configurations: a setting that is not named returns to its default."""
+        check_keys("configs", configs, "ConfigResource")
         from kafka_tools.admin.calls.config_changes import ReplaceConfigs
         from kafka_tools.admin.calls.configs import owner_lookup
 
@@ -160,9 +168,10 @@ class ConfigOperations(Connected):
         return self.run(call, configs, timeout_s, deadline)
 
     def list_config_resources(
-        self, types: Sequence[str] = (), *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, types: Many[str] = (), *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> list[ConfigResource]:
         """Resources with a configuration of their own (4.1; client metrics from 3.7); no types means all."""
+        types = several("types", types, "str")
         from kafka_tools.admin.calls.configs import ListConfigResources
 
         return self.ask(ListConfigResources(types), timeout_s, deadline)
@@ -171,13 +180,14 @@ class ConfigOperations(Connected):
 
     def describe_client_quotas(
         self,
-        components: Sequence[QuotaFilter] = (),
+        components: Many[QuotaFilter] = (),
         *,
         strict: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Quotas:
         """Entities that match all components, with the quotas set on them; ``strict`` excludes further components."""
+        components = several("components", components, "QuotaFilter")
         from kafka_tools.admin.calls.quotas import DescribeClientQuotas
 
         return self.ask(DescribeClientQuotas(components, strict), timeout_s, deadline)
@@ -208,6 +218,7 @@ class ConfigOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[QuotaEntity, None]:
         """Set quotas; None or NaN removes one, quotas that are not named stay."""
+        check_keys("changes", changes, "tuple")
         from kafka_tools.admin.calls.quotas import AlterClientQuotas, quota_entity
 
         ordered = {quota_entity(entity): values for entity, values in changes.items()}

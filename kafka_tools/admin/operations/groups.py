@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.connected import V
@@ -14,7 +14,7 @@ from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, UnsupportedVersion
 from kafka_tools.net.broker_errors import has_code
 from kafka_tools.protocol import error_codes
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import Many, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.groups import GroupDescription, GroupListing
@@ -29,10 +29,10 @@ class GroupOperations(ClusterOperations):
 
     def list_groups(
         self,
-        states: Sequence[str] = (),
-        types: Sequence[str] = (),
+        states: Many[str] = (),
+        types: Many[str] = (),
         *,
-        protocol_types: Sequence[str] = (),
+        protocol_types: Many[str] = (),
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Listing[GroupListing]:
@@ -40,6 +40,9 @@ class GroupOperations(ClusterOperations):
 
         States need 2.6, types other than classic 3.8; protocol types ("consumer", "connect", "") are sorted out here.
         """
+        states = several("states", states, "str")
+        types = several("types", types, "str")
+        protocol_types = several("protocol_types", protocol_types, "str")
         from kafka_tools.admin.calls.groups import ListGroups
 
         deadline = deadline or self.deadline(timeout_s)
@@ -52,13 +55,14 @@ class GroupOperations(ClusterOperations):
 
     def describe_groups(
         self,
-        group_ids: Iterable[str],
+        group_ids: Many[str],
         *,
         include_authorized_operations: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, GroupDescription]:
         """Group -> members and state, of the new and of the classic protocol."""
+        group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.groups import DescribeClassicGroups, DescribeConsumerGroups
         from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
@@ -76,34 +80,37 @@ class GroupOperations(ClusterOperations):
 
     def describe_classic_groups(
         self,
-        group_ids: Iterable[str],
+        group_ids: Many[str],
         *,
         include_authorized_operations: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, GroupDescription]:
         """Group -> members and state, of the classic protocol only (consumers, Connect workers and others)."""
+        group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.groups import DescribeClassicGroups
 
         return self.run(DescribeClassicGroups(include_authorized_operations), group_ids, timeout_s, deadline)
 
     def describe_streams_groups(
         self,
-        group_ids: Iterable[str],
+        group_ids: Many[str],
         *,
         include_authorized_operations: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, StreamsGroupDescription]:
         """Streams group -> topology, tasks of its members, and state (4.1)."""
+        group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.streams_groups import DescribeStreamsGroups
 
         return self.run(DescribeStreamsGroups(include_authorized_operations), group_ids, timeout_s, deadline)
 
     def delete_groups(
-        self, group_ids: Iterable[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, group_ids: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
         """Delete groups of any kind that have no members, with their offsets."""
+        group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.groups import DeleteGroups
 
         return self.run(DeleteGroups(), group_ids, timeout_s, deadline)
@@ -111,13 +118,14 @@ class GroupOperations(ClusterOperations):
     def remove_members(
         self,
         group_id: str,
-        members: Sequence[MemberIdentity] | None,
+        members: Many[MemberIdentity] | None,
         *,
         reason: str | None = None,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[MemberIdentity, None]:
         """Make members leave their group, all of them for None; static ones are named by instance id (2.4)."""
+        members = None if members is None else several("members", members, "MemberIdentity")
         from kafka_tools.admin.calls.members import REASON, RemoveMembers, everyone
 
         deadline = deadline or self.deadline(timeout_s)
@@ -131,13 +139,14 @@ class GroupOperations(ClusterOperations):
 
     def describe_share_groups(
         self,
-        group_ids: Iterable[str],
+        group_ids: Many[str],
         *,
         include_authorized_operations: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, GroupDescription]:
         """Share group -> members and state (4.1)."""
+        group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.share_groups import DescribeShareGroups
 
         return self.run(DescribeShareGroups(include_authorized_operations), group_ids, timeout_s, deadline)
@@ -150,6 +159,7 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, ShareOffset | None]]:
         """Share group -> partition -> where sharing starts; None means all partitions of a group (4.1)."""
+        check_keys("wanted", wanted, "str", values="TopicPartition")
         from kafka_tools.admin.calls.share_groups import DescribeShareOffsets
 
         return self.run(DescribeShareOffsets(wanted), wanted, timeout_s, deadline)
@@ -163,6 +173,7 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Start sharing from other offsets; the group must have no members (4.1)."""
+        check_keys("offsets", offsets, "TopicPartition")
         wanted = {group_id: offsets} if offsets else {}
         outcomes = self.alter_share_groups_offsets(wanted, timeout_s=timeout_s, deadline=deadline)
         return outcomes[group_id].get() if offsets else Outcomes(())
@@ -175,14 +186,16 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
         """The same for many groups at once, a request for each."""
+        check_keys("offsets", offsets, "str")
         from kafka_tools.admin.calls.share_groups import AlterShareOffsets
 
         return self.run(AlterShareOffsets(offsets), offsets, timeout_s, deadline)
 
     def delete_share_group_offsets(
-        self, group_id: str, topics: Sequence[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, group_id: str, topics: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
         """Forget where a share group shares some topics (4.1)."""
+        topics = several("topics", topics, "str")
         from kafka_tools.admin.calls.share_groups import DeleteShareOffsets
 
         if not topics:
@@ -194,13 +207,14 @@ class GroupOperations(ClusterOperations):
     def list_group_offsets(
         self,
         group_id: str,
-        partitions: Sequence[TopicPartition] | None = None,
+        partitions: Many[TopicPartition] | None = None,
         *,
         require_stable: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, CommittedOffset | None]:
         """Partition -> what the group committed, None for nothing; all its partitions unless some are named."""
+        partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         outcomes = self.list_groups_offsets(
             {group_id: partitions}, require_stable=require_stable, timeout_s=timeout_s, deadline=deadline
         )
@@ -215,6 +229,7 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, CommittedOffset | None]]:
         """The same for many groups at once."""
+        check_keys("wanted", wanted, "str", values="TopicPartition")
         from kafka_tools.admin.calls.offsets import FetchGroupOffsets
 
         return self.run(FetchGroupOffsets(wanted, require_stable), wanted, timeout_s, deadline)
@@ -228,6 +243,7 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Commit offsets for a group that has no members."""
+        check_keys("offsets", offsets, "TopicPartition")
         wanted = {group_id: offsets} if offsets else {}
         outcomes = self.alter_groups_offsets(wanted, timeout_s=timeout_s, deadline=deadline)
         return outcomes[group_id].get() if offsets else Outcomes(())
@@ -240,6 +256,7 @@ class GroupOperations(ClusterOperations):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
         """The same for many groups at once: a request for each, none of which waits for another's answer."""
+        check_keys("offsets", offsets, "str")
         from kafka_tools.admin.calls.offsets import CommitGroupOffsets, CommittedOffset
 
         values: dict[str, dict[TopicPartition, CommittedOffset]] = {}
@@ -255,12 +272,13 @@ class GroupOperations(ClusterOperations):
     def delete_group_offsets(
         self,
         group_id: str,
-        partitions: Sequence[TopicPartition],
+        partitions: Many[TopicPartition],
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Forget what a group committed for some partitions (2.4)."""
+        partitions = several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.offsets import DeleteGroupOffsets
 
         if not partitions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
@@ -10,6 +10,7 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import has_code
 from kafka_tools.protocol import error_codes
+from kafka_tools.values import Many, several
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.acls import AclBinding, AclFilter
@@ -21,17 +22,19 @@ class SecurityOperations(Connected):
     """See the module."""
 
     def describe_user_scram_credentials(
-        self, users: Sequence[str] | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, users: Many[str] | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, list[ScramCredentialInfo]]:
         """User -> mechanisms and iterations; None means every user who has a credential."""
+        users = None if users is None else several("users", users, "str")
         from kafka_tools.admin.calls.scram import DescribeScram
 
         return Outcomes(self.ask(DescribeScram(users), timeout_s, deadline).items())
 
     def alter_user_scram_credentials(
-        self, changes: Sequence[ScramChange], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, changes: Many[ScramChange], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
         """Store and remove credentials. InputError, before anything is sent, for what brokers would refuse."""
+        changes = several("changes", changes, "ScramUpsertion", "ScramDeletion")
         from kafka_tools.admin.calls.scram import AlterScram, by_user
 
         users = by_user(changes)
@@ -67,17 +70,19 @@ class SecurityOperations(Connected):
         return self.ask(DescribeAcls(pattern or AclFilter()), timeout_s, deadline)
 
     def create_acls(
-        self, bindings: Iterable[AclBinding], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, bindings: Many[AclBinding], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[AclBinding, None]:
         """Add entries; one that is there already is not an error."""
+        bindings = several("bindings", bindings, "AclBinding")
         from kafka_tools.admin.calls.acls import CreateAcls
 
         return self.run(CreateAcls(), bindings, timeout_s, deadline)
 
     def delete_acls(
-        self, filters: Iterable[AclFilter], *, timeout_s: float | None = None, deadline: Deadline | None = None
+        self, filters: Many[AclFilter], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[AclFilter, list[tuple[AclBinding, Outcome[None]]]]:
         """Filter -> the entries that matched, each with what became of it."""
+        filters = several("filters", filters, "AclFilter")
         from kafka_tools.admin.calls.acls import DeleteAcls
 
         return self.run(DeleteAcls(), filters, timeout_s, deadline)
@@ -86,7 +91,7 @@ class SecurityOperations(Connected):
 
     def create_delegation_token(
         self,
-        renewers: Sequence[Principal] = (),
+        renewers: Many[Principal] = (),
         *,
         owner: Principal | None = None,
         max_lifetime_ms: int = -1,
@@ -94,6 +99,7 @@ class SecurityOperations(Connected):
         deadline: Deadline | None = None,
     ) -> DelegationToken:
         """A token for the one who asks, or for ``owner`` (3.3); -1: as long as brokers allow."""
+        renewers = several("renewers", renewers, "Principal")
         from kafka_tools.admin.calls.tokens import CreateToken
 
         return self.ask(CreateToken(renewers, owner, max_lifetime_ms), timeout_s, deadline)
@@ -116,12 +122,13 @@ class SecurityOperations(Connected):
 
     def describe_delegation_tokens(
         self,
-        owners: Sequence[Principal] | None = None,
+        owners: Many[Principal] | None = None,
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> list[DelegationToken]:
         """Tokens of some owners; None means all that the principal may see."""
+        owners = None if owners is None else several("owners", owners, "Principal")
         from kafka_tools.admin.calls.tokens import DescribeTokens
 
         return self.ask(DescribeTokens(owners), timeout_s, deadline)

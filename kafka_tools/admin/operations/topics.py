@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
 from kafka_tools.admin.lookups import versions_of
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Deadline
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import Many, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.offsets import ListedOffset
@@ -31,7 +31,7 @@ class TopicOperations(Connected):
 
     def describe_topics(
         self,
-        topics: Iterable[TopicKey],
+        topics: Many[TopicKey],
         *,
         page_size: int | None = None,
         include_authorized_operations: bool = False,
@@ -39,6 +39,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicKey, TopicDescription]:
         """Topics by name or id (2.8). ``page_size`` bounds the partitions per response (3.7 and later)."""
+        topics = several("topics", topics, "str", "UUID")
         from kafka_tools.admin.calls.topics import PAGE_PARTITIONS, DescribeTopics
         from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 
@@ -56,7 +57,7 @@ class TopicOperations(Connected):
 
     def create_topics(
         self,
-        topics: Sequence[NewTopic],
+        topics: Many[NewTopic],
         *,
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
@@ -64,6 +65,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, CreatedTopic]:
         """Name -> what was created. A broker that is asked for too many changes is asked again (KIP-599), or not."""
+        topics = several("topics", topics, "NewTopic")
         from kafka_tools.admin.calls.topic_changes import CreateTopics, by_name
 
         named = by_name(topics)
@@ -71,13 +73,14 @@ class TopicOperations(Connected):
 
     def delete_topics(
         self,
-        topics: Iterable[TopicKey],
+        topics: Many[TopicKey],
         *,
         retry_on_quota_violation: bool = True,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicKey, None]:
         """Topics by name, or by id (2.8)."""
+        topics = several("topics", topics, "str", "UUID")
         from kafka_tools.admin.calls.topic_changes import DeleteTopics
 
         return self.run(DeleteTopics(retry_on_quota_violation), topics, timeout_s, deadline)
@@ -92,6 +95,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[str, None]:
         """Raise topics to a total number of partitions."""
+        check_keys("wanted", wanted, "str")
         from kafka_tools.admin.calls.topic_changes import CreatePartitions
 
         call = CreatePartitions(wanted, validate_only, retry_on_quota_violation)
@@ -107,6 +111,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, int]:
         """Delete what is before an offset (-1: before the high watermark); the log start offset afterwards."""
+        check_keys("offsets", offsets, "TopicPartition")
         from kafka_tools.admin.calls.records import DeleteRecords
 
         return self.run(DeleteRecords(offsets), offsets, timeout_s, deadline)
@@ -124,6 +129,9 @@ class TopicOperations(Connected):
 
         ``leaders``: partition -> id of the broker that leads it, where that was told just before; saves asking again.
         """
+        check_keys("specs", specs, "TopicPartition")
+        if leaders is not None:
+            check_keys("leaders", leaders, "TopicPartition")
         from kafka_tools.admin.calls.offsets import ListOffsets
         from kafka_tools.protocol.enums import IsolationLevel
 
@@ -142,6 +150,7 @@ class TopicOperations(Connected):
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
         """Move partitions to other brokers, the preferred leader first; None cancels a move (2.4)."""
+        check_keys("wanted", wanted, "TopicPartition", values="int")
         from kafka_tools.admin.calls.reassignments import AlterReassignments
 
         call = AlterReassignments(wanted, allow_replication_factor_change)
@@ -149,12 +158,13 @@ class TopicOperations(Connected):
 
     def list_partition_reassignments(
         self,
-        partitions: Sequence[TopicPartition] | None = None,
+        partitions: Many[TopicPartition] | None = None,
         *,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> dict[TopicPartition, Reassignment]:
         """The moves that are under way, of some partitions or of all (2.4)."""
+        partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.reassignments import PER_REQUEST, ListReassignments
 
         deadline = deadline or self.deadline(timeout_s)
@@ -168,7 +178,7 @@ class TopicOperations(Connected):
 
     def elect_leaders(
         self,
-        partitions: Sequence[TopicPartition] | None = None,
+        partitions: Many[TopicPartition] | None = None,
         *,
         unclean: bool = False,
         timeout_s: float | None = None,
@@ -178,6 +188,7 @@ class TopicOperations(Connected):
 
         ELECTION_NOT_NEEDED is an error of its key. Of all partitions only those with a result are told.
         """
+        partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.elections import PREFERRED, UNCLEAN, ElectLeaders
 
         return self.ask(ElectLeaders(UNCLEAN if unclean else PREFERRED, partitions), timeout_s, deadline)

@@ -2,10 +2,64 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
+from kafka_tools.broker_embedded.configs.store import check_properties
+from kafka_tools.config_definitions import broker, dynamic
+from kafka_tools.config_definitions.broker_names import broker_row
 from kafka_tools.errors import ConfigError
+from kafka_tools.texts.near_names import did_you_mean
 from kafka_tools.values import format_address
+
+_OF_PLUGINS = {
+    "allow.everyone.if.no.acl.found", "cluster.id", "config.providers", "delegation.token.master.key", "super.users",
+}  # fmt: skip
+"""Settings of this broker that are none of ``KafkaConfig``: its authorizer's, and names of older releases."""
+
+
+def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str, str]:
+    """The ``config`` of a program as server.properties spells it.
+
+    Raises ConfigError for a value that its setting refuses or that is no text, number, boolean, path or list of them;
+    with ``check_names`` for a name that Kafka's brokers do not have.
+    """
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"invalid config: expected a dict, not {type(config).__name__}")
+    given: dict[str, str] = {}
+    for name, value in config.items():
+        if not isinstance(name, str):
+            raise ConfigError(f"invalid config: expected names as str, not {type(name).__name__}")
+        if check_names and not _is_known(name):
+            raise ConfigError(
+                f"config: Kafka's brokers have no setting '{name}'",
+                hint=did_you_mean([name], [*broker.TABLE, *_OF_PLUGINS], most=1)
+                or "check_config=False keeps names that this version does not know, as Kafka does",
+            )
+        given[name] = _text(name, value)
+    if "config.providers" not in given:  # else values may be variables, which the start replaces
+        check_properties(given)
+    return given
+
+
+def _is_known(name: str) -> bool:
+    if broker_row(name) is not None or name in _OF_PLUGINS or name.startswith("config.providers."):
+        return True
+    return name.endswith(tuple(f".{each}" for each in dynamic.LISTENER_MECHANISM))  # plain.sasl.jaas.config
+
+
+def _text(name: str, value: object) -> str:
+    """A value as server.properties spells it. Raises ConfigError."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, list | tuple):
+        return ",".join(_text(name, item) for item in value)
+    kind = "None" if value is None else type(value).__name__
+    raise ConfigError(f"invalid value of {name}: expected a text, number, boolean, path or list of them, not {kind}")
 
 
 def resolved(properties: Mapping[str, str]) -> dict[str, str]:

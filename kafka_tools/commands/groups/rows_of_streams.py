@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
@@ -22,7 +22,7 @@ from kafka_tools.commands.groups.resettable import (
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState, GroupType
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import Many, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.streams_groups import StreamsAssignment, StreamsMember
@@ -172,7 +172,7 @@ def internal_topics(group: StreamsGroupDescription) -> list[str]:
     return found
 
 
-def delete_topics(admin: AdminClient, group: str, topics: Iterable[str]) -> list[ItemError]:
+def delete_topics(admin: AdminClient, group: str, topics: Many[str]) -> list[ItemError]:
     """Delete internal topics of a group; an error for each that could not be deleted."""
     failures = admin.delete_topics(topics).failures()
     return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]

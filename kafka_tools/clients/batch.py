@@ -1,0 +1,85 @@
+"""A batch of records that a producer has queued: what is in it, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kafka_tools.errors import KafkaToolsError
+from kafka_tools.records.chain import HEADER_BYTES
+from kafka_tools.values import TopicPartition
+
+Header: TypeAlias = tuple[str, bytes | None]
+PendingRecord: TypeAlias = tuple[int, bytes | None, bytes | None, Sequence[Header]]
+"""(timestamp in ms, key, value, headers), as ``records.build`` takes it."""
+
+BATCH_OVERHEAD_BYTES = HEADER_BYTES
+RECORD_OVERHEAD_BYTES = 21
+"""Upper bound of what magic 2 adds to a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+MAX_EPOCH = 2**15 - 1
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer id and epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+class ProducerBatch:
+    """Records of one partition that travel and succeed or fail together. Times are monotonic seconds."""
+
+    __slots__ = (
+        "append_time_ms",
+        "attempts",
+        "base_offset",
+        "base_sequence",
+        "callbacks",
+        "created_s",
+        "done",
+        "encoded",
+        "error",
+        "identity",
+        "parts",
+        "records",
+        "retry_at_s",
+        "size_bytes",
+        "topic_partition",
+        "unreported",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, created_s: float) -> None:
+        self.topic_partition = topic_partition
+        self.created_s = created_s
+        self.records: list[PendingRecord] = []
+        self.size_bytes = BATCH_OVERHEAD_BYTES
+        self.callbacks: list[tuple[int, Callable[[ProducerBatch, int], None]]] = []
+        self.attempts = 0
+        self.retry_at_s = 0.0
+        self.identity: ProducerIdentity | None = None
+        self.base_sequence = -1
+        self.encoded: bytes | None = None
+        self.done = False
+        self.error: KafkaToolsError | None = None
+        self.unreported = 0
+        """Of a batch that failed: the records whose failure nobody was told."""
+        self.base_offset = -1
+        self.append_time_ms = -1
+        self.parts: tuple[ProducerBatch, ProducerBatch] | None = None
+        """The two halves that replaced this batch when the broker found it too large."""
+
+    @property
+    def record_count(self) -> int:
+        """How many records the batch was filled with, whether it was split since or not."""
+        return sum(part.record_count for part in self.parts) if self.parts else len(self.records)
+
+    def locate(self, index: int) -> tuple[ProducerBatch, int]:
+        """The batch that now holds record ``index``, and its index there."""
+        batch = self
+        while batch.parts is not None:
+            first, second = batch.parts
+            if index < first.record_count:
+                batch = first
+            else:
+                batch, index = second, index - first.record_count
+        return batch, index

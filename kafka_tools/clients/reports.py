@@ -1,0 +1,64 @@
+"""What a producer owes its user: callbacks to call, and failures that nobody was told."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafka_tools.errors import KafkaToolsError
+
+if TYPE_CHECKING:
+    from kafka_tools.clients.batch import PendingRecord, ProducerBatch
+    from kafka_tools.values import TopicPartition
+
+OnFailure = Callable[["TopicPartition", "PendingRecord", KafkaToolsError], object]
+
+
+class RecordsLost(KafkaToolsError):
+    """``Producer.close``: records failed, and nobody was told. ``count`` says how many."""
+
+    def __init__(self, count: int, first: KafkaToolsError) -> None:
+        super().__init__(f"{count} record{'s were' if count > 1 else ' was'} not delivered: {first}", hint=first.hint)
+        self.count = count
+
+
+class Reports:
+    """Callbacks wait here until no batch is between two states: one that raises leaves the producer whole."""
+
+    def __init__(self, on_failure: OnFailure | None = None) -> None:
+        self._on_failure = on_failure
+        self._calls: deque[Callable[[], Any]] = deque()
+        self._unreported = 0
+        self._first: KafkaToolsError | None = None
+
+    def note(self, batch: ProducerBatch) -> None:
+        """A batch was acknowledged, or has failed (``batch.error``)."""
+        for index, callback in batch.callbacks:
+            self._calls.append(partial(callback, batch, index))
+        if batch.error is None:
+            return
+        if self._on_failure is not None:
+            for record in batch.records:
+                self._calls.append(partial(self._on_failure, batch.topic_partition, record, batch.error))
+            return
+        batch.unreported = len(batch.records) - len(batch.callbacks)
+        self._unreported += batch.unreported
+        if batch.unreported and self._first is None:
+            self._first = batch.error
+
+    def note_seen(self, batch: ProducerBatch) -> None:
+        """Somebody looked at what became of a batch."""
+        self._unreported -= batch.unreported
+        batch.unreported = 0
+
+    def run_callbacks(self) -> None:
+        """Call what is due. The first that raises ends it; the others remain for the next time."""
+        while self._calls:
+            self._calls.popleft()()
+
+    def check(self) -> None:
+        """Raises RecordsLost if nobody was told of a failure: no callback, and nobody looked at the ``Delivery``."""
+        if self._unreported and self._first is not None:
+            raise RecordsLost(self._unreported, self._first)
