@@ -3,8 +3,10 @@
 from kafka_tools._lazy import lazy_names
 
 __version__ = "0.1.0"
-KAFKA_RELEASE = "4.3.1"
+KAFKA_RELEASE = "4.4.0"
 """The Kafka release whose tools the commands follow."""
+KAFKA_MINOR = KAFKA_RELEASE.rpartition(".")[0]
+"""The same without its patch level: what clusters, APIs and documents are named by."""
 VERSION_LINE = f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})"
 """What ``--version`` prints."""
 

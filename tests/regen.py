@@ -2,6 +2,7 @@
 
 ``python -m tests.regen`` writes all, ``python -m tests.regen index`` one of them; with ``--check``
 nothing is written and the exit status is 1 if a file would change. ``TARGETS`` lists them.
+``python -m tests.regen release 4.4.0`` reads a release of Kafka and writes what follows from it (``tests/releases``).
 """
 
 from __future__ import annotations
@@ -220,6 +221,10 @@ def stale(names: list[str]) -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["release"]:
+        from tests.releases import follow
+
+        return follow.main(arguments[1:])
     check = "--check" in arguments
     names = [argument for argument in arguments if argument != "--check"] or list(TARGETS)
     unknown = [name for name in names if name not in TARGETS]

@@ -8,7 +8,7 @@ from kafka_tools.commands.registry import COMMANDS, Registered
 from tests import bin_folder
 
 
-def test_every_script_of_kafka_431_has_a_row() -> None:
+def test_every_script_of_kafka_new1_has_a_row() -> None:
     assert len(bin_folder.SCRIPTS) == len(set(bin_folder.SCRIPTS)) == 43
     assert list(bin_folder.SCRIPTS) == sorted(bin_folder.SCRIPTS)
     states = {script: state for script, state, _ in bin_folder.rows()}

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NEWEST_RELEASE = "4.3"
 DEFAULT_NODE_ID = 1
 
 Authorizer = Callable[[str, str, int, int, str], bool]
@@ -178,7 +178,7 @@ class Core:
     @property
     def tells_features(self) -> bool:
         """Whether ApiVersions names features: only as the release whose levels they are."""
-        return self.release in (None, NEWEST_RELEASE)
+        return self.release in (None, KAFKA_MINOR)
 
     def step(self) -> float | None:
         """Run what is due; returns when the next timer is due on the monotonic clock, None for never."""

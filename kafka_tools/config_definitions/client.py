@@ -1,4 +1,4 @@
-"""The names, types and defaults of a client's settings: plain data, from Kafka 4.3's ``AdminClientConfig``,
+"""The names, types and defaults of a client's settings: plain data, from Kafka's ``AdminClientConfig``,
 ``ProducerConfig`` and ``ConsumerConfig``.
 
 Knows nothing of files or connections. Keys of producers and consumers are listed so that a file that Java clients
@@ -109,10 +109,15 @@ RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRe
 """Kafka's classes for getting a token whose work is done here: the URL decides which of them is meant."""
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
-    # Java clients' own: metrics, providers of the JVM, its ticket renewal, and what of OAUTHBEARER only they do.
+    # Java clients' own: metrics, providers of the JVM, its ticket renewal, what of OAUTHBEARER only they do, and how they
+    # find brokers again that all moved: our clients ask the bootstrap servers anew in any case.
     [
         "auto.include.jmx.reporter",
+        "bootstrap.resolve.timeout.ms",
         "enable.metrics.push",
+        "metadata.cluster.check.enable",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
         "metric.reporters",
         "metrics.num.samples",
         "metrics.recording.level",
@@ -122,6 +127,8 @@ KNOWN_ELSEWHERE: frozenset[str] = frozenset(
         "sasl.kerberos.ticket.renew.jitter",
         "sasl.kerberos.ticket.renew.window.factor",
         "sasl.login.connect.timeout.ms",
+        "sasl.oauthbearer.allow.unverified.audience",
+        "sasl.oauthbearer.allow.unverified.issuer",
         "sasl.oauthbearer.assertion.algorithm",
         "sasl.oauthbearer.assertion.claim.aud",
         "sasl.oauthbearer.assertion.claim.exp.seconds",
@@ -189,6 +196,7 @@ PRODUCER: frozenset[str] = frozenset(
         "acks",
         "batch.size",
         "buffer.memory",
+        "buffer.memory.allocation.strategy",
         "compression.gzip.level",
         "compression.lz4.level",
         "compression.type",
@@ -206,6 +214,7 @@ PRODUCER: frozenset[str] = frozenset(
         "partitioner.availability.timeout.ms",
         "partitioner.class",
         "partitioner.ignore.keys",
+        "partitioner.rack.aware",
         "transaction.timeout.ms",
         "transaction.two.phase.commit.enable",
         "transactional.id",

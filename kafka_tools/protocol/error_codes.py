@@ -1,13 +1,15 @@
 """Kafka's error codes: number, name, whether a retry may help, and one plain sentence.
 
 Rows, not classes: a table costs nothing to import, and a code that this release does not know keeps
-its number. Flags are those of Kafka 4.3.1 (``org.apache.kafka.common.protocol.Errors``).
+its number. Numbers and flags are those of the newest release (``org.apache.kafka.common.protocol.Errors``).
 """
 
 from __future__ import annotations
 
 from functools import cache
 from typing import NamedTuple
+
+from kafka_tools import KAFKA_MINOR
 
 
 class ErrorCode(NamedTuple):
@@ -197,6 +199,10 @@ _ROWS: tuple[tuple[int, str, bool, bool, str], ...] = (
     (131, "STREAMS_INVALID_TOPOLOGY_EPOCH", False, False, "the topology epoch is not valid"),
     (132, "STREAMS_TOPOLOGY_FENCED", False, False, "the topology epoch is older than the group's"),
     (133, "SHARE_SESSION_LIMIT_REACHED", True, False, "the broker holds as many share sessions as it may"),
+    (134, "GROUP_DELETION_FAILED", False, False, "the group could not be deleted; its message says why"),
+    (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False, False,
+     "the broker could not take the description of the topology; its message says why"),
+    (136, "CONTROLLER_ID_NOT_REGISTERED", False, False, "no controller with this id is registered"),
 )
 
 UNKNOWN_SERVER_ERROR = -1
@@ -334,6 +340,9 @@ STREAMS_INVALID_TOPOLOGY = 130
 STREAMS_INVALID_TOPOLOGY_EPOCH = 131
 STREAMS_TOPOLOGY_FENCED = 132
 SHARE_SESSION_LIMIT_REACHED = 133
+GROUP_DELETION_FAILED = 134
+STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+CONTROLLER_ID_NOT_REGISTERED = 136
 # fmt: on
 
 NOT_LEADER_FOR_PARTITION = NOT_LEADER_OR_FOLLOWER
@@ -374,11 +383,13 @@ def error(code: int) -> ErrorCode:
     found = _by_code().get(code)
     if found is not None:
         return found
-    return ErrorCode(code, f"UNKNOWN_ERROR_CODE_{code}", False, False, f"an error code newer than Kafka 4.3: {code}")
+    return ErrorCode(
+        code, f"UNKNOWN_ERROR_CODE_{code}", False, False, f"an error code newer than Kafka {KAFKA_MINOR}: {code}"
+    )
 
 
 def by_name(name: str) -> ErrorCode:
-    """The row of a name such as "NOT_COORDINATOR"; KeyError for a name Kafka 4.3 does not have."""
+    """The row of a name such as "NOT_COORDINATOR"; KeyError for a name that Kafka does not have."""
     return _by_name()[name]
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from tests.against_kafka.archives import SERVER, TOOLS, archive, making, shared
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.jars import NEWEST, Unavailable
 from tests.against_kafka.jvm import SERVER_OPTIONS, StartFailed
 from tests.against_kafka.tool_server import Gone, ToolServer
 
 END_TIMEOUT_S = 120.0
 """The JVM writes what it has loaded when it ends."""
-OFTEN = ("3.9.2", "4.3.1")
+OFTEN = ("3.9.2", NEWEST)
 """What a run of the tests starts dozens of times. Of the other releases there are five to ten JVMs in all: an archive
 would cost what it saves.
 """

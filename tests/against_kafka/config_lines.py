@@ -271,8 +271,8 @@ CONTROLLERS = (
 """With --bootstrap-controller in place of --bootstrap-server."""
 
 NOT_EVERYWHERE = {
-    "groups and client metrics": ("bundled", "kafka_43", "kafka_43_three"),  # clusters with ZooKeeper have neither
-    "command lines": ("kafka_43",),  # nearly all of them end before any cluster is asked
+    "groups and client metrics": ("bundled", "kafka_new", "kafka_new_three"),  # clusters with ZooKeeper have neither
+    "command lines": ("kafka_new",),  # nearly all of them end before any cluster is asked
 }
 """Scenario -> the clusters it is for, where it is not for all."""
 

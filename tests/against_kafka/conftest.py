@@ -1,8 +1,8 @@
 """Fixtures of the tests against real Kafka.
 
-``kafka_43``, ``kafka_39``, ``kafka_39_zk``, ``kafka_28``, ``kafka_22``, ``kafka_11``: a one-node cluster of that
+``kafka_new``, ``kafka_39``, ``kafka_39_zk``, ``kafka_28``, ``kafka_22``, ``kafka_11``: a one-node cluster of that
 release that lives until the test process ends, shared by every test that asks for it: use topic names and users of
-your own. ``kafka_43_three`` has three nodes, ``kafka_43_secure`` also SASL and TLS listeners;
+your own. ``kafka_new_three`` has three nodes, ``kafka_new_secure`` also SASL and TLS listeners;
 ``real_kafka(Setup(...))`` gives any other.
 ``zookeeper`` is a real ZooKeeper server, ``java_tool(version, main, *arguments)`` runs a class of a release.
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, Setup
-from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.jars import NEWEST, Unavailable
 from tests.against_kafka.tool_server import run_tool
 
 HERE = Path(__file__).parent
@@ -31,9 +31,9 @@ HERE = Path(__file__).parent
 OLD_RELEASES = ("kafka_39_zk", "kafka_28", "kafka_22", "kafka_11", "zookeeper", "2.2", "1.1")
 
 SETUPS = {
-    "kafka_43": Setup("4.3.1"),
-    "kafka_43_three": Setup("4.3.1", nodes=3),
-    "kafka_43_secure": Setup("4.3.1", listeners=SECURE),
+    "kafka_new": Setup(NEWEST),
+    "kafka_new_three": Setup(NEWEST, nodes=3),
+    "kafka_new_secure": Setup(NEWEST, listeners=SECURE),
     "kafka_39": Setup("3.9.2"),
     "kafka_39_zk": Setup("3.9.2", zookeeper=True),
     "kafka_28": Setup("2.8.2"),
@@ -134,9 +134,9 @@ def _cluster(name: str) -> Callable[..., RealKafka]:
     return pytest.fixture(scope="session", name=name)(cluster)
 
 
-kafka_43 = _cluster("kafka_43")
-kafka_43_three = _cluster("kafka_43_three")
-kafka_43_secure = _cluster("kafka_43_secure")
+kafka_new = _cluster("kafka_new")
+kafka_new_three = _cluster("kafka_new_three")
+kafka_new_secure = _cluster("kafka_new_secure")
 kafka_39 = _cluster("kafka_39")
 kafka_39_zk = _cluster("kafka_39_zk")
 kafka_28 = _cluster("kafka_28")

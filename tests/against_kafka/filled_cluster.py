@@ -24,6 +24,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 
 PROPERTIES = (
     ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
@@ -34,7 +35,7 @@ PROPERTIES = (
     ("log.flush.start.offset.checkpoint.interval.ms", "200"),
 )
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT")
-SETUPS = {release: Setup(release, listeners=LISTENERS, properties=PROPERTIES) for release in ("3.9.2", "4.3.1")}
+SETUPS = {release: Setup(release, listeners=LISTENERS, properties=PROPERTIES) for release in ("3.9.2", NEWEST)}
 
 CONFIGS = "kafka.admin.ConfigCommand"
 TOKENS = "org.apache.kafka.tools.DelegationTokenCommand"
@@ -194,7 +195,7 @@ def told(server: str, release: str, tool: Tool) -> dict[str, object]:
     """What clients are told of the cluster and its records: Kafka 4.3.1's own tools, and librdkafka."""
 
     def run(main: str, *arguments: str) -> list[str]:
-        done = tool("4.3.1", main, "--bootstrap-server", server, *arguments)
+        done = tool(NEWEST, main, "--bootstrap-server", server, *arguments)
         assert done.returncode == 0, done.stderr + done.stdout
         return sorted(line.strip() for line in done.stdout.splitlines())
 

@@ -17,6 +17,7 @@ import click
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from tests.against_kafka.group_peer import GroupPeer
+from tests.against_kafka.jars import NEWEST
 
 PROPERTIES = {"group.consumer.assignment.interval.ms": "0", "group.initial.rebalance.delay.ms": "0"}
 """Of both brokers: a target with every change, so that no step depends on time."""
@@ -140,7 +141,7 @@ def main(walks: int, steps: int, seed: int) -> None:
     from tests.against_kafka.harness import RealKafka, Setup
 
     found, began_s = 0, time.monotonic()
-    setup = Setup("4.3.1", properties=tuple(PROPERTIES.items()))
+    setup = Setup(NEWEST, properties=tuple(PROPERTIES.items()))
     with tempfile.TemporaryDirectory() as folder, RealKafka.start(setup, Path(folder) / "kafka") as kafka:
         with EmbeddedBroker(config=PROPERTIES) as broker:
             for at in range(seed, seed + walks):

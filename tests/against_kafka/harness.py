@@ -1,6 +1,6 @@
 """Real Kafka clusters for tests: releases 1.1.1 to 4.3.1, ZooKeeper or KRaft, one node or three, on loopback.
 
-    with RealKafka.start(Setup("4.3.1"), folder) as kafka:
+    with RealKafka.start(Setup(NEWEST), folder) as kafka:
         kafka.bootstrap_servers            # "127.0.0.1:40123"
         kafka.tool("org.apache.kafka.tools.TopicCommand", "--list")   # Kafka's own tool, connected
 

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+import kafka_tools
+
 # As it was at the start: each test has a home of its own, but Maven's settings and this cache are the user's.
 ENVIRONMENT = dict(os.environ)
 
@@ -36,8 +38,17 @@ ARTIFACTS: dict[str, list[str]] = {
         "org.apache.kafka:kafka-tools:4.3.1",
         "org.slf4j:slf4j-simple:1.7.36",
     ],
+    "4.4.0": [
+        "org.apache.kafka:kafka_2.13:4.4.0",
+        "org.apache.kafka:kafka-tools:4.4.0",
+        "org.slf4j:slf4j-simple:1.7.36",
+    ],
 }
 VERSIONS = tuple(ARTIFACTS)
+NEWEST = kafka_tools.KAFKA_RELEASE
+"""The release that the product follows: what tests compare with where they name no other."""
+BEFORE = VERSIONS[VERSIONS.index(NEWEST) - 1]
+"""The one before it, with which they compare as well where the two may differ."""
 
 DEFINITIONS_ONLY = {
     version: [f"org.apache.kafka:kafka_{'2.12' if version < '2.6' else '2.13'}:{version}"]
@@ -57,14 +68,14 @@ CONNECTOR_ARTIFACTS = [
     "org.apache.commons:commons-pool2:2.12.0",
 ]
 
-STREAMS = "4.3.1-streams"
-"""Kafka Streams beside 4.3.1's other jars, without the native library of stores that none of our tests keeps."""
-SHELL = "4.3.1-shell"
-"""Kafka's metadata shell beside 4.3.1's other jars."""
+STREAMS = f"{NEWEST}-streams"
+"""Kafka Streams beside the newest release's other jars, without the native library of stores: no test keeps one."""
+SHELL = f"{NEWEST}-shell"
+"""Kafka's metadata shell beside the newest release's other jars."""
 ALONE = {
     SPARK_CONNECTOR: CONNECTOR_ARTIFACTS,
-    STREAMS: ["org.apache.kafka:kafka-streams:4.3.1"],
-    SHELL: ["org.apache.kafka:kafka-shell:4.3.1", "org.jline:jline:3.30.4"],
+    STREAMS: [f"org.apache.kafka:kafka-streams:{NEWEST}"],
+    SHELL: [f"org.apache.kafka:kafka-shell:{NEWEST}", "org.jline:jline:3.30.4"],
 }
 
 # The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.
@@ -132,7 +143,7 @@ def _fetch(version: str, folder: Path) -> None:
     """Let Maven copy the jars beside ``folder``, then move them there whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         pom = Path(scratch) / "pom.xml"
-        artifacts = {**ARTIFACTS, **DEFINITIONS_ONLY, **ALONE}[version]
+        artifacts = {**ARTIFACTS, **DEFINITIONS_ONLY, **ALONE}.get(version) or _artifacts_of(version)
         pom.write_text(_pom(artifacts, version in ALONE), encoding="utf-8")
         command = [*MAVEN, "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={scratch}/lib"]
         problem = ""
@@ -144,6 +155,13 @@ def _fetch(version: str, folder: Path) -> None:
                 (Path(scratch) / "lib").rename(folder)
                 return
     raise Unavailable(f"Maven could not fetch Kafka {version} in {ATTEMPTS} attempts: {problem}")
+
+
+def _artifacts_of(version: str) -> list[str]:
+    """What a release is made of that stands in none of the tables above (``python -m tests.regen release``)."""
+    return [f"org.apache.kafka:{name}:{version}" for name in ("kafka_2.13", "kafka-tools")] + [
+        "org.slf4j:slf4j-simple:1.7.36"
+    ]
 
 
 def _run(command: Sequence[str]) -> str:
@@ -216,7 +234,7 @@ def version_of(executable: str) -> str:
 def program(source: str, version: str, more_jars: tuple[Path, ...] = ()) -> Path:
     """``java/<source>.java`` compiled for that release: a jar, kept beside the release's. Raises Unavailable."""
     compiler, path = java(compiler=True), JAVA_SOURCES / f"{source}.java"
-    text = path.read_bytes()
+    text = _where_they_lie(path.read_text(encoding="utf-8"), version, more_jars).encode()
     paths = os.pathsep.join(map(str, (*class_path(version), *more_jars)))
     key = hashlib.sha256(text + f"{version_of(compiler)}{paths}".encode()).hexdigest()[:16]
     jar = library(version).parent / "programs" / f"{source}-{key}.jar"
@@ -226,7 +244,9 @@ def program(source: str, version: str, more_jars: tuple[Path, ...] = ()) -> Path
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes = Path(scratch) / "classes"
         command = [compiler, *QUICK, "-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", paths, "-d", str(classes)]
-        done = subprocess.run([*command, str(path)], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+        there = Path(scratch) / path.name
+        there.write_bytes(text)
+        done = subprocess.run([*command, str(there)], capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
         assert done.returncode == 0, done.stderr
         made = Path(scratch) / jar.name
         with zipfile.ZipFile(made, "w") as archive:
@@ -234,6 +254,33 @@ def program(source: str, version: str, more_jars: tuple[Path, ...] = ()) -> Path
                 archive.write(compiled, compiled.relative_to(classes))
         made.replace(jar)
     return jar
+
+
+def _where_they_lie(source: str, version: str, more_jars: tuple[Path, ...]) -> str:
+    """A Java source whose imports name the packages in which this release has the classes: they move now and then."""
+    places = _classes(version) | {name for jar in more_jars for name in _classes_in(jar)}
+
+    def moved(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in places:
+            return match[0]
+        simple = name.rpartition(".")[2]
+        found = [place for place in places if place.rpartition(".")[2] == simple]
+        return f"import {found[0]};" if len(found) == 1 else match[0]
+
+    return re.sub(r"^import ((?:org\.apache\.)?kafka\.[\w.]+);", moved, source, flags=re.MULTILINE)
+
+
+@cache
+def _classes(version: str) -> frozenset[str]:
+    jars = (jar for jar in class_path(version) if jar.name.startswith("kafka"))
+    return frozenset(name for jar in jars for name in _classes_in(jar))
+
+
+def _classes_in(jar: Path) -> list[str]:
+    with zipfile.ZipFile(jar) as archive:
+        entries = [name for name in archive.namelist() if name.endswith(".class") and "$" not in name]
+    return [name.removesuffix(".class").replace("/", ".") for name in entries]
 
 
 def main(versions: Sequence[str]) -> int:

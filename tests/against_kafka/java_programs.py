@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.against_kafka.archives import TOOLS, shared, tool_path
-from tests.against_kafka.jars import ENVIRONMENT, java, program
+from tests.against_kafka.jars import ENVIRONMENT, NEWEST, java, program
 from tests.against_kafka.jvm import DIE_WITH_PARENT, QUIET, TOOL_OPTIONS
 
 
 def compiled(
     source: str,
-    release: str = "4.3.1",
+    release: str = NEWEST,
     *,
     main: str | None = None,
     options: Sequence[str] = (),

@@ -37,7 +37,7 @@ class KafkaClasses:
     def start(cls, release: str, folder: Path) -> Iterator[KafkaClasses]:
         """Compile the Java side against that release and run it. Raises Unavailable."""
         with running(compiled("KafkaClasses", release), folder) as process:
-            yield cls(release, process, _generated(class_path(release)))
+            yield cls(release, process, generated(class_path(release)))
 
     def versions(self, name: str) -> range:
         """The versions that Kafka's class of this name reads and writes; none when there is no such class."""
@@ -94,7 +94,7 @@ class KafkaClasses:
         return answer
 
 
-def _generated(jars: list[Path]) -> dict[str, str]:
+def generated(jars: list[Path]) -> dict[str, str]:
     """Simple name -> full name of the message classes and JSON converters in these jars."""
     found: dict[str, str] = {}
     for jar in jars:

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import class_path, java
+from tests.against_kafka.jars import NEWEST, class_path, java
 from tests.broker_embedded.kills.killed_broker import KilledBroker
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 SETTINGS = {
     "num.partitions": "4",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

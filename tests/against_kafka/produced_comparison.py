@@ -27,6 +27,7 @@ from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.record import Record
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.produced_batches import TOPICS, Case, cases
 from tests.broker_embedded.wire_client import WireClient, make_topics
 
@@ -214,7 +215,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=5000)
     options = parser.parse_args(arguments)
     # More memory than usual: some of these batches make Kafka allocate what they claim to hold.
-    setup = Setup("4.3.1", java_options=("-Xmx3g",))
+    setup = Setup(NEWEST, java_options=("-Xmx3g",))
     with (
         tempfile.TemporaryDirectory() as folder,
         RealKafka.start(setup, Path(folder)) as kafka,

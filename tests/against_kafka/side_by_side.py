@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from tests.against_kafka.harness import RealKafka, eventually
+from tests.against_kafka.jars import NEWEST
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 AGAIN_S = 20.0
 MAIN = {
     "topics": "org.apache.kafka.tools.TopicCommand",

@@ -25,8 +25,8 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.values import ZERO_UUID, TopicPartition
 from tests.against_kafka.harness import RealKafka, eventually
 
-ALL = ["kafka_43", "kafka_39", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
-SINCE_24 = ["kafka_43", "kafka_39", "kafka_39_zk", "kafka_28"]
+ALL = ["kafka_new", "kafka_39", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
+SINCE_24 = ["kafka_new", "kafka_39", "kafka_39_zk", "kafka_28"]
 
 
 class Warned(list[str]):
@@ -114,7 +114,7 @@ def test_defaults_of_new_topics_need_kafka_2_4(kafka: RealKafka, admin: AdminCli
     assert "admin-defaults" not in {listing.name for listing in admin.list_topics()}
 
 
-@over(["kafka_43", "kafka_39"])
+@over(["kafka_new", "kafka_39"])
 def test_pages_of_partitions_put_together_are_the_whole(admin: AdminClient) -> None:
     admin.create_topics([NewTopic("admin-p1", 5, 1), NewTopic("admin-p2", 3, 1)]).raise_any()
     names = ["admin-p2", "admin-p1"]
@@ -278,17 +278,17 @@ def test_cluster_and_versions(kafka: RealKafka, admin: AdminClient) -> None:
             admin.describe_cluster(include_fenced_brokers=True)
 
 
-def test_controllers_answer_for_the_cluster(kafka_43: RealKafka) -> None:
-    with AdminClient(ClientConfig.load(None, kafka_43.bootstrap_controllers), timeout_s=60) as admin:
+def test_controllers_answer_for_the_cluster(kafka_new: RealKafka) -> None:
+    with AdminClient(ClientConfig.load(None, kafka_new.bootstrap_controllers), timeout_s=60) as admin:
         cluster = admin.describe_cluster()
-        assert [node.address for node in cluster.nodes] == [kafka_43.bootstrap_controllers]
+        assert [node.address for node in cluster.nodes] == [kafka_new.bootstrap_controllers]
         resource = ConfigResource("broker", "")
         admin.alter_configs_incremental({resource: [ConfigChange("message.max.bytes", "set", "1000013")]}).raise_any()
         admin.alter_configs_incremental({resource: [ConfigChange("message.max.bytes", "delete")]}).raise_any()
 
 
-def test_calls_follow_leaders_and_coordinators_of_three_brokers(kafka_43_three: RealKafka) -> None:
-    with AdminClient(ClientConfig.load(kafka_43_three.bootstrap_servers), timeout_s=60) as admin:
+def test_calls_follow_leaders_and_coordinators_of_three_brokers(kafka_new_three: RealKafka) -> None:
+    with AdminClient(ClientConfig.load(kafka_new_three.bootstrap_servers), timeout_s=60) as admin:
         admin.create_topics([NewTopic("admin-three", 6, 3)]).raise_any()
         partitions = [TopicPartition("admin-three", number) for number in range(6)]
         assert len(admin.delete_records(dict.fromkeys(partitions, 0)).raise_any()) == 6

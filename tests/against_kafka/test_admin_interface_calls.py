@@ -15,7 +15,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, eventually
 
-OLD_AND_NEW = ["kafka_43", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
+OLD_AND_NEW = ["kafka_new", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
 _numbers = itertools.count()
 
 
@@ -108,7 +108,7 @@ def test_a_transaction_is_terminated_by_its_id(admin: AdminClient) -> None:
     assert second[1] >= first[1] + 2
 
 
-@over(["kafka_43", "kafka_39_zk", "kafka_22"])
+@over(["kafka_new", "kafka_39_zk", "kafka_22"])
 def test_streams_groups(kafka: RealKafka, admin: AdminClient) -> None:
     error = admin.describe_streams_groups(["no-such-group"])["no-such-group"].error
     if kafka.release.startswith("4."):
@@ -126,7 +126,7 @@ def test_what_a_release_lacks_is_told_with_the_release_that_has_it(kafka: RealKa
     assert caught.value.hint == wanted
 
 
-@over(["kafka_43", "kafka_39_zk", "kafka_28", "kafka_22"])
+@over(["kafka_new", "kafka_39_zk", "kafka_28", "kafka_22"])
 def test_every_partition_that_was_asked_for_is_told(admin: AdminClient, topic: str) -> None:
     """Nothing is left out of these answers, so that what is missing from one is known to be wrong."""
     partition, group = TopicPartition(topic, 0), "admin-interface-offsets"
@@ -137,13 +137,13 @@ def test_every_partition_that_was_asked_for_is_told(admin: AdminClient, topic: s
     assert {key: outcome.get() for key, outcome in committed.items()} == {partition: None, other: None}
 
 
-def test_brokers_and_controllers_are_told_apart(kafka_43: RealKafka) -> None:
-    taken_for_controller = ClientConfig({"bootstrap.controllers": kafka_43.bootstrap_servers})
+def test_brokers_and_controllers_are_told_apart(kafka_new: RealKafka) -> None:
+    taken_for_controller = ClientConfig({"bootstrap.controllers": kafka_new.bootstrap_servers})
     with AdminClient(taken_for_controller, timeout_s=60) as admin:
         with pytest.raises(BrokerError, match="MISMATCHED_ENDPOINT_TYPE") as mismatched:
             admin.describe_quorum()
     assert "--bootstrap-server takes addresses of brokers" in str(mismatched.value.hint)
-    taken_for_broker = ClientConfig({"bootstrap.servers": kafka_43.bootstrap_controllers})
+    taken_for_broker = ClientConfig({"bootstrap.servers": kafka_new.bootstrap_controllers})
     with AdminClient(taken_for_broker, timeout_s=60) as admin:
         with pytest.raises(UnsupportedVersion, match="is a controller and does not offer Metadata"):
             admin.list_topics()

@@ -21,8 +21,9 @@ from kafka_tools.errors import KafkaToolsError, NotFound, UnsupportedVersion
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 
-OLD_AND_NEW = ["kafka_43", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
+OLD_AND_NEW = ["kafka_new", "kafka_39_zk", "kafka_28", "kafka_22", "kafka_11"]
 MASTER_KEY = (("delegation.token.secret.key", "token-secret-key"), ("delegation.token.master.key", "token-secret-key"))
 KRAFT_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 ZK_AUTHORIZER = "kafka.security.auth.SimpleAclAuthorizer"
@@ -72,7 +73,7 @@ def guarded_43(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
         ("super.users", "User:ANONYMOUS;User:admin"),
         *MASTER_KEY,
     )
-    return real_kafka(Setup("4.3.1", listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=settings))
+    return real_kafka(Setup(NEWEST, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=settings))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_acls(admin: AdminClient) -> None:
 
 
 @pytest.mark.req("ACL-6")
-@over(["kafka_43", "kafka_22"])
+@over(["kafka_new", "kafka_22"])
 def test_acls_without_an_authorizer(admin: AdminClient) -> None:
     with pytest.raises(KafkaToolsError, match=r"SECURITY_DISABLED"):
         admin.describe_acls()
@@ -146,16 +147,16 @@ def test_delegation_tokens_from_birth_to_end(request: pytest.FixtureRequest, clu
             admin.renew_delegation_token(token.hmac)
 
 
-@over(["kafka_43"])
+@over(["kafka_new"])
 def test_tokens_where_they_are_not_allowed(admin: AdminClient) -> None:
     with pytest.raises(KafkaToolsError, match=r"DELEGATION_TOKEN"):
         admin.create_delegation_token()
 
 
-def test_reassignments_and_elections_on_three_brokers(kafka_43_three: RealKafka) -> None:
-    ids = kafka_43_three.node_ids
+def test_reassignments_and_elections_on_three_brokers(kafka_new_three: RealKafka) -> None:
+    ids = kafka_new_three.node_ids
     partition = TopicPartition("admin-move", 0)
-    with connect(kafka_43_three) as admin:
+    with connect(kafka_new_three) as admin:
         admin.create_topics([NewTopic("admin-move", assignment=[[ids[0], ids[1]]])]).raise_any()
         settled(lambda: admin.describe_topics(["admin-move"]).raise_any())
         unknown = TopicPartition("admin-none", 0)
@@ -227,7 +228,7 @@ def test_log_dirs(kafka: RealKafka, admin: AdminClient) -> None:
 
 
 @pytest.mark.req("PROTO-20")
-@over(["kafka_43", "kafka_39_zk"])
+@over(["kafka_new", "kafka_39_zk"])
 def test_transactions(admin: AdminClient) -> None:
     """Whose coordinators Kafka knows by type 1."""
     partition = TopicPartition("admin-txn", 0)
@@ -247,8 +248,8 @@ def test_transactions(admin: AdminClient) -> None:
     admin.delete_topics(["admin-txn"]).raise_any()
 
 
-def test_features_and_quorum(kafka_43: RealKafka) -> None:
-    with connect(kafka_43) as admin:
+def test_features_and_quorum(kafka_new: RealKafka) -> None:
+    with connect(kafka_new) as admin:
         features = admin.describe_features()
         assert "metadata.version" in features.finalized
         assert features.epoch is not None
@@ -261,7 +262,7 @@ def test_features_and_quorum(kafka_43: RealKafka) -> None:
         assert quorum.high_watermark > 0
         with pytest.raises(KafkaToolsError):
             admin.unregister_broker(99)
-    controllers = ClientConfig.load(None, kafka_43.bootstrap_controllers)
+    controllers = ClientConfig.load(None, kafka_new.bootstrap_controllers)
     with AdminClient(controllers, timeout_s=60) as admin:
         assert admin.describe_quorum().leader_id == quorum.leader_id
 
@@ -273,9 +274,9 @@ def test_zookeeper_clusters_have_no_quorum(admin: AdminClient) -> None:
     assert "quorum" in str(caught.value)
 
 
-def test_share_group_offsets(kafka_43: RealKafka) -> None:
+def test_share_group_offsets(kafka_new: RealKafka) -> None:
     partition = TopicPartition("admin-share", 0)
-    with connect(kafka_43) as admin:
+    with connect(kafka_new) as admin:
         admin.create_topics([NewTopic("admin-share", 1, 1)]).raise_any()
         assert isinstance(admin.describe_share_groups(["admin-none"])["admin-none"].error, NotFound)
         settled(lambda: admin.alter_share_group_offsets("admin-share-g", {partition: 0}).raise_any())
@@ -295,7 +296,7 @@ def test_share_group_offsets(kafka_43: RealKafka) -> None:
         admin.delete_topics(["admin-share"]).raise_any()
 
 
-@over(["kafka_43", "kafka_39_zk", "kafka_22"])
+@over(["kafka_new", "kafka_39_zk", "kafka_22"])
 def test_members_are_described_and_removed(kafka: RealKafka, admin: AdminClient) -> None:
     from kafka_tools.clients.consumer import Consumer
 

@@ -38,14 +38,14 @@ def with_password(properties: dict[str, str], password: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def with_scram(kafka_43_secure: RealKafka) -> RealKafka:
+def with_scram(kafka_new_secure: RealKafka) -> RealKafka:
     """The 4.3.1 cluster, where alice has a password for both SCRAM mechanisms, stored by our own client."""
-    with AdminClient(ClientConfig.load(kafka_43_secure.bootstrap_servers), timeout_s=30) as admin:
+    with AdminClient(ClientConfig.load(kafka_new_secure.bootstrap_servers), timeout_s=30) as admin:
         changes = [
             ScramUpsertion("alice", mechanism, "alice-secret") for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
         ]
         admin.alter_user_scram_credentials(changes).raise_any()
-    return kafka_43_secure
+    return kafka_new_secure
 
 
 @pytest.mark.req("SC-9", "SASL-1", "SASL-3")
@@ -103,7 +103,7 @@ def test_wrong_password_is_said_at_once_and_not_shown(
         ("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "security.protocol"),
     ],
 )
-@pytest.mark.parametrize("cluster", ["kafka_43_secure", "kafka_22_secure"])
+@pytest.mark.parametrize("cluster", ["kafka_new_secure", "kafka_22_secure"])
 def test_wrong_listener_is_told_apart(
     request: pytest.FixtureRequest,
     cluster: str,
@@ -119,9 +119,9 @@ def test_wrong_listener_is_told_apart(
     assert hint in str(caught.value.hint)
 
 
-def test_authority_that_is_not_trusted(kafka_43_secure: RealKafka) -> None:
+def test_authority_that_is_not_trusted(kafka_new_secure: RealKafka) -> None:
     with pytest.raises(TlsFailed, match=r"is not accepted") as caught:
-        cluster_id(kafka_43_secure, "SSL", {"security.protocol": "SSL"})
+        cluster_id(kafka_new_secure, "SSL", {"security.protocol": "SSL"})
     assert "ssl.truststore.location" in str(caught.value.hint)
 
 
@@ -132,16 +132,16 @@ def test_zookeeper_s_port_is_no_kafka_port(kafka_22_secure: RealKafka) -> None:
         cluster_id(kafka_22_secure, "PLAINTEXT", {}, address)
 
 
-def test_deleted_credential_lets_nobody_in(kafka_43_secure: RealKafka) -> None:
-    with AdminClient(ClientConfig.load(kafka_43_secure.bootstrap_servers), timeout_s=30) as admin:
+def test_deleted_credential_lets_nobody_in(kafka_new_secure: RealKafka) -> None:
+    with AdminClient(ClientConfig.load(kafka_new_secure.bootstrap_servers), timeout_s=30) as admin:
         admin.alter_user_scram_credentials([ScramUpsertion("admin", "SCRAM-SHA-256", "admin-secret")]).raise_any()
-        properties = kafka_43_secure.client_properties("SASL_SSL", "admin", "SCRAM-SHA-256")
-        eventually(lambda: _check(cluster_id(kafka_43_secure, "SASL_SSL", properties)))
+        properties = kafka_new_secure.client_properties("SASL_SSL", "admin", "SCRAM-SHA-256")
+        eventually(lambda: _check(cluster_id(kafka_new_secure, "SASL_SSL", properties)))
         admin.alter_user_scram_credentials([ScramDeletion("admin", "SCRAM-SHA-256")]).raise_any()
 
         def is_refused() -> None:
             with pytest.raises(AuthenticationFailed):
-                cluster_id(kafka_43_secure, "SASL_SSL", properties)
+                cluster_id(kafka_new_secure, "SASL_SSL", properties)
 
         eventually(is_refused)
 

@@ -29,6 +29,7 @@ from tests.against_kafka.filled_cluster import (
     told,
 )
 from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.jvm import StartFailed
 
 SCRAM = {
@@ -61,7 +62,7 @@ class Left(NamedTuple):
         return self.kafka.log_dirs[0]
 
 
-@pytest.fixture(scope="module", params=[("4.3.1", False), ("3.9.2", True)], ids=["4.3.1 stopped", "3.9.2 killed"])
+@pytest.fixture(scope="module", params=[(NEWEST, False), ("3.9.2", True)], ids=["4.3.1 stopped", "3.9.2 killed"])
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, java_tool: Tool) -> Iterator[Left]:
     release, sharply = request.param
 

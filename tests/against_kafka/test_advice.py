@@ -23,6 +23,7 @@ from kafka_tools.storage.findings import KINDS, Finding
 from kafka_tools.storage.snapshots import ProducerStateEntry, pack_producer_snapshot, read_producers
 from kafka_tools.values import TopicPartition
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.test_advice_actions import command
 from tests.storage.test_live import Writer
 
@@ -176,7 +177,7 @@ def producers(directory: Path) -> list[ProducerStateEntry]:
 
 @pytest.fixture(scope="module")
 def kafka(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    return real_kafka(Setup("4.3.1", properties=PROPERTIES))
+    return real_kafka(Setup(NEWEST, properties=PROPERTIES))
 
 
 def topic_id(kafka: RealKafka, topic: str) -> str:

@@ -54,9 +54,9 @@ def send(kafka: RealKafka, time_ms: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def kafka(kafka_43: RealKafka) -> RealKafka:
-    assert kafka_43.tool(TOPICS, "--create", "--topic", TOPIC, "--partitions", 1).returncode == 0
-    return kafka_43
+def kafka(kafka_new: RealKafka) -> RealKafka:
+    assert kafka_new.tool(TOPICS, "--create", "--topic", TOPIC, "--partitions", 1).returncode == 0
+    return kafka_new
 
 
 @pytest.mark.parametrize("kind", CONFIGS)

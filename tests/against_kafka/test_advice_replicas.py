@@ -120,8 +120,8 @@ def test_each_replica_kind_says_that_it_is_fetched_anew() -> None:
     assert {KINDS[kind].advice for kind in CUT} == {findings._CUT}
 
 
-def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_43_three: RealKafka, tmp_path: Path) -> None:
-    kafka = kafka_43_three
+def test_a_replica_mended_as_advised_has_what_its_leader_has(kafka_new_three: RealKafka, tmp_path: Path) -> None:
+    kafka = kafka_new_three
     damaged, other, third = kafka.node_ids
     kinds = [kind for kind in (*FETCHED_ANEW, *CUT) for _ in range(2)]
     led = [f"{damaged}:{other}:{third}", f"{other}:{damaged}:{third}"]  # once as leader, once as follower
@@ -186,9 +186,9 @@ def quorum_leader(kafka: RealKafka) -> int:
 
 
 def test_a_quorum_state_that_cannot_be_read_is_moved_away_while_the_others_have_a_leader(
-    kafka_43_three: RealKafka, tmp_path: Path
+    kafka_new_three: RealKafka, tmp_path: Path
 ) -> None:
-    kafka = kafka_43_three
+    kafka = kafka_new_three
     leader = quorum_leader(kafka)
     node = next(each for each in kafka.node_ids if each != leader)
     log_dir = kafka.log_dirs[kafka.node_ids.index(node)]

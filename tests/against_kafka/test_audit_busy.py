@@ -15,6 +15,7 @@ pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
 from kafka_tools.storage.check import check_log_dir
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.java_programs import compiled, pipes, running
 from tests.spark.one_process import audit_here
 
@@ -44,7 +45,7 @@ def load(kafka: RealKafka, folder: Path) -> Iterator[None]:
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("release", ["4.3.1", "2.2.2"])
+@pytest.mark.parametrize("release", [NEWEST, "2.2.2"])
 def test_a_directory_that_a_broker_writes_to_has_no_damage(
     real_kafka: Callable[[Setup], RealKafka], tmp_path: Path, release: str
 ) -> None:

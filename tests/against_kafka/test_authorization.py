@@ -34,6 +34,7 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.test_admin_operations import KRAFT_AUTHORIZER, MASTER_KEY
 from tests.broker_embedded.security.test_authorization_table import (
     HANDLERS,
@@ -163,7 +164,7 @@ def prepared(peer: Peer) -> Iterator[Peer]:
 
 @pytest.fixture(scope="module")
 def peers(real_kafka: Callable[[Setup], RealKafka]) -> Iterator[tuple[Peer, Peer]]:
-    real = real_kafka(Setup("4.3.1", listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=SETTINGS))
+    real = real_kafka(Setup(NEWEST, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=SETTINGS))
     config = {
         **dict(SETTINGS), "sasl.enabled.mechanisms": "PLAIN",
         "plain.sasl.jaas.config": f'{PLAIN} user_alice="alice-secret";',

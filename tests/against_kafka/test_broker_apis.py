@@ -15,7 +15,7 @@ def told(address: str) -> dict[int, tuple[int, int]]:
     return {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
 
-def test_both_brokers_serve_what_the_table_says(kafka_43: RealKafka) -> None:
-    assert told(kafka_43.bootstrap_servers) == broker_apis.theirs()
+def test_both_brokers_serve_what_the_table_says(kafka_new: RealKafka) -> None:
+    assert told(kafka_new.bootstrap_servers) == broker_apis.theirs()
     with EmbeddedBroker() as broker:
         assert told(broker.bootstrap_servers) == broker_apis.ours()

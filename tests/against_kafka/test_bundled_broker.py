@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import PATIENT_PRODUCER
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
@@ -72,7 +73,7 @@ def test_the_consumer_protocol_can_be_turned_off(java_tool: Tool) -> None:
     assert "UnsupportedVersionException: The cluster does not support the new CONSUMER group protocol." in asked.stderr
 
 
-@pytest.mark.parametrize("release", ["2.8.2", "4.3.1"])
+@pytest.mark.parametrize("release", ["2.8.2", NEWEST])
 def test_javas_producer_writes_in_transactions(broker: EmbeddedBroker, java_tool: Tool, release: str) -> None:
     topic = f"transactions-{release}"
     where = ["--producer-props", f"bootstrap.servers={broker.bootstrap_servers}"]

@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from tests.against_kafka.jars import NEWEST
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -24,7 +25,7 @@ TOPIC_COMMAND = "org.apache.kafka.tools.TopicCommand"
 TOKEN_COMMAND = {
     "2.2.2": "kafka.admin.DelegationTokenCommand",
     "3.9.2": "org.apache.kafka.tools.DelegationTokenCommand",
-    "4.3.1": "org.apache.kafka.tools.DelegationTokenCommand",
+    NEWEST: "org.apache.kafka.tools.DelegationTokenCommand",
 }
 
 
@@ -53,16 +54,16 @@ def login(folder: Path, mechanism: str, jaas: str) -> Path:
 
 
 @pytest.mark.req("DT-1", "DT-2", "DT-11", "DT-12")
-@pytest.mark.parametrize("release", ["2.2.2", "3.9.2", "4.3.1"])
+@pytest.mark.parametrize("release", ["2.2.2", "3.9.2", NEWEST])
 def test_kafkas_tools_make_tokens_log_in_with_them_and_end_them(
     guarded: EmbeddedBroker, java_tool: Tool, tmp_path: Path, release: str
 ) -> None:
     address = ["--bootstrap-server", guarded.bootstrap_servers, "--command-config"]
     admin = login(tmp_path, "PLAIN", f'{PLAIN} username="admin" password="pw";')
     topic = f"seen-by-{release}"
-    java_tool("4.3.1", TOPIC_COMMAND, *address, admin, "--create", "--topic", topic)
+    java_tool(NEWEST, TOPIC_COMMAND, *address, admin, "--create", "--topic", topic)
     java_tool(
-        "4.3.1", ACL_COMMAND, *address, admin, "--add", "--allow-principal", "User:alice", "--operation", "Describe",
+        NEWEST, ACL_COMMAND, *address, admin, "--add", "--allow-principal", "User:alice", "--operation", "Describe",
         "--topic", topic,
     )  # fmt: skip
 
@@ -81,7 +82,7 @@ def test_kafkas_tools_make_tokens_log_in_with_them_and_end_them(
 
     jaas = f'{SCRAM} username="{token_id}" password="{hmac}" tokenauth="true";'
     with_token = login(tmp_path, "SCRAM-SHA-256", jaas)
-    listed = java_tool("4.3.1", TOPIC_COMMAND, *address, with_token, "--list")
+    listed = java_tool(NEWEST, TOPIC_COMMAND, *address, with_token, "--list")
     assert topic in listed.stdout.split(), listed.stderr
     refused = tokens("--create", "--max-life-time-period", "-1", config=with_token)
     assert "Delegation Token requests are not allowed" in refused, refused
@@ -143,9 +144,9 @@ def test_a_java_client_is_who_its_certificate_says(java_tool: Tool, tmp_path: Pa
         values = {"security.protocol": "SSL", **certificates.settings(certificates.client)}
         path = properties(tmp_path, "client", values)
         address = ["--bootstrap-server", broker.bootstrap_servers, "--command-config", path]
-        listed = java_tool("4.3.1", ACL_COMMAND, *address, "--list")
+        listed = java_tool(NEWEST, ACL_COMMAND, *address, "--list")
         assert listed.returncode == 0 and "Error" not in listed.stdout, listed.stdout + listed.stderr
-        made = java_tool("4.3.1", TOKEN_COMMAND["4.3.1"], *address, "--create", "--max-life-time-period", "-1")
+        made = java_tool(NEWEST, TOKEN_COMMAND[NEWEST], *address, "--create", "--max-life-time-period", "-1")
         assert principal in made.stdout, made.stdout + made.stderr
 
 
@@ -179,7 +180,7 @@ def test_a_java_client_logs_in_with_a_signed_token(java_tool: Tool, tmp_path: Pa
         address = ["--bootstrap-server", broker.bootstrap_servers, "--command-config", path]
         prefix = "-Dorg.apache.kafka.sasl.oauthbearer.allowed"
         allowed = {"JAVA_TOOL_OPTIONS": f"{prefix}.urls={token.as_uri()} {prefix}.files={token}"}
-        ended = java_tool("4.3.1", TOPIC_COMMAND, *address, "--create", "--topic", "t", environment=allowed)
+        ended = java_tool(NEWEST, TOPIC_COMMAND, *address, "--create", "--topic", "t", environment=allowed)
         assert (ended.returncode == 0) == (audience == "kafka"), ended.stdout + ended.stderr
         if audience == "other":
             assert "invalid_token" in ended.stdout + ended.stderr
@@ -192,7 +193,7 @@ def test_kafkas_dump_tool_reads_the_tokens_that_are_kept(java_tool: Tool, tmp_pa
         broker.call(lambda core: core.tokens.expire("User:carol", core.tokens.hmac(token), -1))
     log = tmp_path / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
     dumped = java_tool(
-        "4.3.1", "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", log
+        NEWEST, "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", log
     ).stdout
     (kept,) = [line for line in dumped.splitlines() if '"DELEGATION_TOKEN_RECORD"' in line]
     record = json.loads(kept[kept.index('{"type"') :])["data"]

@@ -12,11 +12,11 @@ from confluent_kafka import Consumer, Producer
 from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.net.config import ClientConfig
-from tests.against_kafka.jars import STREAMS, library
+from tests.against_kafka.jars import NEWEST, STREAMS, library
 from tests.against_kafka.java_programs import compiled
 from tests.against_kafka.jvm import Server
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 CONFIG = {
     "group.min.session.timeout.ms": 1000, "group.initial.rebalance.delay.ms": 0,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,

@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from tests.against_kafka.jars import NEWEST
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 TOOLS = "org.apache.kafka.tools."
@@ -52,7 +53,7 @@ class Operator:
 
 @pytest.fixture
 def today(broker: EmbeddedBroker, java_tool: Tool) -> Operator:
-    return Operator(java_tool, "4.3.1", broker)
+    return Operator(java_tool, NEWEST, broker)
 
 
 def test_producers_and_consumers_that_check_themselves(today: Operator) -> None:
@@ -198,7 +199,7 @@ def test_records_are_deleted_and_features_changed(java_tool: Tool, tmp_path: Pat
     """On a broker of its own: others go on with the features that they began with."""
     where = "--bootstrap-server SERVER"
     with EmbeddedBroker(data_dir=tmp_path / "data") as broker:
-        today = Operator(java_tool, "4.3.1", broker)
+        today = Operator(java_tool, NEWEST, broker)
         today(f"{TOOLS}TopicCommand", f"{where} --create --topic shortened --partitions 1", "Created topic")
         today(f"{TOOLS}VerifiableProducer", f"{where} --topic shortened --max-messages 20", r'"acked":20')
         records = tmp_path / "records.json"

@@ -56,11 +56,11 @@ class Application:
 
 
 @pytest.fixture(scope="module")
-def stopped(kafka_43: RealKafka) -> Application:
-    return Application(kafka_43)
+def stopped(kafka_new: RealKafka) -> Application:
+    return Application(kafka_new)
 
 
-def test_what_would_be_done_is_told_the_same(kafka_43: RealKafka, stopped: Application, tmp_path: Path) -> None:
+def test_what_would_be_done_is_told_the_same(kafka_new: RealKafka, stopped: Application, tmp_path: Path) -> None:
     app, topic = ("--application-id", stopped.id), ("--input-topics", stopped.input)
     plan = write(tmp_path, f"{stopped.input},0,3\n{stopped.input},1,99\n")
     for words in (
@@ -83,12 +83,12 @@ def test_what_would_be_done_is_told_the_same(kafka_43: RealKafka, stopped: Appli
         ("--input-topics", "no-such-topic"),
         ("--input-topics", f"{stopped.input},{stopped.made[0]}", "--to-latest"),
     ):
-        our, their = (tool(kafka_43, COMMAND, *app, *words, "--dry-run") for tool in (ours, theirs))
+        our, their = (tool(kafka_new, COMMAND, *app, *words, "--dry-run") for tool in (ours, theirs))
         assert our.returncode == their.returncode, (words, our, their)
         assert_equal(stopped.anonymous(our.stdout), stopped.anonymous(their.stdout), sort=True)
 
 
-def test_what_is_refused_is_refused_by_both(kafka_43: RealKafka, stopped: Application, tmp_path: Path) -> None:
+def test_what_is_refused_is_refused_by_both(kafka_new: RealKafka, stopped: Application, tmp_path: Path) -> None:
     app, before = ("--application-id", stopped.id), stopped.state()
     for words, text in (
         (
@@ -99,19 +99,19 @@ def test_what_is_refused_is_refused_by_both(kafka_43: RealKafka, stopped: Applic
         (("--input-topics", stopped.input, "--from-file", write(tmp_path, f"{stopped.input},0,3\n")), ""),
         (("--to-latest", "--to-earliest"), "can't be used with option"),
     ):
-        our, their = (tool(kafka_43, COMMAND, *app, *words) for tool in (ours, theirs))
+        our, their = (tool(kafka_new, COMMAND, *app, *words) for tool in (ours, theirs))
         assert our.returncode != 0 != their.returncode, (words, our, their)
         assert text in our.stderr
         assert text in their.stderr
     assert stopped.state() == before
 
 
-def test_both_leave_the_same_state(kafka_43: RealKafka) -> None:
+def test_both_leave_the_same_state(kafka_new: RealKafka) -> None:
     texts, states = [], []
     for tool in (ours, theirs):
-        app = Application(kafka_43)
+        app = Application(kafka_new)
         topics = ("--input-topics", app.input, "--intermediate-topics", app.intermediate)
-        ended = tool(kafka_43, COMMAND, "--application-id", app.id, *topics, "--shift-by", 3)
+        ended = tool(kafka_new, COMMAND, "--application-id", app.id, *topics, "--shift-by", 3)
         texts.append(app.anonymous(done(ended)))
         states.append(app.state())
     assert_equal(*texts, sort=True)

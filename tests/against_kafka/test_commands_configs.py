@@ -12,7 +12,7 @@ from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs, write
 
 
-@pytest.fixture(params=["kafka_43", "kafka_39"])
+@pytest.fixture(params=["kafka_new", "kafka_39"])
 def kafka(request: pytest.FixtureRequest) -> RealKafka:
     found: RealKafka = request.getfixturevalue(request.param)
     return found
@@ -147,12 +147,12 @@ def test_scram_users(kafka: RealKafka) -> None:
     assert same(kafka, "configs", "--describe", "--user", user) == ""
 
 
-def test_groups_and_client_metrics(kafka_43: RealKafka) -> None:
+def test_groups_and_client_metrics(kafka_new: RealKafka) -> None:
     group, metrics = fresh("group"), fresh("metrics")
-    done(ours(kafka_43, "configs", "--alter", "--group", group, "--add-config", "consumer.session.timeout.ms=50000"))
+    done(ours(kafka_new, "configs", "--alter", "--group", group, "--add-config", "consumer.session.timeout.ms=50000"))
     done(
         ours(
-            kafka_43,
+            kafka_new,
             "configs",
             "--alter",
             "--client-metrics",
@@ -161,18 +161,18 @@ def test_groups_and_client_metrics(kafka_43: RealKafka) -> None:
             "interval.ms=60000,metrics=[a,b]",
         )
     )
-    assert "50000" in same(kafka_43, "configs", "--describe", "--group", group)
-    assert "metrics=a,b" in same(kafka_43, "configs", "--describe", "--client-metrics", metrics)
-    same(kafka_43, "configs", "--describe", "--entity-type", "groups", sort=True)
-    same(kafka_43, "configs", "--describe", "--entity-type", "client-metrics", sort=True)
+    assert "50000" in same(kafka_new, "configs", "--describe", "--group", group)
+    assert "metrics=a,b" in same(kafka_new, "configs", "--describe", "--client-metrics", metrics)
+    same(kafka_new, "configs", "--describe", "--entity-type", "groups", sort=True)
+    same(kafka_new, "configs", "--describe", "--entity-type", "client-metrics", sort=True)
 
 
-def test_a_file_of_configs_is_read_as_javas_properties(kafka_43: RealKafka, tmp_path: Path) -> None:
-    our, their = create(kafka_43, fresh("cfg")), create(kafka_43, fresh("cfg"))
+def test_a_file_of_configs_is_read_as_javas_properties(kafka_new: RealKafka, tmp_path: Path) -> None:
+    our, their = create(kafka_new, fresh("cfg")), create(kafka_new, fresh("cfg"))
     path = write(tmp_path, "# comment\nretention.ms : 700000\nflush.ms=9\ncleanup.policy = compact,\\\n   delete\n")
-    done(ours(kafka_43, "configs", "--alter", "--topic", our, "--add-config-file", path))
-    done(theirs(kafka_43, "configs", "--alter", "--topic", their, "--add-config-file", path))
-    described = [same(kafka_43, "configs", "--describe", "--topic", name) for name in (our, their)]
+    done(ours(kafka_new, "configs", "--alter", "--topic", our, "--add-config-file", path))
+    done(theirs(kafka_new, "configs", "--alter", "--topic", their, "--add-config-file", path))
+    described = [same(kafka_new, "configs", "--describe", "--topic", name) for name in (our, their)]
     assert_equal(described[0].replace(our, "T"), described[1].replace(their, "T"))
 
 
@@ -188,11 +188,11 @@ def test_a_file_of_configs_is_read_as_javas_properties(kafka_43: RealKafka, tmp_
     ],
 )
 def test_refusals_exit_1_with_one_line_and_no_secret(
-    kafka_43: RealKafka, arguments: tuple[str, ...], reason: str
+    kafka_new: RealKafka, arguments: tuple[str, ...], reason: str
 ) -> None:
     topic = "cfg-refused"
-    done(ours(kafka_43, "topics", "--create", "--topic", topic, "--if-not-exists"))
-    refused = ours(kafka_43, "configs", *(argument.format(topic=topic) for argument in arguments))
+    done(ours(kafka_new, "topics", "--create", "--topic", topic, "--if-not-exists"))
+    refused = ours(kafka_new, "configs", *(argument.format(topic=topic) for argument in arguments))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert reason in refused.stderr
     assert "hunter2" not in refused.stderr
@@ -217,7 +217,7 @@ def values(configs: dict[str, dict[str, object]], names: Iterable[str]) -> dict[
 
 
 @pytest.mark.req("CFG-31")
-@pytest.mark.parametrize("release", ["kafka_43", "kafka_39_zk", "kafka_22"])
+@pytest.mark.parametrize("release", ["kafka_new", "kafka_39_zk", "kafka_22"])
 def test_a_dry_run_foretells_what_the_broker_then_has(request: pytest.FixtureRequest, release: str) -> None:
     kafka: RealKafka = request.getfixturevalue(release)
     topic = ("--topic", create(kafka, fresh("cfg")))
@@ -285,36 +285,36 @@ def test_lists_of_all_brokers_start_from_kafkas_default(kafka: RealKafka) -> Non
     done(ours(kafka, "configs", "--alter", *entity, "--delete-config", "log.cleanup.policy"))
 
 
-def test_several_brokers_are_changed_and_one_that_is_not_there_is_told(kafka_43_three: RealKafka) -> None:
+def test_several_brokers_are_changed_and_one_that_is_not_there_is_told(kafka_new_three: RealKafka) -> None:
     named = ("--broker", 1, "--broker", 77, "--broker", 3)
     for change in ("--add-config", "log.cleaner.threads=2"), ("--delete-config", "log.cleaner.threads"):
-        partly = ours(kafka_43_three, "configs", "--alter", *named, *change)
+        partly = ours(kafka_new_three, "configs", "--alter", *named, *change)
         assert partly.returncode == 1
         assert partly.stdout == "".join(f"Completed updating config for broker {number}.\n" for number in (1, 3))
         assert "broker '77': " in partly.stderr and partly.stderr.count("\n") == 1
-    described = ours(kafka_43_three, "configs", "--describe", *named)
+    described = ours(kafka_new_three, "configs", "--describe", *named)
     assert (described.returncode, described.stdout.count("Dynamic configs for broker ")) == (1, 2)
 
 
 @pytest.mark.req("QT-6", "QT-11", "QT-21", "QT-22")
-def test_explain_on_every_broker_of_three(kafka_43_three: RealKafka) -> None:
+def test_explain_on_every_broker_of_three(kafka_new_three: RealKafka) -> None:
     user, client = fresh("who"), fresh("app")
     pair = ("--user", user, "--client", client)
     levels = ((pair[:2], 3), ((*pair[:2], "--client-defaults"), 2), (pair, 1))
-    addresses = kafka_43_three.bootstrap_servers.split(",")
+    addresses = kafka_new_three.bootstrap_servers.split(",")
     for (entity, level), address in zip(levels, addresses, strict=True):
         change = ("--add-config", f"consumer_byte_rate={level * 1000000}")
-        done(ours(kafka_43_three, "configs", "-b", address, "--alter", *entity, *change, connect=False))
+        done(ours(kafka_new_three, "configs", "-b", address, "--alter", *entity, *change, connect=False))
 
         def seen(level: int = level) -> None:
             for each in addresses:
                 asked = ("--describe", "--explain", "--user", user, "--client", client)
-                text = done(ours(kafka_43_three, "configs", "-b", each, *asked, connect=False))
+                text = done(ours(kafka_new_three, "configs", "-b", each, *asked, connect=False))
                 assert f"consumer_byte_rate={level}000000.0 from level {level}, " in text
 
         eventually(seen)
     for entity, _ in levels:
-        done(ours(kafka_43_three, "configs", "--alter", *entity, "--delete-config", "consumer_byte_rate"))
+        done(ours(kafka_new_three, "configs", "--alter", *entity, "--delete-config", "consumer_byte_rate"))
 
 
 @pytest.mark.req("CFG-21")

@@ -11,6 +11,7 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.commands import running
 from tests.against_kafka.harness import RealKafka, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import done, fresh, ours, produce, same, theirs, write
 from tests.commands.groups.test_validate_regex import INVALID, VALID
 
@@ -55,7 +56,7 @@ def join() -> Iterator[Join]:
 def test_expressions_are_judged_as_by_kafkas_tool(
     text: str, java_tool: Callable[..., subprocess.CompletedProcess[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = java_tool("4.3.1", GROUP_COMMAND, "--validate-regex", text).stdout
+    said = java_tool(NEWEST, GROUP_COMMAND, "--validate-regex", text).stdout
     running.run(cli.root, ["consumer-groups", "--validate-regex", text], "kafka-tools")
     shown = capsys.readouterr()
     assert shown.out + shown.err.removeprefix("kafka-tools: ") == said
@@ -73,19 +74,19 @@ def with_offsets(kafka: RealKafka, partitions: int = 3) -> tuple[str, str]:
 
 
 @pytest.mark.req("CG-4")
-def test_live_groups_are_described_the_same(kafka_43: RealKafka, join: Join) -> None:
+def test_live_groups_are_described_the_same(kafka_new: RealKafka, join: Join) -> None:
     confluent = pytest.importorskip("confluent_kafka")
     first, second = fresh("live-topic"), fresh("live-topic")
     for topic, partitions in ((first, 3), (second, 2)):
-        done(ours(kafka_43, "topics", "--create", "--topic", topic, "--partitions", partitions))
-    produce(kafka_43, first, 10)
+        done(ours(kafka_new, "topics", "--create", "--topic", topic, "--partitions", partitions))
+    produce(kafka_new, first, 10)
     classic, modern, static = fresh("classic"), fresh("modern"), fresh("static")
-    consumer = join(kafka_43, classic, [first, second], "cli-a")
+    consumer = join(kafka_new, classic, [first, second], "cli-a")
     consumer.commit(  # type: ignore[attr-defined]
         offsets=[confluent.TopicPartition(first, number, 1) for number in range(3)], asynchronous=False
     )
-    join(kafka_43, modern, [first], "cli-b", group_protocol="consumer")
-    join(kafka_43, static, [first], "cli-c", group_instance_id="instance-1")
+    join(kafka_new, modern, [first], "cli-b", group_protocol="consumer")
+    join(kafka_new, static, [first], "cli-c", group_instance_id="instance-1")
     views = (
         (),
         ("--offsets",),
@@ -97,10 +98,10 @@ def test_live_groups_are_described_the_same(kafka_43: RealKafka, join: Join) -> 
     )
     for group in (classic, modern, static):
         for view in views:
-            text = same(kafka_43, "consumer-groups", "--describe", "--group", group, *view)
+            text = same(kafka_new, "consumer-groups", "--describe", "--group", group, *view)
             assert group in text
     active = ours(
-        kafka_43,
+        kafka_new,
         "consumer-groups",
         "--reset-offsets",
         "--group",
@@ -113,12 +114,12 @@ def test_live_groups_are_described_the_same(kafka_43: RealKafka, join: Join) -> 
     assert (active.returncode, active.stdout.splitlines()[1].split()[0]) == (1, "GROUP")
     assert "is inactive, but the current state is Stable" in active.stderr
     assert "cli-a at /127.0.0.1" in active.stderr
-    refused = ours(kafka_43, "consumer-groups", "--delete", "--group", classic)
+    refused = ours(kafka_new, "consumer-groups", "--delete", "--group", classic)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "NON_EMPTY_GROUP" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39", "kafka_22"])
 def test_idle_groups_are_described_and_listed_the_same(name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     _, group = with_offsets(kafka)
@@ -131,12 +132,12 @@ def test_idle_groups_are_described_and_listed_the_same(name: str, request: pytes
 @pytest.mark.parametrize(
     "filters", [("--state",), ("--type",), ("--type", "--state"), ("--state", "Empty"), ("--type", "classic")]
 )
-def test_lists_with_columns_and_filters_are_the_same(kafka_43: RealKafka, filters: tuple[str, ...]) -> None:
-    with_offsets(kafka_43)
-    same(kafka_43, "consumer-groups", "--list", *filters, sort=True)
+def test_lists_with_columns_and_filters_are_the_same(kafka_new: RealKafka, filters: tuple[str, ...]) -> None:
+    with_offsets(kafka_new)
+    same(kafka_new, "consumer-groups", "--list", *filters, sort=True)
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39", "kafka_22"])
 def test_every_mode_of_reset_plans_the_same(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     topic, group = with_offsets(kafka)
@@ -164,24 +165,24 @@ def test_every_mode_of_reset_plans_the_same(name: str, request: pytest.FixtureRe
         same(kafka, "consumer-groups", "--reset-offsets", "--group", group, *scope, "--dry-run", "--export", sort=True)
 
 
-def test_resets_are_committed_and_exports_read_back(kafka_43: RealKafka, tmp_path: Path) -> None:
-    topic, group = with_offsets(kafka_43)
+def test_resets_are_committed_and_exports_read_back(kafka_new: RealKafka, tmp_path: Path) -> None:
+    topic, group = with_offsets(kafka_new)
     reset = ("--reset-offsets", "--group", group)
-    before = done(ours(kafka_43, "consumer-groups", *reset, "--all-topics", "--to-current", "--export", "--dry-run"))
-    planned = ours(kafka_43, "consumer-groups", *reset, "--topic", topic, "--to-latest")
+    before = done(ours(kafka_new, "consumer-groups", *reset, "--all-topics", "--to-current", "--export", "--dry-run"))
+    planned = ours(kafka_new, "consumer-groups", *reset, "--topic", topic, "--to-latest")
     assert "No action will be performed as the --execute option is missing" in planned.stderr
-    done(ours(kafka_43, "consumer-groups", *reset, "--topic", topic, "--to-latest", "--execute"))
-    described = done(theirs(kafka_43, "consumer-groups", "--describe", "--group", group))
+    done(ours(kafka_new, "consumer-groups", *reset, "--topic", topic, "--to-latest", "--execute"))
+    described = done(theirs(kafka_new, "consumer-groups", "--describe", "--group", group))
     assert [line.split()[5] for line in described.splitlines()[2:]] == ["0", "0", "0"]
-    done(ours(kafka_43, "consumer-groups", *reset, "--from-file", write(tmp_path, before), "--execute"))
+    done(ours(kafka_new, "consumer-groups", *reset, "--from-file", write(tmp_path, before), "--execute"))
     assert (
-        done(ours(kafka_43, "consumer-groups", *reset, "--all-topics", "--to-current", "--export", "--dry-run"))
+        done(ours(kafka_new, "consumer-groups", *reset, "--all-topics", "--to-current", "--export", "--dry-run"))
         == before
     )
     new = fresh("new-group")
     done(
         ours(
-            kafka_43,
+            kafka_new,
             "consumer-groups",
             "--reset-offsets",
             "--group",
@@ -192,44 +193,44 @@ def test_resets_are_committed_and_exports_read_back(kafka_43: RealKafka, tmp_pat
             "--execute",
         )
     )
-    assert new in done(theirs(kafka_43, "consumer-groups", "--describe", "--group", new))
+    assert new in done(theirs(kafka_new, "consumer-groups", "--describe", "--group", new))
 
 
 @pytest.mark.req("CG-7")
-def test_groups_and_offsets_are_deleted(kafka_43: RealKafka) -> None:
-    topic, group = with_offsets(kafka_43)
-    dropped = done(ours(kafka_43, "consumer-groups", "--delete-offsets", "--group", group, "--topic", f"{topic}:0"))
+def test_groups_and_offsets_are_deleted(kafka_new: RealKafka) -> None:
+    topic, group = with_offsets(kafka_new)
+    dropped = done(ours(kafka_new, "consumer-groups", "--delete-offsets", "--group", group, "--topic", f"{topic}:0"))
     assert dropped.splitlines()[0] == f"Request succeeded for deleting offsets from group {group}."
-    left = done(theirs(kafka_43, "consumer-groups", "--describe", "--group", group))
+    left = done(theirs(kafka_new, "consumer-groups", "--describe", "--group", group))
     assert len(left.splitlines()) == 4
-    assert done(ours(kafka_43, "consumer-groups", "--delete", "--group", group)) == (
+    assert done(ours(kafka_new, "consumer-groups", "--delete", "--group", group)) == (
         f"Deletion of requested consumer groups ('{group}') was successful.\n"
     )
-    assert group not in done(theirs(kafka_43, "consumer-groups", "--list")).split()
-    missing = ours(kafka_43, "consumer-groups", "--delete", "--group", group)
+    assert group not in done(theirs(kafka_new, "consumer-groups", "--list")).split()
+    missing = ours(kafka_new, "consumer-groups", "--delete", "--group", group)
     assert (missing.returncode, missing.stdout) == (1, "")
     assert f"group '{group}'" in missing.stderr
     assert "GROUP_ID_NOT_FOUND" in missing.stderr
 
 
-def test_a_missing_group_exits_1_and_the_others_are_shown(kafka_43: RealKafka) -> None:
-    _, group = with_offsets(kafka_43)
-    described = ours(kafka_43, "consumer-groups", "--describe", "--group", "no-such-group", "--group", group)
+def test_a_missing_group_exits_1_and_the_others_are_shown(kafka_new: RealKafka) -> None:
+    _, group = with_offsets(kafka_new)
+    described = ours(kafka_new, "consumer-groups", "--describe", "--group", "no-such-group", "--group", group)
     assert described.returncode == 1
     assert group in described.stdout
     assert "Group no-such-group not found." in described.stderr
 
 
-def test_a_group_whose_topic_is_gone_is_still_described(kafka_43: RealKafka) -> None:
-    topic, group = with_offsets(kafka_43)
-    kept, _ = with_offsets(kafka_43)
+def test_a_group_whose_topic_is_gone_is_still_described(kafka_new: RealKafka) -> None:
+    topic, group = with_offsets(kafka_new)
+    kept, _ = with_offsets(kafka_new)
     scope = ("--reset-offsets", "--group", group, "--topic", kept, "--to-earliest", "--execute")
-    done(ours(kafka_43, "consumer-groups", *scope))
-    done(ours(kafka_43, "topics", "--delete", "--topic", topic))
-    assert kept in done(ours(kafka_43, "consumer-groups", "--describe", "--group", group))
+    done(ours(kafka_new, "consumer-groups", *scope))
+    done(ours(kafka_new, "topics", "--delete", "--topic", topic))
+    assert kept in done(ours(kafka_new, "consumer-groups", "--describe", "--group", group))
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39", "kafka_22"])
 def test_groups_of_all_types_are_listed_the_same(name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     _, group = with_offsets(kafka)
@@ -246,13 +247,13 @@ def test_groups_of_all_types_are_listed_the_same(name: str, request: pytest.Fixt
         same(kafka, "groups", "--list", *filters, sort=True)
 
 
-def test_command_lines_that_kafka_groups_refuses_are_refused_in_its_words(kafka_43: RealKafka) -> None:
+def test_command_lines_that_kafka_groups_refuses_are_refused_in_its_words(kafka_new: RealKafka) -> None:
     for words in (
         ("--list", "--consumer", "--share"),
         ("--list", "--share", "--group-type", "share"),
         ("--list", "--streams", "--protocol", "x"),
         ("--list", "--group-type", "consumers"),
     ):
-        our, their = ours(kafka_43, "groups", *words), theirs(kafka_43, "groups", *words)
+        our, their = ours(kafka_new, "groups", *words), theirs(kafka_new, "groups", *words)
         assert (our.returncode, their.returncode, our.stdout) == (2, 1, "")
         assert their.stderr.splitlines()[0] in our.stderr

@@ -29,7 +29,7 @@ def document(*entries: tuple[str, int, int]) -> str:
 
 
 @pytest.mark.req("DR-1", "DR-13", "DR-14", "DR-16")
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22", "kafka_11"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39", "kafka_22", "kafka_11"])
 def test_records_are_deleted_and_reported_the_same(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     topic = fresh("trim")
@@ -53,15 +53,15 @@ def test_records_are_deleted_and_reported_the_same(name: str, request: pytest.Fi
     assert_equal(our, their.stdout, sort=True)
 
 
-def test_a_partition_that_fails_is_named_and_exits_1(kafka_43: RealKafka, tmp_path: Path) -> None:
+def test_a_partition_that_fails_is_named_and_exits_1(kafka_new: RealKafka, tmp_path: Path) -> None:
     topic = fresh("trim")
-    done(ours(kafka_43, "topics", "--create", "--topic", topic, "--partitions", 2))
+    done(ours(kafka_new, "topics", "--create", "--topic", topic, "--partitions", 2))
     path = write(tmp_path, document((topic, 0, 300), (topic, 1, 0)))
-    our = ours(kafka_43, "delete-records", "--offset-json-file", path)
+    our = ours(kafka_new, "delete-records", "--offset-json-file", path)
     assert our.returncode == 1
     assert f"partition: {topic}-1\tlow_watermark: 0\n" in our.stdout
     assert f"{topic}-0: OFFSET_OUT_OF_RANGE" in our.stderr
-    reported = json.loads(ours(kafka_43, "delete-records", "--offset-json-file", path, "-o", "json").stdout)
+    reported = json.loads(ours(kafka_new, "delete-records", "--offset-json-file", path, "-o", "json").stdout)
     assert [(row["partition"], row["low_watermark"]) for row in reported["data"]] == [(1, 0)]
     assert reported["errors"][0]["error"] == "OFFSET_OUT_OF_RANGE"
 
@@ -75,15 +75,15 @@ def test_a_partition_that_fails_is_named_and_exits_1(kafka_43: RealKafka, tmp_pa
         '{"partitions": [{"topic": "a", "partition": 0, "offset": 1}, {"topic": "a", "partition": 0, "offset": 2}]}',
     ],
 )
-def test_a_wrong_document_is_refused_in_kafkas_words(kafka_43: RealKafka, tmp_path: Path, text: str) -> None:
+def test_a_wrong_document_is_refused_in_kafkas_words(kafka_new: RealKafka, tmp_path: Path, text: str) -> None:
     path = write(tmp_path, text)
-    our = ours(kafka_43, "delete-records", "--offset-json-file", path)
-    their = theirs(kafka_43, "delete-records", "--offset-json-file", path)
+    our = ours(kafka_new, "delete-records", "--offset-json-file", path)
+    their = theirs(kafka_new, "delete-records", "--offset-json-file", path)
     assert (our.returncode, our.stdout) == (1, "")
     assert our.stderr.splitlines()[0] == f"kafka-tools: {their.stderr.splitlines()[0]}"
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39"])
 def test_api_versions_are_the_same(name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     same(kafka, "broker-api-versions")
@@ -95,25 +95,25 @@ def test_api_versions_of_an_old_broker_are_shown(kafka_11: RealKafka) -> None:
     assert "\tDescribeCluster(60): UNSUPPORTED,\n" in text
 
 
-def test_cluster_id_and_endpoints_are_the_same(kafka_43: RealKafka) -> None:
-    assert same(kafka_43, "cluster", "cluster-id").startswith("Cluster ID: ")
-    same(kafka_43, "cluster", "list-endpoints")
-    same(kafka_43, "cluster", "list-endpoints", "--include-fenced-brokers")
+def test_cluster_id_and_endpoints_are_the_same(kafka_new: RealKafka) -> None:
+    assert same(kafka_new, "cluster", "cluster-id").startswith("Cluster ID: ")
+    same(kafka_new, "cluster", "list-endpoints")
+    same(kafka_new, "cluster", "list-endpoints", "--include-fenced-brokers")
 
 
-def test_endpoints_of_three_brokers_are_the_same(kafka_43_three: RealKafka) -> None:
-    same(kafka_43_three, "cluster", "list-endpoints")
-    same(kafka_43_three, "broker-api-versions", sort=True)
+def test_endpoints_of_three_brokers_are_the_same(kafka_new_three: RealKafka) -> None:
+    same(kafka_new_three, "cluster", "list-endpoints")
+    same(kafka_new_three, "broker-api-versions", sort=True)
 
 
 def test_an_old_cluster_has_an_id(kafka_11: RealKafka) -> None:
     assert done(ours(kafka_11, "cluster", "cluster-id")).startswith("Cluster ID: ")
 
 
-def test_controllers_are_listed_by_asking_one(kafka_43_three: RealKafka) -> None:
-    arguments = ("list-endpoints", "--bootstrap-controller", kafka_43_three.bootstrap_controllers)
+def test_controllers_are_listed_by_asking_one(kafka_new_three: RealKafka) -> None:
+    arguments = ("list-endpoints", "--bootstrap-controller", kafka_new_three.bootstrap_controllers)
     main = "org.apache.kafka.tools.ClusterTool"
-    their = kafka_43_three.tool(main, *arguments, connect=False).stdout
+    their = kafka_new_three.tool(main, *arguments, connect=False).stdout
     our = subprocess.run(
         [sys.executable, "-m", "kafka_tools", "cluster", *arguments], capture_output=True, encoding="utf-8", timeout=60
     )
@@ -137,12 +137,12 @@ def test_what_an_old_broker_lacks_is_named(kafka_11: RealKafka) -> None:
 
 
 def test_commands_reach_every_secure_listener_with_the_java_clients_file(
-    kafka_43_secure: RealKafka, tmp_path: Path
+    kafka_new_secure: RealKafka, tmp_path: Path
 ) -> None:
     for listener in SECURE:
-        properties = kafka_43_secure.client_properties(listener)
+        properties = kafka_new_secure.client_properties(listener)
         config = write(tmp_path, "".join(f"{key}={value}\n" for key, value in properties.items()))
-        address = ["--bootstrap-server", kafka_43_secure.bootstrap(listener), "--command-config", str(config)]
+        address = ["--bootstrap-server", kafka_new_secure.bootstrap(listener), "--command-config", str(config)]
         for command in (["topics", "--list", "--trace"], ["configs", "--describe", "--entity-type", "brokers"]):
             ended = subprocess.run(
                 [sys.executable, "-m", "kafka_tools", *command, *address],

@@ -12,7 +12,7 @@ from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs, write
 
 
-@pytest.fixture(params=["kafka_43", "kafka_39"])
+@pytest.fixture(params=["kafka_new", "kafka_39"])
 def kafka(request: pytest.FixtureRequest) -> RealKafka:
     found: RealKafka = request.getfixturevalue(request.param)
     return found
@@ -54,8 +54,8 @@ def test_offsets_are_the_same(kafka: RealKafka) -> None:
         ("--partitions", "1,x"),
     ],
 )
-def test_mistakes_are_told_in_kafkas_words(kafka_43: RealKafka, arguments: tuple[str, ...]) -> None:
-    our, their = ours(kafka_43, "get-offsets", *arguments), theirs(kafka_43, "get-offsets", *arguments)
+def test_mistakes_are_told_in_kafkas_words(kafka_new: RealKafka, arguments: tuple[str, ...]) -> None:
+    our, their = ours(kafka_new, "get-offsets", *arguments), theirs(kafka_new, "get-offsets", *arguments)
     assert (our.returncode in (1, 2), their.returncode) == (True, 1)
     assert our.stdout == their.stdout == ""
     said = their.stderr.splitlines()[0].removeprefix("Error occurred: ")
@@ -74,11 +74,11 @@ def test_old_brokers_are_asked_as_well(name: str, request: pytest.FixtureRequest
     assert len(lacking.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_39", "kafka_22", "kafka_43_three"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_39", "kafka_22", "kafka_new_three"])
 def test_log_directories_are_the_same_to_the_byte(name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(name)
     topic = fresh("sized")
-    replicas = 3 if name == "kafka_43_three" else 1
+    replicas = 3 if name == "kafka_new_three" else 1
     create = ("--create", "--topic", topic, "--partitions", 20, "--replication-factor", replicas)
     done(ours(kafka, "topics", *create))
     produce(kafka, topic, 40)
@@ -120,31 +120,31 @@ def placed(kafka: RealKafka, name: str) -> None:
         eventually(moved, timeout_s=60)
 
 
-def test_elections_are_told_the_same(kafka_43_three: RealKafka, tmp_path: Path) -> None:
+def test_elections_are_told_the_same(kafka_new_three: RealKafka, tmp_path: Path) -> None:
     names = [fresh("elected"), fresh("elected")]
     texts = []
     for name, run in zip(names, (ours, theirs), strict=True):
-        placed(kafka_43_three, name)
+        placed(kafka_new_three, name)
         keys = [{"topic": name, "partition": number} for number in (1, 2, 0, 77)]
         path = write(tmp_path, json.dumps({"partitions": keys}))
-        held = run(kafka_43_three, "leader-election", "--election-type", "preferred", "--path-to-json-file", path)
+        held = run(kafka_new_three, "leader-election", "--election-type", "preferred", "--path-to-json-file", path)
         assert held.returncode == 1
         assert "1 replica(s) could not be elected" in held.stderr
-        one = run(kafka_43_three, "leader-election", "--election-type", "UNCLEAN", "--topic", name, "--partition", 1)
+        one = run(kafka_new_three, "leader-election", "--election-type", "UNCLEAN", "--topic", name, "--partition", 1)
         assert one.returncode == 0
         texts.append((held.stdout + one.stdout).replace(name, "t"))
-        state = ours(kafka_43_three, "topics", "--describe", "--topic", name, "-o", "json")
+        state = ours(kafka_new_three, "topics", "--describe", "--topic", name, "-o", "json")
         leaders = [each["leader"] for each in json.loads(done(state))["data"][0]["partitions"]]
-        assert leaders == [kafka_43_three.node_ids[at] for at in (1, 1, 0)]
+        assert leaders == [kafka_new_three.node_ids[at] for at in (1, 1, 0)]
     # The lists are in the order of hash tables, which depends on the name.
     assert_equal(*("\n".join(sorted(re.split(r", |\n| (?=t-)", text))) for text in texts))
     assert "Successfully completed leader election (PREFERRED) for partitions t-" in texts[0]
     assert "Valid replica already elected for partitions t-2" in texts[0]
 
 
-def test_lists_of_an_election_are_in_kafkas_order(kafka_43: RealKafka, tmp_path: Path) -> None:
+def test_lists_of_an_election_are_in_kafkas_order(kafka_new: RealKafka, tmp_path: Path) -> None:
     topic = fresh("elected")
-    done(ours(kafka_43, "topics", "--create", "--topic", topic, "--partitions", 20))
+    done(ours(kafka_new, "topics", "--create", "--topic", topic, "--partitions", 20))
     path = write(tmp_path, json.dumps({"partitions": [{"topic": topic, "partition": each} for each in range(25)]}))
     for arguments in (
         ("--election-type", "PREFERRED", "--path-to-json-file", path),
@@ -152,7 +152,7 @@ def test_lists_of_an_election_are_in_kafkas_order(kafka_43: RealKafka, tmp_path:
         ("--election-type", "PREFERRED", "--all-topic-partitions"),
         ("--election-type", "PREFERRED", "--topic", topic, "--partition", 3),
     ):
-        our, their = (run(kafka_43, "leader-election", *arguments) for run in (ours, theirs))
+        our, their = (run(kafka_new, "leader-election", *arguments) for run in (ours, theirs))
         assert our.returncode == their.returncode
         assert_equal(our.stdout, their.stdout)
 
@@ -168,10 +168,10 @@ def test_lists_of_an_election_are_in_kafkas_order(kafka_43: RealKafka, tmp_path:
     ],
 )
 def test_a_wrong_document_of_an_election_is_refused_in_kafkas_words(
-    kafka_43: RealKafka, tmp_path: Path, text: str
+    kafka_new: RealKafka, tmp_path: Path, text: str
 ) -> None:
     arguments = ("--election-type", "PREFERRED", "--path-to-json-file", write(tmp_path, text))
-    our, their = (run(kafka_43, "leader-election", *arguments) for run in (ours, theirs))
+    our, their = (run(kafka_new, "leader-election", *arguments) for run in (ours, theirs))
     assert (our.returncode, our.stdout) == (their.returncode, their.stdout) == (1, "")
     said = re.sub(r"^(?:[\w.]+Exception: )+", "", their.stderr.splitlines()[0])
     assert our.stderr.splitlines()[0] == f"kafka-tools: {said}"
@@ -196,7 +196,7 @@ def test_a_broker_of_2_2_elects_preferred_leaders_alone(kafka_22: RealKafka) -> 
     assert "Kafka 2.4 and later hold unclean elections" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["kafka_43", "kafka_11"])
+@pytest.mark.parametrize("name", ["kafka_new", "kafka_11"])
 def test_records_before_an_offset_are_deleted_and_refusals_are_foreseen(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -205,9 +205,9 @@ def test_records_before_an_offset_are_deleted_and_refusals_are_foreseen(
     kept, trimmed = fresh("compacted"), fresh("trimmed")
     done(ours(kafka, "topics", "--create", "--topic", kept, *one, "--config", "cleanup.policy=compact"))
     done(ours(kafka, "topics", "--create", "--topic", trimmed, *one))
-    if name == "kafka_43":
+    if name == "kafka_new":
         produce(kafka, trimmed, 10)
-    end = 10 if name == "kafka_43" else 0
+    end = 10 if name == "kafka_new" else 0
     both = ("--topic", kept, "--topic", f"{trimmed}:0", "--before", "end")
     asked = ours(kafka, "delete-records", *both)
     assert asked.returncode == 1

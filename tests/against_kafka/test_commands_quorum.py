@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from kafka_tools.commands.cluster.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs
 
 
-@pytest.fixture(params=["kafka_43", "kafka_39"])
+@pytest.fixture(params=["kafka_new", "kafka_39"])
 def kafka(request: pytest.FixtureRequest) -> RealKafka:
     found: RealKafka = request.getfixturevalue(request.param)
     return found
@@ -46,10 +46,10 @@ def test_answers_are_equal_but_for_their_numbers(kafka: RealKafka, command: str,
         ("feature-dependencies", "--feature", "transaction.version=2"),
     ],
 )
-def test_levels_are_kafkas(kafka_43: RealKafka, arguments: tuple[str, ...]) -> None:
+def test_levels_are_kafkas(kafka_new: RealKafka, arguments: tuple[str, ...]) -> None:
     first, *rest = arguments
-    our = ours(kafka_43, "features", first, *rest, connect=False)
-    assert_equal(done(our), done(theirs(kafka_43, "features", first, *rest)))
+    our = ours(kafka_new, "features", first, *rest, connect=False)
+    assert_equal(done(our), done(theirs(kafka_new, "features", first, *rest)))
 
 
 @pytest.mark.parametrize(
@@ -61,40 +61,40 @@ def test_levels_are_kafkas(kafka_43: RealKafka, arguments: tuple[str, ...]) -> N
         ("disable", "--feature", "group.version", "--dry-run"),
     ],
 )
-def test_dry_runs_say_the_same(kafka_43: RealKafka, arguments: tuple[str, ...]) -> None:
-    same(kafka_43, "features", *arguments)
+def test_dry_runs_say_the_same(kafka_new: RealKafka, arguments: tuple[str, ...]) -> None:
+    same(kafka_new, "features", *arguments)
 
 
-def test_the_levels_of_every_release_are_kafkas(kafka_43: RealKafka) -> None:
+def test_the_levels_of_every_release_are_kafkas(kafka_new: RealKafka) -> None:
     for level, name in METADATA_VERSIONS.items():
         if level <= LATEST_PRODUCTION:
-            text = done(theirs(kafka_43, "features", "version-mapping", "--release-version", name))
+            text = done(theirs(kafka_new, "features", "version-mapping", "--release-version", name))
             expected = of_release(metadata_level(name))
             assert text.splitlines()[0] == f"metadata.version={level} ({name})"
             assert [line.split("=")[1] for line in text.splitlines()[1:]] == [str(v) for v in expected.values()][1:]
 
 
-def test_what_cannot_be_is_said_and_fails(kafka_43: RealKafka) -> None:
-    refused = ours(kafka_43, "features", "upgrade", "--metadata", "4.1", "--dry-run")
+def test_what_cannot_be_is_said_and_fails(kafka_new: RealKafka) -> None:
+    refused = ours(kafka_new, "features", "upgrade", "--metadata", "4.1", "--dry-run")
     assert refused.returncode == 1
     assert "Can not upgrade metadata.version to 27." in refused.stderr
     assert "1 out of 1 operation(s) failed." in refused.stderr
-    unknown = ours(kafka_43, "cluster", "unregister", "--id", 99)
+    unknown = ours(kafka_new, "cluster", "unregister", "--id", 99)
     assert unknown.returncode == 1 and "Broker ID 99 is not currently registered" in unknown.stderr
 
 
-def test_client_metrics_from_first_to_last(kafka_43: RealKafka) -> None:
+def test_client_metrics_from_first_to_last(kafka_new: RealKafka) -> None:
     name = fresh("metrics")
     change = ("--alter", "--name", name, "--metrics", "org.apache.", "--interval", 60000, "--match", "client_id=a.*")
-    assert done(ours(kafka_43, "client-metrics", *change)) == f"Altered client metrics config for {name}.\n"
-    same(kafka_43, "client-metrics", "--describe", "--name", name)
-    same(kafka_43, "client-metrics", "--list", sort=True)
-    same(kafka_43, "client-metrics", "--describe", sort=True)
-    done(ours(kafka_43, "client-metrics", "--alter", "--name", name, "--interval", ""))
-    assert "interval.ms=300000" in same(kafka_43, "client-metrics", "--describe", "--name", name)
-    assert done(ours(kafka_43, "client-metrics", "--delete", "--name", name)) == (
+    assert done(ours(kafka_new, "client-metrics", *change)) == f"Altered client metrics config for {name}.\n"
+    same(kafka_new, "client-metrics", "--describe", "--name", name)
+    same(kafka_new, "client-metrics", "--list", sort=True)
+    same(kafka_new, "client-metrics", "--describe", sort=True)
+    done(ours(kafka_new, "client-metrics", "--alter", "--name", name, "--interval", ""))
+    assert "interval.ms=300000" in same(kafka_new, "client-metrics", "--describe", "--name", name)
+    assert done(ours(kafka_new, "client-metrics", "--delete", "--name", name)) == (
         f"Deleted client metrics config for {name}.\n"
     )
-    assert name not in same(kafka_43, "client-metrics", "--list", sort=True)
-    missing = ours(kafka_43, "client-metrics", "--describe", "--name", name)
+    assert name not in same(kafka_new, "client-metrics", "--list", sort=True)
+    missing = ours(kafka_new, "client-metrics", "--describe", "--name", name)
     assert missing.returncode == 1 and "doesn't exist" in missing.stderr

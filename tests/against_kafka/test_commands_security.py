@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import Ended, assert_equal, done, fresh, ours, same, theirs
 from tests.against_kafka.test_admin_operations import KRAFT_AUTHORIZER, MASTER_KEY
 
@@ -21,7 +22,7 @@ def guarded_43(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
         ("super.users", "User:ANONYMOUS;User:admin"),
         *MASTER_KEY,
     )
-    return real_kafka(Setup("4.3.1", listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=settings))
+    return real_kafka(Setup(NEWEST, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=settings))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_tokens_live_and_end(guarded_43: RealKafka, tmp_path: Path) -> None:
     eventually(described)
     main = "org.apache.kafka.tools.DelegationTokenCommand"
     theirs_text = guarded_43.tool(
-        main, *address, "--describe", "--owner-principal", "User:admin", release="4.3.1", connect=False
+        main, *address, "--describe", "--owner-principal", "User:admin", release=NEWEST, connect=False
     ).stdout
     our_text = tokens("--describe", "--owner-principal", "User:admin")
     hidden = re.sub(r"\S{80,} ", "*** ", theirs_text)

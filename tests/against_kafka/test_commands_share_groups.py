@@ -17,10 +17,10 @@ COMMAND = "share-groups"
 
 
 @pytest.fixture
-def topic(kafka_43: RealKafka) -> str:
+def topic(kafka_new: RealKafka) -> str:
     name = fresh("shared")
-    done(ours(kafka_43, "topics", "--create", "--topic", name, "--partitions", 2))
-    produce(kafka_43, name, 12)
+    done(ours(kafka_new, "topics", "--create", "--topic", name, "--partitions", 2))
+    produce(kafka_new, name, 12)
     return name
 
 
@@ -33,10 +33,10 @@ def made(kafka: RealKafka, topic: str) -> str:
 
 
 @pytest.fixture
-def busy(kafka_43: RealKafka, topic: str) -> Iterator[str]:
+def busy(kafka_new: RealKafka, topic: str) -> Iterator[str]:
     """A share group with two members, one of which has its partitions."""
     group = fresh("busy-share")
-    with WireClient(kafka_43.bootstrap_servers, client_id="cli-share") as wire:
+    with WireClient(kafka_new.bootstrap_servers, client_id="cli-share") as wire:
         epochs = {str(uuid.uuid4()): 0 for _ in range(2)}
         owning = set()
 
@@ -58,85 +58,85 @@ def busy(kafka_43: RealKafka, topic: str) -> Iterator[str]:
         yield group
 
 
-def test_groups_are_listed_the_same(kafka_43: RealKafka, topic: str) -> None:
-    group = made(kafka_43, topic)
-    assert group in same(kafka_43, COMMAND, "--list", sort=True).split()
+def test_groups_are_listed_the_same(kafka_new: RealKafka, topic: str) -> None:
+    group = made(kafka_new, topic)
+    assert group in same(kafka_new, COMMAND, "--list", sort=True).split()
     for states in (("--state",), ("--state", "empty"), ("--state", "Stable,Dead")):
-        same(kafka_43, COMMAND, "--list", *states, sort=True)
+        same(kafka_new, COMMAND, "--list", *states, sort=True)
 
 
-def test_groups_are_described_the_same(kafka_43: RealKafka, topic: str, busy: str) -> None:
-    idle = made(kafka_43, topic)
+def test_groups_are_described_the_same(kafka_new: RealKafka, topic: str, busy: str) -> None:
+    idle = made(kafka_new, topic)
     views = ((), ("--offsets",), ("--verbose",), ("--members",), ("--members", "--verbose"), ("--state",))
     for group in (idle, busy):
         for view in (*views, ("--state", "--verbose")):
-            same(kafka_43, COMMAND, "--describe", "--group", group, *view)
+            same(kafka_new, COMMAND, "--describe", "--group", group, *view)
     for view in ((), ("--state",)):
-        same(kafka_43, COMMAND, "--describe", "--group", idle, "--group", busy, *view, sort=True)
+        same(kafka_new, COMMAND, "--describe", "--group", idle, "--group", busy, *view, sort=True)
     for view in ("--state", "--members"):
-        our, their = (each(kafka_43, COMMAND, "--describe", "--group", idle, view) for each in (ours, theirs))
+        our, their = (each(kafka_new, COMMAND, "--describe", "--group", idle, view) for each in (ours, theirs))
         assert our.stderr == their.stderr == f"\nShare group '{idle}' has no active members.\n"
 
 
-def test_plans_and_resets_are_the_same(kafka_43: RealKafka, topic: str) -> None:
-    group = made(kafka_43, topic)
+def test_plans_and_resets_are_the_same(kafka_new: RealKafka, topic: str) -> None:
+    group = made(kafka_new, topic)
     for mode in (("--to-latest",), ("--to-earliest",), ("--to-datetime", "2020-01-01T00:00:00.000")):
         for scope in (("--topic", topic), ("--topic", f"{topic}:1"), ("--all-topics",)):
             plan = ("--reset-offsets", "--group", group, *scope, *mode, "--dry-run")
-            assert topic in same(kafka_43, COMMAND, *plan, sort=True)
+            assert topic in same(kafka_new, COMMAND, *plan, sort=True)
     for tool in (ours, theirs):
         latest = ("--reset-offsets", "--group", group, "--topic", topic, "--to-latest", "--execute")
-        text = done(tool(kafka_43, COMMAND, *latest))
-        assert_equal(text, done(ours(kafka_43, COMMAND, *latest[:-1], "--dry-run")), sort=True)
-        same(kafka_43, COMMAND, "--describe", "--group", group, "--verbose")
-        done(ours(kafka_43, COMMAND, *latest[:5], "--to-earliest", "--execute"))
+        text = done(tool(kafka_new, COMMAND, *latest))
+        assert_equal(text, done(ours(kafka_new, COMMAND, *latest[:-1], "--dry-run")), sort=True)
+        same(kafka_new, COMMAND, "--describe", "--group", group, "--verbose")
+        done(ours(kafka_new, COMMAND, *latest[:5], "--to-earliest", "--execute"))
 
 
 def test_a_group_with_members_is_not_touched_and_its_members_are_named(
-    kafka_43: RealKafka, topic: str, busy: str
+    kafka_new: RealKafka, topic: str, busy: str
 ) -> None:
     reset = ("--reset-offsets", "--group", busy, "--topic", topic, "--to-latest", "--execute")
-    our, their = ours(kafka_43, COMMAND, *reset), theirs(kafka_43, COMMAND, *reset)
+    our, their = ours(kafka_new, COMMAND, *reset), theirs(kafka_new, COMMAND, *reset)
     assert (our.returncode, their.returncode) == (1, 1)
     assert their.stderr == f"Share group '{busy}' is not empty.\n"
     assert f"{their.stderr.strip()} Members: cli-share at /127.0.0.1.\n" in our.stderr
-    idle = made(kafka_43, topic)
+    idle = made(kafka_new, topic)
     three = [word for name in (idle, busy, "no-such-group") for word in ("--group", name)]
-    ended = ours(kafka_43, COMMAND, "--delete", *three)
+    ended = ours(kafka_new, COMMAND, "--delete", *three)
     assert (ended.returncode, ended.stdout) == (1, f"\nThese share groups were deleted successfully: '{idle}'\n")
     assert f"Share group '{busy}' is not EMPTY. Members: cli-share at /127.0.0.1" in ended.stderr
     assert "Group 'no-such-group' is not a share group." in ended.stderr
-    their = theirs(kafka_43, COMMAND, "--delete", "--group", busy, "--group", "no-such-group")
+    their = theirs(kafka_new, COMMAND, "--delete", "--group", busy, "--group", "no-such-group")
     assert f"Share group '{busy}' is not EMPTY." in their.stdout
     assert "Group 'no-such-group' is not a share group." in their.stdout
 
 
-def test_offsets_and_groups_are_deleted_the_same(kafka_43: RealKafka, topic: str) -> None:
+def test_offsets_and_groups_are_deleted_the_same(kafka_new: RealKafka, topic: str) -> None:
     texts = []
     for tool in (ours, theirs):
-        group = made(kafka_43, topic)
-        dropped = done(tool(kafka_43, COMMAND, "--delete-offsets", "--group", group, "--topic", topic))
+        group = made(kafka_new, topic)
+        dropped = done(tool(kafka_new, COMMAND, "--delete-offsets", "--group", group, "--topic", topic))
         assert "Successful" in dropped
-        empty = same(kafka_43, COMMAND, "--describe", "--group", group)
-        gone = done(tool(kafka_43, COMMAND, "--delete", "--group", group))
+        empty = same(kafka_new, COMMAND, "--describe", "--group", group)
+        gone = done(tool(kafka_new, COMMAND, "--delete", "--group", group))
         texts.append(tuple(each.replace(group, "G") for each in (dropped, empty, gone)))
-        assert group not in done(ours(kafka_43, COMMAND, "--list")).split()
+        assert group not in done(ours(kafka_new, COMMAND, "--list")).split()
     assert texts[0] == texts[1]
-    group = made(kafka_43, topic)
+    group = made(kafka_new, topic)
     part = ("--delete-offsets", "--group", group, "--topic", topic, "--topic", "no-such-topic")
-    ended = ours(kafka_43, COMMAND, *part)
+    ended = ours(kafka_new, COMMAND, *part)
     assert ended.returncode == 1
     assert f"{topic}" in ended.stdout
     assert "could not delete the offsets of topic no-such-topic: " in ended.stderr
 
 
-def test_consumer_groups_are_not_deleted_as_share_groups(kafka_43: RealKafka, topic: str) -> None:
+def test_consumer_groups_are_not_deleted_as_share_groups(kafka_new: RealKafka, topic: str) -> None:
     group = fresh("not-shared")
     to_start = ("--reset-offsets", "--group", group, "--topic", topic, "--to-earliest", "--execute")
-    done(ours(kafka_43, "consumer-groups", *to_start))
-    ended = ours(kafka_43, COMMAND, "--delete", "--group", group)
+    done(ours(kafka_new, "consumer-groups", *to_start))
+    ended = ours(kafka_new, COMMAND, "--delete", "--group", group)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert group in done(ours(kafka_43, "consumer-groups", "--list")).split()
+    assert group in done(ours(kafka_new, "consumer-groups", "--list")).split()
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_consumer_groups_are_not_deleted_as_share_groups(kafka_43: RealKafka, to
         ("--reset-offsets", "--group", "g", "--all-topics", "--execute"),
     ],
 )
-def test_command_lines_that_are_wrong_are_refused_in_kafkas_words(kafka_43: RealKafka, words: tuple[str, ...]) -> None:
-    our, their = ours(kafka_43, COMMAND, *words), theirs(kafka_43, COMMAND, *words)
+def test_command_lines_that_are_wrong_are_refused_in_kafkas_words(kafka_new: RealKafka, words: tuple[str, ...]) -> None:
+    our, their = ours(kafka_new, COMMAND, *words), theirs(kafka_new, COMMAND, *words)
     assert (our.returncode, their.returncode, our.stdout) == (2, 1, "")
     assert their.stderr.splitlines()[0] in our.stderr
 

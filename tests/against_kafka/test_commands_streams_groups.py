@@ -74,10 +74,10 @@ class Application:
 
 
 @pytest.fixture
-def topic(kafka_43: RealKafka) -> str:
+def topic(kafka_new: RealKafka) -> str:
     name = fresh("streamed")
-    done(ours(kafka_43, "topics", "--create", "--topic", name, "--partitions", 2))
-    produce(kafka_43, name, 12)
+    done(ours(kafka_new, "topics", "--create", "--topic", name, "--partitions", 2))
+    produce(kafka_new, name, 12)
     return name
 
 
@@ -85,58 +85,58 @@ Idle = Callable[[], str]
 
 
 @pytest.fixture
-def idle(kafka_43: RealKafka, topic: str) -> Idle:
+def idle(kafka_new: RealKafka, topic: str) -> Idle:
     """``idle()``: a group whose members have left, with offsets."""
 
     def made() -> str:
         group = fresh("idle-app")
-        application = Application(kafka_43, group, topic)
+        application = Application(kafka_new, group, topic)
         application.join()
         application.leave()
 
         def empty() -> None:
-            assert "Empty" in done(ours(kafka_43, COMMAND, "--describe", "--group", group, "--state"))
+            assert "Empty" in done(ours(kafka_new, COMMAND, "--describe", "--group", group, "--state"))
 
         eventually(empty)
         start = ("--reset-offsets", "--group", group, "--topic", topic, "--to-offset", 2, "--execute")
-        committed = ours(kafka_43, "consumer-groups", *start)
+        committed = ours(kafka_new, "consumer-groups", *start)
         assert committed.returncode == 0, committed
         return group
 
     return made
 
 
-def test_groups_are_listed_and_described_the_same(kafka_43: RealKafka, topic: str, idle: Idle) -> None:
+def test_groups_are_listed_and_described_the_same(kafka_new: RealKafka, topic: str, idle: Idle) -> None:
     empty = idle()
-    application = Application(kafka_43, fresh("busy-app"), topic)
+    application = Application(kafka_new, fresh("busy-app"), topic)
     application.join()
-    assert empty in same(kafka_43, COMMAND, "--list", sort=True).split()
+    assert empty in same(kafka_new, COMMAND, "--list", sort=True).split()
     for states in (("--state",), ("--state", "empty"), ("--state", "Stable,Dead")):
-        same(kafka_43, COMMAND, "--list", *states, sort=True)
+        same(kafka_new, COMMAND, "--list", *states, sort=True)
     for view in (
         (), ("--offsets",), ("--verbose",), ("--members",), ("--members", "--verbose"), ("--state",),
         ("--state", "--verbose"),
     ):  # fmt: skip
-        assert same(kafka_43, COMMAND, "--describe", "--group", application.group, *view, sort=True)
-        text = done(ours(kafka_43, COMMAND, "--describe", "--group", empty, *view))
-        their = done(theirs(kafka_43, COMMAND, "--describe", "--group", empty, *view))
+        assert same(kafka_new, COMMAND, "--describe", "--group", application.group, *view, sort=True)
+        text = done(ours(kafka_new, COMMAND, "--describe", "--group", empty, *view))
+        their = done(theirs(kafka_new, COMMAND, "--describe", "--group", empty, *view))
         # That nobody is there is said on stderr, and is no error.
         assert text == their.replace(f"\nError: Streams group '{empty}' has no active members.\n", "")
     reset = ("--reset-offsets", "--group", application.group, "--all-input-topics", "--to-latest", "--dry-run")
-    our, their_ = ours(kafka_43, COMMAND, *reset), theirs(kafka_43, COMMAND, *reset)
+    our, their_ = ours(kafka_new, COMMAND, *reset), theirs(kafka_new, COMMAND, *reset)
     refusal = f"Assignments can only be reset if the group '{application.group}' is inactive, but the current state is"
     assert refusal in our.stderr
     assert refusal in their_.stdout
     assert "Members: cli-streams at /127.0.0.1" in our.stderr
     three = [word for name in (empty, application.group, "none") for word in ("--group", name)]
-    ended = ours(kafka_43, COMMAND, "--delete", *three)
+    ended = ours(kafka_new, COMMAND, "--delete", *three)
     assert (ended.returncode, ended.stdout) == (1, f"\nThese streams groups were deleted successfully: '{empty}'.\n")
     assert f"Streams group '{application.group}' is not EMPTY. Members: cli-streams" in ended.stderr
     assert "Group 'none' does not exist or is not a streams group." in ended.stderr
     application.close()
 
 
-def test_plans_and_resets_are_the_same(kafka_43: RealKafka, topic: str, idle: Idle, tmp_path: Path) -> None:
+def test_plans_and_resets_are_the_same(kafka_new: RealKafka, topic: str, idle: Idle, tmp_path: Path) -> None:
     group = idle()
     plan = write(tmp_path, f"{topic},0,1\n{topic},1,2\n")
     for mode in (
@@ -144,36 +144,36 @@ def test_plans_and_resets_are_the_same(kafka_43: RealKafka, topic: str, idle: Id
         ("--to-datetime", "2020-01-01T00:00:00.000"), ("--by-duration", "PT1H"), ("--from-file", plan),
     ):  # fmt: skip
         arguments = ("--reset-offsets", "--group", group, "--all-input-topics", *mode, "--dry-run")
-        assert topic in same(kafka_43, COMMAND, *arguments, sort=True)
+        assert topic in same(kafka_new, COMMAND, *arguments, sort=True)
     for more in (("--input-topic", f"{topic}:1"), ("--all-input-topics", "--export")):
         arguments = ("--reset-offsets", "--group", group, "--to-current", *more, "--dry-run")
-        assert topic in same(kafka_43, COMMAND, *arguments, sort=True)
+        assert topic in same(kafka_new, COMMAND, *arguments, sort=True)
     other = fresh("other-topic")
-    done(ours(kafka_43, "topics", "--create", "--topic", other))
+    done(ours(kafka_new, "topics", "--create", "--topic", other))
     outside = ours(
-        kafka_43, COMMAND, "--reset-offsets", "--group", group, "--input-topic", other, "--to-earliest", "--dry-run"
+        kafka_new, COMMAND, "--reset-offsets", "--group", group, "--input-topic", other, "--to-earliest", "--dry-run"
     )
     assert outside.returncode == 1
     assert f"One or more topics are not part of the group '{group}'." in outside.stderr
     for tool in (ours, theirs):
         latest = ("--reset-offsets", "--group", group, "--all-input-topics", "--to-latest", "--execute")
-        assert topic in done(tool(kafka_43, COMMAND, *latest))
-        at_end = done(ours(kafka_43, COMMAND, *latest[:4], "--to-current", "--dry-run"))
-        assert_equal(at_end, done(ours(kafka_43, COMMAND, *latest[:5], "--dry-run")), sort=True)
-        done(ours(kafka_43, COMMAND, *latest[:4], "--to-earliest", "--execute"))
+        assert topic in done(tool(kafka_new, COMMAND, *latest))
+        at_end = done(ours(kafka_new, COMMAND, *latest[:4], "--to-current", "--dry-run"))
+        assert_equal(at_end, done(ours(kafka_new, COMMAND, *latest[:5], "--dry-run")), sort=True)
+        done(ours(kafka_new, COMMAND, *latest[:4], "--to-earliest", "--execute"))
 
 
-def test_offsets_groups_and_internal_topics_are_deleted_the_same(kafka_43: RealKafka, topic: str, idle: Idle) -> None:
+def test_offsets_groups_and_internal_topics_are_deleted_the_same(kafka_new: RealKafka, topic: str, idle: Idle) -> None:
     texts = []
     for tool in (ours, theirs):
         group = idle()
-        listed = done(ours(kafka_43, "topics", "--list")).split()
+        listed = done(ours(kafka_new, "topics", "--list")).split()
         assert {f"{group}-count-repartition", f"{group}-count-changelog"} <= {*listed}
-        part = done(tool(kafka_43, COMMAND, "--delete-offsets", "--group", group, "--input-topic", f"{topic}:0"))
-        rest = done(tool(kafka_43, COMMAND, "--delete-offsets", "--group", group, "--all-input-topics"))
-        gone = done(tool(kafka_43, COMMAND, "--delete", "--group", group, "--delete-all-internal-topics"))
+        part = done(tool(kafka_new, COMMAND, "--delete-offsets", "--group", group, "--input-topic", f"{topic}:0"))
+        rest = done(tool(kafka_new, COMMAND, "--delete-offsets", "--group", group, "--all-input-topics"))
+        gone = done(tool(kafka_new, COMMAND, "--delete", "--group", group, "--delete-all-internal-topics"))
         texts.append(tuple(each.replace(group, "G") for each in (part, rest, gone)))
-        assert not any(name.startswith(f"{group}-") for name in done(ours(kafka_43, "topics", "--list")).split())
+        assert not any(name.startswith(f"{group}-") for name in done(ours(kafka_new, "topics", "--list")).split())
     assert texts[0] == texts[1]
 
 
@@ -193,8 +193,8 @@ def test_offsets_groups_and_internal_topics_are_deleted_the_same(kafka_43: RealK
          "--delete-all-internal-topics"),
     ],
 )  # fmt: skip
-def test_command_lines_that_are_wrong_are_refused_in_kafkas_words(kafka_43: RealKafka, words: tuple[str, ...]) -> None:
-    our, their = ours(kafka_43, COMMAND, *words), theirs(kafka_43, COMMAND, *words)
+def test_command_lines_that_are_wrong_are_refused_in_kafkas_words(kafka_new: RealKafka, words: tuple[str, ...]) -> None:
+    our, their = ours(kafka_new, COMMAND, *words), theirs(kafka_new, COMMAND, *words)
     assert (our.returncode, their.returncode, our.stdout) == (2, 1, "")
     assert their.stderr.splitlines()[0] in our.stderr
 

@@ -13,7 +13,7 @@ ONE = ("--partitions", 1, "--replication-factor", 1)
 """Before 2.4 brokers have no defaults for these."""
 
 
-@pytest.fixture(params=["kafka_43", "kafka_39", "kafka_22"])
+@pytest.fixture(params=["kafka_new", "kafka_39", "kafka_22"])
 def kafka(request: pytest.FixtureRequest) -> RealKafka:
     found: RealKafka = request.getfixturevalue(request.param)
     return found
@@ -88,11 +88,11 @@ def test_idempotent_switches(kafka: RealKafka) -> None:
         ("--create", "--topic", "x", "--replication-factor", 3),
     ],
 )
-def test_refusals_say_what_kafkas_tool_says_but_on_stderr(kafka_43: RealKafka, arguments: tuple[object, ...]) -> None:
+def test_refusals_say_what_kafkas_tool_says_but_on_stderr(kafka_new: RealKafka, arguments: tuple[object, ...]) -> None:
     existing = "refused-existing"
-    done(ours(kafka_43, "topics", "--create", "--topic", existing, "--partitions", 2, "--if-not-exists"))
+    done(ours(kafka_new, "topics", "--create", "--topic", existing, "--partitions", 2, "--if-not-exists"))
     filled = [str(argument).format(existing=existing) for argument in arguments]
-    our, their = ours(kafka_43, "topics", *filled), theirs(kafka_43, "topics", *filled)
+    our, their = ours(kafka_new, "topics", *filled), theirs(kafka_new, "topics", *filled)
     reason = re.sub("^Error while executing topic command : ", "", their.stdout.strip())
     assert (our.returncode, their.returncode) == (1, 1)
     assert our.stdout == ""
@@ -100,18 +100,18 @@ def test_refusals_say_what_kafkas_tool_says_but_on_stderr(kafka_43: RealKafka, a
     assert "Traceback" not in our.stderr
 
 
-def test_topic_is_described_by_its_id(kafka_43: RealKafka) -> None:
+def test_topic_is_described_by_its_id(kafka_new: RealKafka) -> None:
     name = fresh("by-id")
-    done(ours(kafka_43, "topics", "--create", "--topic", name))
-    topic_id = re.search("TopicId: (\\S+)", done(theirs(kafka_43, "topics", "--describe", "--topic", name)))
+    done(ours(kafka_new, "topics", "--create", "--topic", name))
+    topic_id = re.search("TopicId: (\\S+)", done(theirs(kafka_new, "topics", "--describe", "--topic", name)))
     assert topic_id is not None
-    assert name in same(kafka_43, "topics", "--describe", "--topic-id", topic_id.group(1))
-    unknown = ours(kafka_43, "topics", "--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert name in same(kafka_new, "topics", "--describe", "--topic-id", topic_id.group(1))
+    unknown = ours(kafka_new, "topics", "--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAAAQ")
     assert unknown.returncode == 1
     assert "TopicId 'AAAAAAAAAAAAAAAAAAAAAQ' does not exist as expected" in unknown.stderr
 
 
-@pytest.mark.parametrize("kafka_name", ["kafka_43", "kafka_11"])
+@pytest.mark.parametrize("kafka_name", ["kafka_new", "kafka_11"])
 def test_a_name_deletes_and_alters_that_topic_alone(kafka_name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
     for name in ("dotted.topic", "dotted-topic"):
@@ -133,7 +133,7 @@ def _is_gone(kafka: RealKafka, topic: str) -> None:
     assert topic not in done(ours(kafka, "topics", "--list")).split()
 
 
-@pytest.mark.parametrize("kafka_name", ["kafka_43", "kafka_28", "kafka_11"])
+@pytest.mark.parametrize("kafka_name", ["kafka_new", "kafka_28", "kafka_11"])
 def test_patterns_do_not_reach_kafkas_own_topics(kafka_name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
     name = fresh("guarded")

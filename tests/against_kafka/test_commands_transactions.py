@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import Ended, done, fresh, ours, same, theirs
 from tests.commands.cluster.wire_producers import UNCHECKED, WirePeer, begun, left_hanging
 
@@ -17,7 +18,7 @@ AGE_MS = 2 * 3_600_000
 
 @pytest.fixture(scope="module")
 def kafka(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    return real_kafka(Setup("4.3.1", properties=(UNCHECKED,)))
+    return real_kafka(Setup(NEWEST, properties=(UNCHECKED,)))
 
 
 @pytest.fixture

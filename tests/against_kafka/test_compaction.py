@@ -17,6 +17,7 @@ import pytest
 
 from kafka_tools.storage.cleaner.rounds import MapSize
 from kafka_tools.storage.log.partition_log import LogConfig
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.java_programs import Lines
 from tests.storage.dirty_logs import COMPACT, START_MS, Writers, batches_of, clean_once, old_messages, opened
 
@@ -130,7 +131,7 @@ def test_kafkas_dump_tool_finds_nothing_wrong(
     log.close()
     files = sorted(path for path in (tmp_path / "t-0").iterdir() if path.suffix in (".log", ".index", ".timeindex"))
     done = java_tool(
-        "4.3.1", DUMP, "--deep-iteration", "--index-sanity-check", "--files", ",".join(map(str, files))
+        NEWEST, DUMP, "--deep-iteration", "--index-sanity-check", "--files", ",".join(map(str, files))
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "isvalid: false" not in done.stdout

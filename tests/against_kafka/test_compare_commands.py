@@ -16,6 +16,7 @@ from tests.against_kafka.compare_commands.generated import SHAPES, questions
 from tests.against_kafka.compare_commands.lines import SCENARIOS
 from tests.against_kafka.compare_commands.world import prepare, values
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.test_options import TOOLS, options_listed
 
 QUESTIONS = 40
@@ -26,10 +27,10 @@ def test_generated_questions_are_answered_as_by_kafkas_tools(
     real_kafka: Callable[[Setup], RealKafka], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    kafka = real_kafka(Setup("4.3.1", properties=(("num.network.threads", "2"),)))  # nobody else's topics and groups
+    kafka = real_kafka(Setup(NEWEST, properties=(("num.network.threads", "2"),)))  # nobody else's topics and groups
     prepare(kafka)
     report = Report()
-    report.add("4.3.1", "generated", run(kafka, questions(7, QUESTIONS), values(kafka, tmp_path)))
+    report.add(NEWEST, "generated", run(kafka, questions(7, QUESTIONS), values(kafka, tmp_path)))
     assert report.tried.total() == QUESTIONS
     assert not report.unexplained, "\n".join(report.lines())
 
@@ -40,7 +41,7 @@ def test_every_option_of_kafkas_tool_stands_in_a_line(command: str) -> None:
     texts += [" ".join([head, *itertools.chain(*rest)]) for head, rest in SHAPES.items()]
     words = {word for text in texts if text.split()[0] == command for word in text.split()}
     everywhere = {"--bootstrap-server", "--command-config", "--help", "--version", "-h", "-v"}
-    assert options_listed("4.3.1", TOOLS[command]) - words <= everywhere
+    assert options_listed(NEWEST, TOOLS[command]) - words <= everywhere
 
 
 def test_every_reason_stands_on_the_pages_of_its_commands() -> None:

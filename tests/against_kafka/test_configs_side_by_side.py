@@ -165,7 +165,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bundled]:
     "cluster, scenario",
     [
         (cluster, scenario)
-        for cluster in ("bundled", "kafka_43", "kafka_43_three", "kafka_39_zk")
+        for cluster in ("bundled", "kafka_new", "kafka_new_three", "kafka_39_zk")
         for scenario in SCENARIOS
         if scenario not in NOT_EVERYWHERE or cluster in NOT_EVERYWHERE[scenario]
     ],
@@ -197,12 +197,12 @@ def test_text_and_status_beside_brokers_that_kafkas_tool_cannot_change(kafka_22:
     compare(kafka_22, "kafka_22", BEFORE_2_3, *zip(*both, strict=True))
 
 
-def test_text_and_status_beside_controllers(kafka_43: RealKafka, tmp_path: Path) -> None:
-    prepare(kafka_43)
-    address = ("--bootstrap-controller", kafka_43.bootstrap_controllers)
-    our = [ours(kafka_43, "configs", *address, *shlex.split(line.text), connect=False) for line in CONTROLLERS]
+def test_text_and_status_beside_controllers(kafka_new: RealKafka, tmp_path: Path) -> None:
+    prepare(kafka_new)
+    address = ("--bootstrap-controller", kafka_new.bootstrap_controllers)
+    our = [ours(kafka_new, "configs", *address, *shlex.split(line.text), connect=False) for line in CONTROLLERS]
     their = [
-        kafka_43.tool(MAIN["configs"], *address, *shlex.split(line.text), release=RELEASE, connect=False)
+        kafka_new.tool(MAIN["configs"], *address, *shlex.split(line.text), release=RELEASE, connect=False)
         for line in CONTROLLERS
     ]
-    compare(kafka_43, "kafka_43, controllers", CONTROLLERS, our, their)
+    compare(kafka_new, "kafka_new, controllers", CONTROLLERS, our, their)

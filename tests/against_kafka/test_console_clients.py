@@ -15,12 +15,13 @@ import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
 from kafka_tools.clients.settings import CODECS
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import PATIENT_PRODUCER
 
 SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
 """A console script: its name, then its arguments."""
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 LINES = "".join(f"key {number}\tvalue {number} äöü\n" for number in range(200))
@@ -40,7 +41,7 @@ def bundled() -> Iterator[EmbeddedBroker]:
         yield broker
 
 
-@pytest.fixture(params=["bundled", "kafka_43", "kafka_39", "kafka_22", "kafka_11"])
+@pytest.fixture(params=["bundled", "kafka_new", "kafka_39", "kafka_22", "kafka_11"])
 def servers(request: pytest.FixtureRequest) -> str:
     """Where both tools work: 4.3.1's own clients need brokers of 2.1 and later."""
     return str(request.getfixturevalue(request.param).bootstrap_servers)
@@ -92,7 +93,7 @@ def test_kafkas_console_clients_on_the_bundled_broker(bundled: EmbeddedBroker, j
     assert grouped == LINES
 
 
-@pytest.mark.parametrize("broker", ["bundled", "kafka_43", "kafka_39", "kafka_22"])
+@pytest.mark.parametrize("broker", ["bundled", "kafka_new", "kafka_39", "kafka_22"])
 def test_both_consumers_print_the_same_bytes(request: pytest.FixtureRequest, java_tool: JavaTool, broker: str) -> None:
     servers, name = request.getfixturevalue(broker).bootstrap_servers, topic()
     lines = "a:1,b:2\tkey\tvalue\nc:\tNIL\tNIL\nd:NIL\t\t\n"
@@ -145,8 +146,8 @@ def test_our_records_are_read_by_every_release(servers: str, codec: str) -> None
     assert check(grouped) == LINES
 
 
-def test_internal_topic_as_json_is_kafkas(kafka_43: Any, java_tool: JavaTool) -> None:
-    servers, name = kafka_43.bootstrap_servers, topic()
+def test_internal_topic_as_json_is_kafkas(kafka_new: Any, java_tool: JavaTool) -> None:
+    servers, name = kafka_new.bootstrap_servers, topic()
     check(ours("producer", "--bootstrap-server", servers, "--topic", name, stdin="1\n2\n"))
     check(ours("consumer", *read_arguments(servers, name, 2), "--group", f"group-{name}"))
     arguments = (

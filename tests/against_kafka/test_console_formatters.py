@@ -22,6 +22,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.test_dump_log_decoders import Pair, coordinator_pairs
 
 SCRIPT = "import sys; del sys.argv[0]; from kafka_tools.scripts import main; main()"
@@ -84,11 +85,11 @@ def both(kafka: Any, java_tool: JavaTool, release: str, name: str, count: int, f
     ],
 )
 def test_documents_are_those_of_kafka(
-    formatter: str, modules: tuple[str, ...], kafka_43: Any, java_tool: JavaTool
+    formatter: str, modules: tuple[str, ...], kafka_new: Any, java_tool: JavaTool
 ) -> None:
     pairs = pairs_of(*modules)
-    name = topic_of(kafka_43, pairs)
-    ours, theirs = both(kafka_43, java_tool, "4.3.1", name, len(pairs), formatter)
+    name = topic_of(kafka_new, pairs)
+    ours, theirs = both(kafka_new, java_tool, NEWEST, name, len(pairs), formatter)
     for mine, kafkas in zip(split(ours), split(theirs), strict=False):
         assert mine == kafkas
     assert ours == theirs

@@ -87,8 +87,8 @@ def embedded() -> Iterator[EmbeddedBroker]:
 
 
 @pytest.fixture
-def peers(kafka_43: RealKafka, embedded: EmbeddedBroker) -> Iterator[tuple[Peer, Peer]]:
-    pair = Peer(kafka_43.bootstrap_servers), Peer(embedded.bootstrap_servers)
+def peers(kafka_new: RealKafka, embedded: EmbeddedBroker) -> Iterator[tuple[Peer, Peer]]:
+    pair = Peer(kafka_new.bootstrap_servers), Peer(embedded.bootstrap_servers)
     for peer in pair:
         prepare(peer)
     yield pair

@@ -17,10 +17,11 @@ import pytest
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.storage import names
+from tests.against_kafka.jars import NEWEST
 from tests.corpus.golden import golden_root
 from tests.dump.test_golden import output
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 MAIN = "org.apache.kafka.tools.DumpLogSegments"
 MOST_BYTES = 60_000
 OPTIONS = (

@@ -25,11 +25,12 @@ from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssign
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.build import build_batch
+from tests.against_kafka.jars import NEWEST
 from tests.dump.test_decoders import WHY
 from tests.dump.test_golden import output
 from tests.protocol.generate import edge_messages, message
 
-RELEASE = "4.3.1"
+RELEASE = NEWEST
 MAIN = "org.apache.kafka.tools.DumpLogSegments"
 SAMPLES = 6
 

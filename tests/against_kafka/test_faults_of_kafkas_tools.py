@@ -65,9 +65,9 @@ FAULTS = (
 
 
 @pytest.fixture(scope="module")
-def kafka(kafka_43: RealKafka) -> RealKafka:
-    done(ours(kafka_43, "topics", "--create", "--topic", "faults", "--partitions", 2))
-    return kafka_43
+def kafka(kafka_new: RealKafka) -> RealKafka:
+    done(ours(kafka_new, "topics", "--create", "--topic", "faults", "--partitions", 2))
+    return kafka_new
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.line)

@@ -14,6 +14,7 @@ from kafka_tools.commands.logs.dump_log import command as dump_log
 from tests.against_kafka.group_peer import GroupPeer
 from tests.against_kafka.group_walks import PROPERTIES, STATIC, differences, walk_of
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 
 WALKS = 12
 STEPS = 40
@@ -29,7 +30,7 @@ def broker() -> Iterator[EmbeddedBroker]:
 def test_both_brokers_give_the_same_answers_and_write_the_same_records(
     real_kafka: Callable[[Setup], RealKafka], broker: EmbeddedBroker, seed: int
 ) -> None:
-    kafka = real_kafka(Setup("4.3.1", properties=tuple(PROPERTIES.items())))
+    kafka = real_kafka(Setup(NEWEST, properties=tuple(PROPERTIES.items())))
     assert list(differences((kafka.bootstrap_servers, broker.bootstrap_servers), seed, STEPS)) == []
 
 
@@ -44,7 +45,7 @@ def test_both_dump_tools_read_the_same_in_what_was_written(
             peer.close()
     (path,) = tmp_path.glob("__consumer_offsets-0/*.log")
     asked = ["--offsets-decoder", "--files", str(path)]
-    theirs = java_tool("4.3.1", "org.apache.kafka.tools.DumpLogSegments", *asked)
+    theirs = java_tool(NEWEST, "org.apache.kafka.tools.DumpLogSegments", *asked)
     ours = CliRunner().invoke(dump_log, asked)
     assert (theirs.returncode, ours.exit_code) == (0, 0), theirs.stderr + ours.output
     assert theirs.stdout.splitlines() == ours.output.splitlines()

@@ -28,6 +28,7 @@ from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.values import parse_uuid
 from tests.against_kafka.filled_cluster import Tool, committed_records, each
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -39,7 +40,7 @@ CONFIG = {
 }  # fmt: skip
 FEATURES = {
     "3.9.2": {"metadata.version": 21},
-    "4.3.1": {"metadata.version": 30, "group.version": 1, "transaction.version": 2},
+    NEWEST: {"metadata.version": 30, "group.version": 1, "transaction.version": 2},
 }
 
 
@@ -123,7 +124,7 @@ def compacted(core: Any) -> bool:
     return len(log.segments) > 1 and sum(segment.size for segment in log.segments[:-1]) < 200_000
 
 
-@pytest.fixture(scope="module", params=[("stopped", "4.3.1"), ("killed", "3.9.2")], ids=["stopped", "killed"])
+@pytest.fixture(scope="module", params=[("stopped", NEWEST), ("killed", "3.9.2")], ids=["stopped", "killed"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
     state, release = request.param
     directory = tmp_path_factory.mktemp("bundled") / "data"
@@ -152,7 +153,7 @@ def test_kafkas_dump_tool_finds_nothing_wrong(written: Written, java_tool: Tool)
     indexes = files(written.directory, ".index", ".timeindex")
     assert len(indexes) > 3
     for option in ("--index-sanity-check", "--verify-index-only"):
-        done = java_tool("4.3.1", DUMP, option, "--files", ",".join(map(str, indexes)))
+        done = java_tool(NEWEST, DUMP, option, "--files", ",".join(map(str, indexes)))
         text = done.stdout + done.stderr
         assert done.returncode == 0, text
         assert text.count("Dumping") == len(indexes)
@@ -160,7 +161,7 @@ def test_kafkas_dump_tool_finds_nothing_wrong(written: Written, java_tool: Tool)
         for wrong in ("ismatch", "Out of order", "not found", "xception", "Found"):
             assert wrong not in text
     others = files(written.directory, ".log", ".txnindex", ".snapshot")
-    done = java_tool("4.3.1", DUMP, "--deep-iteration", "--files", ",".join(map(str, others)), timeout_s=300)
+    done = java_tool(NEWEST, DUMP, "--deep-iteration", "--files", ",".join(map(str, others)), timeout_s=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Dumping") == len(others)
     assert "isvalid: true" in done.stdout

@@ -13,7 +13,7 @@ import pytest
 from tests.against_kafka import jars
 from tests.against_kafka.conftest import SETUPS
 from tests.against_kafka.harness import SECURE, RealKafka, RealZooKeeper, eventually, registered_brokers
-from tests.against_kafka.jars import Unavailable
+from tests.against_kafka.jars import NEWEST, Unavailable
 
 TOPIC_COMMAND = {True: "org.apache.kafka.tools.TopicCommand", False: "kafka.admin.TopicCommand"}
 
@@ -52,21 +52,21 @@ def test_cluster_runs_and_its_own_tool_reaches_it(name: str, request: pytest.Fix
         assert registered_brokers(ports["PLAINTEXT"]) == kafka.setup.nodes
 
 
-def test_secure_cluster_lets_in_who_has_the_password(kafka_43_secure: RealKafka, tmp_path: Path) -> None:
+def test_secure_cluster_lets_in_who_has_the_password(kafka_new_secure: RealKafka, tmp_path: Path) -> None:
     main = TOPIC_COMMAND[True]
     for listener in SECURE:
         config = tmp_path / f"{listener}.properties"
-        lines = kafka_43_secure.client_properties(listener)
+        lines = kafka_new_secure.client_properties(listener)
         config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-        address = ("--bootstrap-server", kafka_43_secure.bootstrap(listener), "--command-config", config)
-        done = kafka_43_secure.tool(main, *address, "--list", connect=False)
+        address = ("--bootstrap-server", kafka_new_secure.bootstrap(listener), "--command-config", config)
+        done = kafka_new_secure.tool(main, *address, "--list", connect=False)
         assert done.returncode == 0, done
 
 
-def test_node_of_three_stops_and_comes_back(kafka_43_three: RealKafka) -> None:
-    kafka_43_three.stop_node(3, sharply=True)
-    kafka_43_three.start_node(3)
-    assert registered_brokers(kafka_43_three.listener_ports[3]["PLAINTEXT"]) == 3
+def test_node_of_three_stops_and_comes_back(kafka_new_three: RealKafka) -> None:
+    kafka_new_three.stop_node(3, sharply=True)
+    kafka_new_three.start_node(3)
+    assert registered_brokers(kafka_new_three.listener_ports[3]["PLAINTEXT"]) == 3
 
 
 def test_zookeeper_answers(zookeeper: RealZooKeeper) -> None:
@@ -83,7 +83,7 @@ def test_zookeeper_answers(zookeeper: RealZooKeeper) -> None:
 
 
 def test_tools_of_a_release_run_without_a_cluster(java_tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    done = java_tool("4.3.1", "kafka.tools.StorageTool", "random-uuid")
+    done = java_tool(NEWEST, "kafka.tools.StorageTool", "random-uuid")
     assert done.returncode == 0
     assert len(done.stdout.strip()) == 22
 
@@ -103,11 +103,11 @@ def test_tools_of_a_release_run_without_a_cluster(java_tool: Callable[..., subpr
     ],
 )  # fmt: skip
 def test_a_warm_jvm_prints_and_exits_as_a_fresh_one_does(
-    kafka_43: RealKafka, main: str, arguments: list[str], stdin: str | None
+    kafka_new: RealKafka, main: str, arguments: list[str], stdin: str | None
 ) -> None:
     connect = main != "org.apache.kafka.tools.ClusterTool"
     warm, again, fresh = (
-        kafka_43.tool(main, *arguments, stdin=stdin, connect=connect, fresh=fresh) for fresh in (False, False, True)
+        kafka_new.tool(main, *arguments, stdin=stdin, connect=connect, fresh=fresh) for fresh in (False, False, True)
     )
     assert told(warm) == told(fresh)
     assert told(again) == told(fresh)
@@ -119,18 +119,18 @@ def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str, list[str]]:
     return done.returncode, done.stdout, [line for line in lines if "Reconfiguration failed" not in line]
 
 
-def test_a_tool_that_never_ends_is_ended(kafka_43: RealKafka) -> None:
+def test_a_tool_that_never_ends_is_ended(kafka_new: RealKafka) -> None:
     arguments = ["--topic", "harness-nothing-comes"]
     with pytest.raises(subprocess.TimeoutExpired):
-        kafka_43.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments, timeout_s=3)
-    assert kafka_43.tool(TOPIC_COMMAND[True], "--list").returncode == 0
+        kafka_new.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *arguments, timeout_s=3)
+    assert kafka_new.tool(TOPIC_COMMAND[True], "--list").returncode == 0
 
 
 def test_missing_maven_and_java_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"PATH": str(tmp_path), "KAFKA_TOOLS_JARS": str(tmp_path), "HOME": os.environ["HOME"]}
     monkeypatch.setattr(jars, "ENVIRONMENT", environment)
     with pytest.raises(Unavailable, match="Maven"):
-        jars.library.__wrapped__("4.3.1")
+        jars.library.__wrapped__(NEWEST)
     with pytest.raises(Unavailable, match="java of Java 17"):
         jars.java.__wrapped__()
     with pytest.raises(Unavailable, match="javac of Java 17"):

@@ -13,6 +13,7 @@ from kafka_tools.clock import SystemClock
 from kafka_tools.errors import AuthenticationFailed
 from kafka_tools.net.config import ClientConfig
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.broker_embedded.security.test_signed_tokens import SIGNED, key_set, rsa_row, token
 from tests.net.test_oauth_http import SECRET, Provider
 
@@ -27,7 +28,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
     made.server.server_close()
 
 
-@pytest.fixture(scope="module", params=["3.9.2", "4.3.1"])
+@pytest.fixture(scope="module", params=["3.9.2", NEWEST])
 def kafka(
     request: pytest.FixtureRequest,
     real_kafka: Callable[[Setup], RealKafka],

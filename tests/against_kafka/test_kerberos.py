@@ -18,6 +18,7 @@ from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.trace import Trace
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from tests.against_kafka.harness import SECURE, RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.test_tls import Hurried
 from tests.net.kdc import REALM, Kdc, missing
 
@@ -35,7 +36,7 @@ def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
         yield kdc
 
 
-@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
+@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", NEWEST])
 def kafka(request: pytest.FixtureRequest, real_kafka: Callable[[Setup], RealKafka], kdc: Kdc) -> RealKafka:
     """A broker that takes Kerberos tickets on both SASL listeners, and ends logins after four seconds on one."""
     keytab = kdc.folder / "kafka-127.0.0.1.keytab"
@@ -113,7 +114,7 @@ def test_a_ticket_that_the_broker_cannot_read_is_refused_by_it(kafka: RealKafka,
                 "-norandkey", "kafka/127.0.0.1")  # fmt: skip
 
 
-@pytest.mark.parametrize("release", ["2.2.2", "3.9.2", "4.3.1"])
+@pytest.mark.parametrize("release", ["2.2.2", "3.9.2", NEWEST])
 def test_kafka_s_tools_log_in_to_the_bundled_broker(
     java_tool: Callable[..., CompletedProcess[str]], kdc: Kdc, release: str, tmp_path: Path
 ) -> None:

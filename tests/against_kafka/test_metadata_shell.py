@@ -14,7 +14,7 @@ import pytest
 
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from tests.against_kafka.archives import TOOLS, shared, tool_path
-from tests.against_kafka.jars import ENVIRONMENT, SHELL, java, library
+from tests.against_kafka.jars import ENVIRONMENT, NEWEST, SHELL, java, library
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 from tests.against_kafka.tool_server import LOCALE
 from tests.broker_embedded.directories.test_state_log import BETWEEN
@@ -44,11 +44,11 @@ INTERACTIVE = (
 @pytest.fixture(scope="module")
 def theirs() -> Run:
     """Kafka's own shell; its arguments, and what it reads."""
-    jars = os.pathsep.join(map(str, [*tool_path("4.3.1"), *library(SHELL).glob("*.jar")]))
+    jars = os.pathsep.join(map(str, [*tool_path(NEWEST), *library(SHELL).glob("*.jar")]))
     start = [
         java(),
         *TOOL_OPTIONS,
-        *shared(TOOLS, "4.3.1"),
+        *shared(TOOLS, NEWEST),
         *QUIET,
         *LOCALE,
         "-cp",

@@ -119,8 +119,8 @@ def answers(address: str) -> list[tuple[str, int, list[tuple[str, int]], list[st
     return rows
 
 
-def test_the_metadata_log_is_no_topic_for_clients_as_in_kafka(kafka_43: RealKafka) -> None:
-    real = answers(kafka_43.bootstrap_servers)
+def test_the_metadata_log_is_no_topic_for_clients_as_in_kafka(kafka_new: RealKafka) -> None:
+    real = answers(kafka_new.bootstrap_servers)
     with EmbeddedBroker() as broker:
         ours = answers(broker.bootstrap_servers)
         assert broker.call(lambda core: NAME in core.cluster.topics) is False

@@ -30,7 +30,7 @@ def refused(ended: Ended) -> str:
     return ended.stderr
 
 
-@pytest.mark.parametrize("kafka_name", ["kafka_11", "kafka_22", "kafka_28", "kafka_39_zk", "kafka_43"])
+@pytest.mark.parametrize("kafka_name", ["kafka_11", "kafka_22", "kafka_28", "kafka_39_zk", "kafka_new"])
 def test_what_is_in_a_list_already_is_not_appended_again(kafka_name: str, request: pytest.FixtureRequest) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
     topic = created(kafka)

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
+from functools import cache
 
 import click
 import pytest
 
 from kafka_tools import cli
 from kafka_tools.commands.options.removed import REMOVED
+from tests.against_kafka.jars import NEWEST, VERSIONS
 from tests.against_kafka.tool_server import run_tool
 
 OURS, SCALA, SCALA_TOOLS = "org.apache.kafka.tools.", "kafka.admin.", "kafka.tools."
 TOOLS = {
     "topics": (f"{OURS}TopicCommand", f"{SCALA}TopicCommand"),
-    "configs": (f"{SCALA}ConfigCommand",),
+    "configs": (f"{OURS}ConfigCommand", f"{SCALA}ConfigCommand"),
     "consumer-groups": (f"{OURS}consumer.group.ConsumerGroupCommand", f"{SCALA}ConsumerGroupCommand"),
     "delete-records": (f"{OURS}DeleteRecordsCommand", f"{SCALA}DeleteRecordsCommand"),
     "get-offsets": (f"{OURS}GetOffsetShell", f"{SCALA_TOOLS}GetOffsetShell"),
@@ -46,30 +49,37 @@ _OPTION = r"--?[a-zA-Z][\w.-]*"
 _LISTED = re.compile(rf"^(?:  )?({_OPTION}(?:, *{_OPTION})*)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("release", ["1.1.1", "2.2.2", "2.8.2", "3.9.2", "4.3.1"])
+@pytest.mark.parametrize("release", VERSIONS)
 def test_every_option_of_kafkas_tools_is_there_or_explained(release: str) -> None:
-    found = 0
-    unknown = []
+    assert list(unknown_options(release)) == []
+    assert sum(len(options_listed(release, mains)) for mains in TOOLS.values()) > 100
+
+
+def unknown_options(release: str) -> Iterator[tuple[str, str]]:
+    """(command, option of the release's tool that the command neither has nor explains)."""
     for command, mains in TOOLS.items():
-        options = options_listed(release, mains)
-        found += len(options)
         gone = REMOVED.get(f"kafka-{command}", {})
-        unknown += [(release, command, each) for each in sorted(options - _known(command) - gone.keys())]
-    assert unknown == []
-    assert found > 100
+        yield from ((command, each) for each in sorted(options_listed(release, mains) - _known(command) - gone.keys()))
 
 
-def options_listed(release: str, mains: tuple[str, ...]) -> set[str]:
+@cache
+def options_listed(release: str, mains: tuple[str, ...]) -> frozenset[str]:
     """The options on the help pages of a tool and of its subcommands; none where the release lacks the tool."""
+    lists = [each for text in help_pages(release, mains) for each in _LISTED.findall(text)]
+    return frozenset(option for each in lists for option in re.findall(_OPTION, each))
+
+
+@cache
+def help_pages(release: str, mains: tuple[str, ...]) -> list[str]:
+    """The help pages of a tool and of its subcommands; none where the release lacks the tool."""
     for main in mains:
         page = _help(run_tool(release, main, "--help"))
         if page is not None and "UnrecognizedOptionException" in page:  # tools of 1.1 without that option
             page = _help(run_tool(release, main))
         if page is not None:
             pages = [_help(run_tool(release, main, each, "--help")) for each in subcommands(page)]
-            lists = [each for text in (page, *pages) for each in _LISTED.findall(text or "")]
-            return {option for each in lists for option in re.findall(_OPTION, each)}
-    return set()
+            return [page, *(each for each in pages if each is not None)]
+    return []
 
 
 def subcommands(page: str) -> list[str]:
@@ -82,12 +92,12 @@ def subcommands(page: str) -> list[str]:
 
 
 def test_subcommands_are_found_on_the_help_page_of_transactions() -> None:
-    page = _help(run_tool("4.3.1", *TOOLS["transactions"], "--help"))
+    page = _help(run_tool(NEWEST, *TOOLS["transactions"], "--help"))
     assert page is not None
     assert subcommands(page) == [
         "list", "describe", "describe-producers", "abort", "find-hanging", "forceTerminateTransaction",
     ]  # fmt: skip
-    assert "--transactional-id" in options_listed("4.3.1", TOOLS["transactions"])
+    assert "--transactional-id" in options_listed(NEWEST, TOOLS["transactions"])
 
 
 def _help(ended: subprocess.CompletedProcess[str]) -> str | None:

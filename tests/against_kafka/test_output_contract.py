@@ -40,7 +40,7 @@ SINCE_3_3 = (
 )
 SINCE_3_7 = ("client-metrics --list", "client-metrics --describe")
 CLUSTERS = {
-    "kafka_43": (*QUESTIONS, *SINCE_3_3, *SINCE_3_7),
+    "kafka_new": (*QUESTIONS, *SINCE_3_3, *SINCE_3_7),
     "kafka_39": (*QUESTIONS, *SINCE_3_3, *SINCE_3_7),
     "kafka_28": QUESTIONS,
     "kafka_22": QUESTIONS,

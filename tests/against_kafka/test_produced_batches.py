@@ -9,6 +9,7 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.produced_batches import TOPICS, cases
 from tests.against_kafka.produced_comparison import Comparison, consumed
 
@@ -23,8 +24,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
 
 
 @pytest.fixture(scope="module")
-def compared(kafka_43: RealKafka, broker: EmbeddedBroker) -> Comparison:
-    comparison = Comparison(kafka_43.bootstrap_servers, broker.bootstrap_servers)
+def compared(kafka_new: RealKafka, broker: EmbeddedBroker) -> Comparison:
+    comparison = Comparison(kafka_new.bootstrap_servers, broker.bootstrap_servers)
     comparison.compare(cases(seed=4_3_1, count=CASES))
     return comparison
 
@@ -43,7 +44,7 @@ def test_what_was_taken_is_read_by_librdkafka_and_by_kafkas_consumer(
     end = max(view.last_offset for view in stored.values()) + 1
     assert consumed(broker.bootstrap_servers, topic, end) == end
     got = java_tool(
-        "4.3.1", "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.bootstrap_servers,
+        NEWEST, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", broker.bootstrap_servers,
         "--topic", topic, "--partition", 0, "--offset", "earliest", "--max-messages", end, "--timeout-ms", 60_000,
         "--formatter-property", "print.value=false", "--formatter-property", "print.offset=true",
     )  # fmt: skip

@@ -23,13 +23,14 @@ from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import as_json, error_codes, headers, registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.schema import Field, Message, Stored, Struct, nested_structs
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.kafka_classes import KafkaClasses, KafkaRefused
 from tests.protocol import generate
 
 pytestmark = pytest.mark.xdist_group("protocol classes")
 
 RANDOM_MESSAGES = 12
-RELEASES = ("4.3.1", "3.9.2")
+RELEASES = (NEWEST, "3.9.2")
 RENAMED_SINCE_3_9 = {
     "ListConfigResourcesRequestData": "ListClientMetricsResourcesRequestData",
     "ListConfigResourcesResponseData": "ListClientMetricsResourcesResponseData",
@@ -59,7 +60,7 @@ def messages() -> dict[str, type[Message]]:
 
 @pytest.fixture(scope="session")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Classes]:
-    """``classes("4.3.1")``: that release's classes."""
+    """``classes(NEWEST)``: that release's classes."""
     running: dict[str, KafkaClasses] = {}
     with ExitStack() as stack:
 
@@ -98,7 +99,7 @@ class Speaker:
 
 def speakers(classes: Classes, cls: type[Message]) -> Iterator[tuple[Speaker, range]]:
     """Who speaks for which of our versions; every version has exactly one speaker."""
-    newest = Speaker(classes("4.3.1"), cls)
+    newest = Speaker(classes(NEWEST), cls)
     missing = [v for v in range(cls.MIN_VERSION, cls.MAX_VERSION + 1) if v not in newest.versions]
     if newest.versions:
         yield newest, range(newest.versions.start, newest.versions.stop)
@@ -251,4 +252,4 @@ def test_every_message_class_of_kafka_has_a_definition_here(release: str, classe
 
 def test_error_codes_are_those_of_kafka(classes: Classes) -> None:
     ours = {(row.code, row.name, row.retriable, row.refresh_metadata) for row in error_codes.all_codes()}
-    assert ours == classes("4.3.1").errors()
+    assert ours == classes(NEWEST).errors()

@@ -24,6 +24,7 @@ from kafka_tools.protocol.schema import Request
 from kafka_tools.records.build import build_batch
 from kafka_tools.values import parse_address
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.java_programs import Lines
 from tests.against_kafka.quota_comparison import Round
 from tests.broker_embedded.wire_client import WireClient
@@ -137,9 +138,9 @@ class Load:
 
 
 @pytest.mark.req("QT-27", "QT-28")
-def test_both_brokers_hold_the_same_load_back_for_as_long(kafka_43: RealKafka) -> None:
+def test_both_brokers_hold_the_same_load_back_for_as_long(kafka_new: RealKafka) -> None:
     client_id = f"load-{uuid.uuid4().hex[:8]}"
-    theirs = Load(kafka_43.bootstrap_servers, client_id).run()
+    theirs = Load(kafka_new.bootstrap_servers, client_id).run()
     with EmbeddedBroker() as broker:
         ours = Load(broker.bootstrap_servers, client_id).run()
     assert [told.said for told in ours] == [told.said for told in theirs]
@@ -200,8 +201,8 @@ class Arrivals:
         return [self._closed(each) for each in reversed(opened)], came_ms
 
 
-def test_both_brokers_let_as_many_connections_of_an_address_in_and_close_others_as_late(kafka_43: RealKafka) -> None:
-    theirs, theirs_ms = Arrivals(kafka_43.bootstrap_servers).run()
+def test_both_brokers_let_as_many_connections_of_an_address_in_and_close_others_as_late(kafka_new: RealKafka) -> None:
+    theirs, theirs_ms = Arrivals(kafka_new.bootstrap_servers).run()
     with EmbeddedBroker() as broker:
         ours, ours_ms = Arrivals(broker.bootstrap_servers).run()
     if theirs_ms < 400 and ours_ms < 400:  # on a machine that is slower than the rate each lets other ones in
@@ -220,7 +221,7 @@ def test_both_brokers_let_in_those_who_come_too_early_to_a_listener_one_after_th
     real_kafka: Callable[[Setup], RealKafka],
 ) -> None:
     config = WINDOWS | {"listener.name.plaintext.max.connection.creation.rate": str(RATE)}
-    kafka = real_kafka(Setup("4.3.1", properties=tuple(config.items())))
+    kafka = real_kafka(Setup(NEWEST, properties=tuple(config.items())))
     theirs, theirs_ms = served_after(kafka.bootstrap_servers)
     with EmbeddedBroker(config=config) as broker:
         ours, ours_ms = served_after(broker.bootstrap_servers)

@@ -16,6 +16,7 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.commands import running
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import MAIN, RELEASE, Ended, done, fresh, ours, produce, same, theirs
 
 Runner = Callable[..., Ended]
@@ -26,7 +27,7 @@ REASSIGN = "reassign-partitions"
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     """A cluster of this module's own: tests of what lies on disks count on one log directory for each broker."""
     properties = (("broker.rack", "rack-{node}"), ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"))
-    with RealKafka.start(Setup("4.3.1", nodes=3, properties=properties), tmp_path_factory.mktemp("racks")) as found:
+    with RealKafka.start(Setup(NEWEST, nodes=3, properties=properties), tmp_path_factory.mktemp("racks")) as found:
         yield found
 
 

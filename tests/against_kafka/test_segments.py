@@ -17,6 +17,7 @@ from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.build import build_batch
 from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.broker_embedded.wire_client import WireClient, make_topics
 
 DAY_MS = 86_400_000
@@ -27,7 +28,7 @@ SEED = 4
 
 @pytest.fixture(scope="module")
 def kafka(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    return real_kafka(Setup("4.3.1", properties=tuple(OFTEN.items())))
+    return real_kafka(Setup(NEWEST, properties=tuple(OFTEN.items())))
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
 from kafka_tools.texts.properties import read_properties
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.tool_server import run_tool
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
@@ -33,7 +34,7 @@ def ours(*words: object) -> subprocess.CompletedProcess[str]:
 
 def theirs(*words: object) -> subprocess.CompletedProcess[str]:
     # A JVM of its own: the tool ends it.
-    return run_tool("4.3.1", "kafka.tools.StorageTool", *words, fresh=True)
+    return run_tool(NEWEST, "kafka.tools.StorageTool", *words, fresh=True)
 
 
 def properties(folder: Path, voters: str) -> Path:
@@ -105,7 +106,7 @@ def test_what_asks_no_directory_says_the_same(words: str) -> None:
 @pytest.mark.parametrize(
     "release, words, voters",
     [
-        ("4.3.1", ["--standalone", "--add-scram", SCRAM], DYNAMIC),
+        (NEWEST, ["--standalone", "--add-scram", SCRAM], DYNAMIC),
         ("3.9.2", ["--add-scram", SCRAM], "controller.quorum.voters=1@localhost:9093\n"),
     ],
 )
@@ -161,7 +162,7 @@ def test_kafka_starts_on_what_was_formatted_here(
     if standalone:
         monkeypatch.setattr(RealKafka, "_properties", dynamic)
     monkeypatch.setattr(RealKafka, "_format", format_here)
-    with RealKafka.start(Setup("4.3.1"), tmp_path / "kafka") as kafka:
+    with RealKafka.start(Setup(NEWEST), tmp_path / "kafka") as kafka:
         described = kafka.tool("org.apache.kafka.tools.MetadataQuorumCommand", "describe", "--status").stdout
         assert f"ClusterId:              {kafka.cluster_id}" in described
         id = read_meta_properties(str(kafka.log_dirs[0] / "meta.properties")).directory_id

@@ -19,6 +19,7 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.against_kafka.harness import SECURE, RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.secrets_for_tests import MECHANISMS
 from tests.against_kafka.test_admin_operations import MASTER_KEY
 from tests.broker_embedded.wire_client import WireClient
@@ -29,7 +30,7 @@ REAUTH_MS = 4000
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
 
-@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
+@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", NEWEST])
 def kafka(
     request: pytest.FixtureRequest,
     real_kafka: Callable[[Setup], RealKafka],

@@ -23,6 +23,6 @@ def broker() -> Iterator[EmbeddedBroker]:
 @pytest.mark.req("TX-23")
 @pytest.mark.parametrize("seed", range(4300, 4300 + WALKS))
 def test_both_brokers_give_the_same_answers_and_store_the_same(
-    kafka_43: RealKafka, broker: EmbeddedBroker, seed: int
+    kafka_new: RealKafka, broker: EmbeddedBroker, seed: int
 ) -> None:
-    assert list(differences((kafka_43.bootstrap_servers, broker.bootstrap_servers), seed, STEPS)) == []
+    assert list(differences((kafka_new.bootstrap_servers, broker.bootstrap_servers), seed, STEPS)) == []

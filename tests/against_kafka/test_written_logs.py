@@ -19,6 +19,7 @@ from kafka_tools.storage import indexes, snapshots
 from kafka_tools.storage.check import check_partition
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from tests.against_kafka.jars import NEWEST
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
 DUMPS = {"4.3.1": "org.apache.kafka.tools.DumpLogSegments", "2.2.2": "kafka.tools.DumpLogSegments"}
@@ -69,7 +70,7 @@ def test_kafka_finds_nothing_wrong_in_a_log_and_its_indexes(release: str, writte
     found = listed(written, ".index", ".timeindex")
     assert len(found) > 6
     # 2.2.2 compares an entry with the first record of its batch, and finds Kafka's own files wrong as well.
-    for option in ("--index-sanity-check", "--verify-index-only")[: 2 if release == "4.3.1" else 1]:
+    for option in ("--index-sanity-check", "--verify-index-only")[: 2 if release == NEWEST else 1]:
         checked = java_tool(release, DUMPS[release], option, "--files", ",".join(map(str, found)))
         output = checked.stdout + checked.stderr
         assert checked.returncode == 0, output
@@ -99,7 +100,7 @@ def test_kafka_reads_a_snapshot_of_the_metadata(tmp_path: Path, java_tool: Tool)
     write_kraft_snapshot(
         str(path), [records[:2], records[2:]], epoch=3, last_contained_ms=START_MS, written_ms=START_MS, kraft_version=1
     )
-    dumped = java_tool("4.3.1", DUMPS["4.3.1"], "--cluster-metadata-decoder", "--files", path)
+    dumped = java_tool(NEWEST, DUMPS[NEWEST], "--cluster-metadata-decoder", "--files", path)
     assert dumped.returncode == 0, dumped.stderr
     for text in ("Snapshot end offset: 42, epoch: 3", "SnapshotHeader", "KRaftVersion", "SnapshotFooter"):
         assert text in dumped.stdout

@@ -10,6 +10,7 @@ import pytest
 
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.storage.check import check_partition
+from tests.against_kafka.jars import NEWEST
 from tests.broker_embedded.coordinators.test_transactions import Client
 from tests.broker_embedded.disk_broker import DiskBroker
 
@@ -44,7 +45,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.req("TX-1", "TX-21")
 def test_kafka_reads_the_log_of_transactions(written: Path, java_tool: Tool) -> None:
     (path,) = (written / "__transaction_state-0").glob("*.log")
-    done = java_tool("4.3.1", DUMP, "--transaction-log-decoder", "--files", str(path))
+    done = java_tool(NEWEST, DUMP, "--transaction-log-decoder", "--files", str(path))
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "payload:" in line]
     assert len(lines) > 20
@@ -64,10 +65,10 @@ def test_kafka_finds_nothing_wrong_in_what_transactions_wrote(written: Path, jav
         ):  # fmt: skip
             named = ",".join(str(path) for path in files if path.suffix == suffix)
             if named:
-                done = java_tool("4.3.1", DUMP, *options, "--files", named)
+                done = java_tool(NEWEST, DUMP, *options, "--files", named)
                 output = done.stdout + done.stderr
                 assert done.returncode == 0, output
                 for bad in ("isvalid: false", "ismatch", "Out of order", "not found", "xception"):
                     assert bad not in output
-    markers = java_tool("4.3.1", DUMP, "--deep-iteration", "--files", str(next((written / "t-0").glob("*0.log"))))
+    markers = java_tool(NEWEST, DUMP, "--deep-iteration", "--files", str(next((written / "t-0").glob("*0.log"))))
     assert "endTxnMarker: ABORT" in markers.stdout

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.against_kafka.harness import SECURE, RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.net import wrong_doors
 
 
-@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", "4.3.1"])
+@pytest.fixture(scope="module", params=["2.2.2", "3.9.2", NEWEST])
 def kafka(request: pytest.FixtureRequest, real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
     return real_kafka(Setup(request.param, listeners=SECURE))
 

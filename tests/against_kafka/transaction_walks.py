@@ -31,6 +31,7 @@ from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kafka_tools.records.build import build_batch
+from tests.against_kafka.jars import NEWEST
 from tests.broker_embedded.wire_client import WireClient
 
 PARTITIONS = 3
@@ -313,7 +314,7 @@ def main(walks: int, steps: int, seed: int) -> None:
     from tests.against_kafka.harness import RealKafka, Setup
 
     found = 0
-    with tempfile.TemporaryDirectory() as folder, RealKafka.start(Setup("4.3.1"), Path(folder) / "kafka") as kafka:
+    with tempfile.TemporaryDirectory() as folder, RealKafka.start(Setup(NEWEST), Path(folder) / "kafka") as kafka:
         with EmbeddedBroker() as broker:
             for at in range(seed, seed + walks):
                 for line in differences((kafka.bootstrap_servers, broker.bootstrap_servers), at, steps):

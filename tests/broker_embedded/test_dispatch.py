@@ -46,7 +46,7 @@ def ranges(broker: DiskBroker, version: int = 3) -> dict[int, tuple[int, int]]:
 
 
 def test_api_versions_lists_the_handlers_and_nothing_else(broker: DiskBroker) -> None:
-    for version in range(5):
+    for version in range(6):
         assert ranges(broker, version) == {
             key: (handler.min_version, handler.max_version) for key, handler in load_handlers().items()
         }
@@ -71,7 +71,33 @@ def test_a_software_name_that_kafka_refuses_is_refused(broker: DiskBroker, name:
     assert broker.call(request, 3).error_code == codes.INVALID_REQUEST
 
 
-@pytest.mark.parametrize("release", ["1.1", "2.2", "2.8", "3.9"])
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "code"),
+    [
+        ("own", 1, codes.NONE),
+        (None, -1, codes.NONE),
+        ("own", 2, codes.REBOOTSTRAP_REQUIRED),
+        ("another", 1, codes.REBOOTSTRAP_REQUIRED),
+        ("", 1, codes.REBOOTSTRAP_REQUIRED),
+        ("own", -1, codes.INVALID_REQUEST),
+        (None, 1, codes.INVALID_REQUEST),
+    ],
+)
+def test_a_client_that_means_another_cluster_or_node_is_told_so(
+    broker: DiskBroker, cluster_id: str | None, node_id: int, code: int
+) -> None:
+    """KIP-1242, in the order of ``ApiVersionsRequest.isValid`` and ``KafkaApis``."""
+    meant = broker.core.cluster.cluster_id if cluster_id == "own" else cluster_id
+    request = ApiVersionsRequest(
+        client_software_name="test", client_software_version="1", cluster_id=meant, node_id=node_id
+    )
+    answer = broker.call(request, 5)
+    assert answer.error_code == code
+    assert bool(answer.api_keys) == (code == codes.NONE)
+    assert broker.call(request, 4).error_code == codes.NONE, "older versions do not tell it"
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.2", "2.8", "3.9", "4.3"])
 def test_a_release_is_impersonated(tmp_path: Path, release: str) -> None:
     broker = DiskBroker(tmp_path, release=release)
     theirs = max_versions(release)

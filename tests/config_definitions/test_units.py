@@ -15,7 +15,20 @@ from kafka_tools.errors import ConfigError
 NUMBERS = ("SHORT", "INT", "LONG", "DOUBLE")
 OF_NOTHING = (
     *("batches", "cache.slots", "codec", "connections", "connections.per.ip", "creation.rate", "factor", "fetchers"),
-    *("id", "isr", "jitter", "level", "limit", "locks", "messages", "num", "partitions", "ratio", "replicas"),
+    *(
+        "id",
+        "isr",
+        "jitter",
+        "level",
+        "recovery.lag",
+        "limit",
+        "locks",
+        "messages",
+        "num",
+        "partitions",
+        "ratio",
+        "replicas",
+    ),
     *("requests", "samples", "segments", "sessions", "snapshot", "tasks", "threads", "version", "backlog.size"),
     *(
         "per.data.dir",

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import DecodeError, EncodeError, InputError, UnsupportedVersion
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.as_json import from_json, to_json
@@ -116,12 +117,12 @@ def test_an_unknown_error_code_keeps_its_number_and_is_not_retriable() -> None:
     row = error_codes.error(9999)
     assert (row.code, row.name, row.retriable) == (9999, "UNKNOWN_ERROR_CODE_9999", False)
     assert error_codes.NOT_LEADER_OR_FOLLOWER == error_codes.by_name("NOT_LEADER_FOR_PARTITION").code == 6
-    assert len(error_codes.all_codes()) == 135
+    assert f"newer than Kafka {KAFKA_MINOR}" in row.text
 
 
 def test_releases_know_their_versions_and_an_answer_tells_its_release() -> None:
     assert releases()[0] == "0.8.0"
-    assert releases()[-1] == "4.3"
+    assert releases()[-1] == KAFKA_MINOR
     assert max_versions("2.2.2") == max_versions("2.2")
     assert max_versions("4.3")[0] == (0, 13)
     assert max_versions("4.3")[1] == (4, 18)
@@ -130,15 +131,15 @@ def test_releases_know_their_versions_and_an_answer_tells_its_release() -> None:
         for key, (oldest, newest) in max_versions(release).items():
             row = registry.row_by_key(key)
             assert row.min_version <= oldest <= newest <= row.max_version
-    for release in ("1.1", "2.2", "2.8", "3.9", "4.3"):
+    for release in ("1.1", "2.2", "2.8", "3.9", "4.3", KAFKA_MINOR):
         assert guess_release(max_versions(release)) == release
     with pytest.raises(InputError, match=r"'5\.0' is not a Kafka release known here"):
         max_versions("5.0")
 
 
 def test_the_registry_refuses_what_kafka_does_not_have() -> None:
-    with pytest.raises(UnsupportedVersion, match="no API has the key 93"):
-        registry.api(93)
+    with pytest.raises(UnsupportedVersion, match="no API has the key 9999"):
+        registry.api(9999)
     with pytest.raises(UnsupportedVersion, match="no API is called frobnicate"):
         registry.api("frobnicate")
 

@@ -1,11 +1,11 @@
 """Finalized features: which levels of Kafka's features the cluster works at (KIP-584, KIP-1022).
 
-Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of Kafka 4.3.1, as
-``kafka-storage format`` does; one that an older version of this broker made gains them when it is opened. What is
-finalized says how the metadata log is written and which rules hold, not which APIs are served: clients look for
-an API in ApiVersions before they use what a feature allows, whatever its level. kraft.version 1 is kept and told, and
-changes nothing in a quorum of one that has no voters to add. Rules and texts are those of
-``FeatureControlManager`` (Kafka 4.3.1).
+Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of the newest release, as
+``kafka-storage format`` does; one that an older version of this broker made keeps its levels, and is given the newest
+where it has none. What is finalized says how the metadata log is written and which rules hold, not which APIs are
+served: clients look for an API in ApiVersions before they use what a feature allows, whatever its level. kraft.version
+1 is kept and told, and changes nothing in a quorum of one that has no voters to add. Rules and texts are those of
+``FeatureControlManager``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.protocol import error_codes
+from kafka_tools.protocol import error_codes, feature_levels
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord
@@ -22,28 +22,27 @@ from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
 
-METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
+METADATA_VERSION, KRAFT_VERSION = feature_levels.METADATA_VERSION, "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 
-SUPPORTED = {
-    ELIGIBLE_LEADER_REPLICAS: (0, 1),
-    GROUP_VERSION: (0, 1),
-    KRAFT_VERSION: (0, 1),
-    METADATA_VERSION: (7, 30),
-    "share.version": (0, 1),
-    "streams.version": (0, 1),
-    TRANSACTION_VERSION: (0, 2),
-}
-"""Feature -> lowest and highest level, those of Kafka 4.3.1 (metadata.version 30 is 4.3-IV0)."""
+SUPPORTED = dict(
+    sorted(
+        {
+            **{name: (0, level) for name, level in feature_levels.PRODUCTION.items()},
+            METADATA_VERSION: (feature_levels.OLDEST, feature_levels.LATEST_PRODUCTION),
+        }.items()
+    )
+)
+"""Feature -> lowest and highest level that the newest release has in production."""
 
 UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
 """Types of an update on the wire; between them is the safe downgrade."""
 
 
 def unsupported(levels: Mapping[str, int]) -> str | None:
-    """The first level that is not one of Kafka 4.3.1's, in words; None if all of them are."""
+    """The first level that the newest release does not have, in words; None if it has all of them."""
     for name, level in levels.items():
         low, high = SUPPORTED.get(name, (0, 0))
         if not low <= level <= high:
@@ -86,7 +85,7 @@ class FinalizedFeatures:
         return self.finalized.get(GROUP_VERSION, 0)
 
     def begin(self, with_elr: Sequence[Stored], first: Sequence[Stored] = ()) -> None:
-        """Finalize levels in a cluster that has none: Kafka 4.3.1's in a new one, and in one of an older broker.
+        """Finalize levels in a cluster that has none: the newest release's in a new one, and in one of an older broker.
 
         ``with_elr``: the records that go with eligible leader replicas. ``first``: with what a new cluster begins; the
         levels among them are taken in place of the newest.
@@ -147,7 +146,7 @@ class FinalizedFeatures:
             )
         if level > current and upgrade_type != UPGRADE:
             return f"{invalid} Can't downgrade to a newer version."
-        if feature == METADATA_VERSION and level < current:
+        if feature == METADATA_VERSION and level < current and feature_levels.may_lose_metadata(current, level):
             reason = (
                 "Unsafe metadata downgrade is not supported in this version."
                 if upgrade_type == UNSAFE_DOWNGRADE

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, unsupported
 from kafka_tools.broker_embedded.directories.kafka_state import KafkaState, read_kafka_state
 from kafka_tools.broker_embedded.directories.survey import (
@@ -244,7 +245,7 @@ def _config_problem(kind: int, key: str, value: str) -> str | None:
     elif kind in tables:
         row = tables[kind].get(key)
         if row is None:
-            return "Kafka 4.3 has no such config"
+            return f"Kafka {KAFKA_MINOR} has no such config"
     else:
         return f"resources of type {kind} are not known here"
     try:

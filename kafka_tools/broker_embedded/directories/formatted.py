@@ -5,7 +5,7 @@ credentials of the cluster (``bootstrap.checkpoint``, KIP-778 and KIP-900) and, 
 first snapshot of the metadata log, KIP-853). The first start takes the directories over by writing their
 ``meta.properties`` anew, and then writes the cluster's state in one change. As long as there is no state, a start
 begins from the formatted files, so that a kill between the two loses nothing. No formatted file is removed. Sources:
-``BootstrapDirectory``, ``KafkaRaftServer``, ``ActivationRecordsGenerator`` of Kafka 4.3.1.
+``BootstrapDirectory``, ``KafkaRaftServer``, ``ActivationRecordsGenerator`` of Kafka.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import KRAFT_VERSION, METADATA_VERSION, unsupported
 from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
@@ -99,7 +100,9 @@ class FormattedDirectories:
                     has_records = next(read_kraft_snapshot(path), None) is not None
                     _, kraft_version, voters = read_control(path)
                 if has_records:
-                    raise _refused(place, f"{path} has records, which formatting by Kafka 3.3 to 4.3 does not write")
+                    raise _refused(
+                        place, f"{path} has records, which formatting by Kafka 3.3 to {KAFKA_MINOR} does not write"
+                    )
                 ids = frozenset(voter.voter_id for voter in voters.voters) if voters is not None else frozenset()
                 problem = unsupported({KRAFT_VERSION: kraft_version})
                 if problem is not None:
@@ -143,7 +146,7 @@ def _read_records(path: str) -> list[Stored]:
         raise _refused(path, f"{file} has no {METADATA_VERSION}")
     problem = unsupported({name: level for name, level in levels.items() if level})
     if problem is not None:
-        raise _refused(path, f"its cluster is to work at {problem}", "Kafka 3.3 to 4.3 format what is known")
+        raise _refused(path, f"its cluster is to work at {problem}", f"Kafka 3.3 to {KAFKA_MINOR} format what is known")
     return records
 
 

@@ -2,6 +2,8 @@
 
 - Answered whatever the state of authentication.
 - A client name or version that Kafka's pattern refuses is INVALID_REQUEST (v3 and later, KIP-511).
+- v5: a client that tells which cluster and node it means is told when this is another one (KIP-1242). It tells both or
+  neither.
 - Features: what is supported, and what is finalized as of a record of the metadata log. v3 leaves out what may be
   at level 0, which its readers take for an error (KAFKA-17011).
 - A version that is not served is answered in v0 by dispatch, before a handler is asked.
@@ -18,9 +20,10 @@ from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
 
-VERSIONS = (0, 4)
+VERSIONS = (0, 5)
 AUTHORIZE = ()
 
+_NAMES_NODE = 5
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -31,6 +34,8 @@ def handle(call: Call) -> ApiVersionsResponse:
             request.client_software_version
         ):
             raise refuse(error_codes.INVALID_REQUEST)
+        if call.version >= _NAMES_NODE:
+            _check_node(call)
         connection.software_name = request.client_software_name
         connection.software_version = request.client_software_version
     keys = [
@@ -41,6 +46,15 @@ def handle(call: Call) -> ApiVersionsResponse:
     if call.version >= 3 and call.broker.tells_features:
         _tell_features(call, response)
     return response
+
+
+def _check_node(call: Call) -> None:
+    """BrokerError if the client means another cluster or node, or names only one of the two."""
+    cluster_id, node_id = call.request.cluster_id, call.request.node_id
+    if (cluster_id is None) != (node_id == -1):
+        raise refuse(error_codes.INVALID_REQUEST)
+    if cluster_id is not None and (cluster_id, node_id) != (call.broker.cluster.cluster_id, call.broker.node_id):
+        raise refuse(error_codes.REBOOTSTRAP_REQUIRED)
 
 
 def _tell_features(call: Call, response: ApiVersionsResponse) -> None:

@@ -11,7 +11,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
 
-VERSIONS = (0, 2)
+VERSIONS = (0, 3)
 AUTHORIZE = ()
 
 

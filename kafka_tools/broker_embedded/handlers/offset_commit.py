@@ -15,6 +15,7 @@ from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
+from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -41,7 +42,7 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
     known = []
     for topic in request.topics:
         yield
-        known.append(_known_topic(call, topic))
+        known.append(known_topic(call, topic, call.version >= _BY_ID))
     refused: list[tuple[object, ResponseTopic]] = []
     asked: list[tuple[object, ResponseTopic]] = []
     wanted: list[tuple[TopicPartition, OffsetCommit]] = []
@@ -91,20 +92,6 @@ def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
         )
     except BrokerError as error:
         return [error.code.code] * len(prepared.codes)
-
-
-def _known_topic(call: Call, topic: Any) -> tuple[str, int]:
-    """The topic's name, or the code for all of its partitions."""
-    cluster = call.broker.cluster
-    name = topic.name
-    if call.version >= _BY_ID:
-        found = cluster.topics_by_id.get(topic.topic_id)
-        if found is None:
-            return "", error_codes.UNKNOWN_TOPIC_ID
-        name = found.name
-    if not call.allowed_on_topic(AclOperation.READ, name):
-        return name, error_codes.TOPIC_AUTHORIZATION_FAILED
-    return name, error_codes.NONE if cluster.topic(name) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _committed(call: Call, topic_id: UUID, partition: Any) -> OffsetCommit:

@@ -2,6 +2,7 @@
 
 - Up to v4 the group's partition must have been added to the transaction (AddOffsetsToTxn). v5 adds it (KIP-890).
 - v3: members and generations, so that those left behind cannot commit (KIP-447). v4: TRANSACTION_ABORTABLE.
+- v6: topics by id (KIP-1319).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
+from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -22,7 +24,7 @@ from kafka_tools.protocol.enums import CONSUMER_OFFSETS, AclOperation
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitResponse
 from kafka_tools.values import TopicPartition
 
-VERSIONS = (0, 5)
+VERSIONS = (0, 6)
 AUTHORIZE = ()
 
 ResponseTopic = TxnOffsetCommitResponse.ResponseTopic
@@ -30,6 +32,7 @@ ResponsePartition = ResponseTopic.ResponsePartition
 
 _ABORTABLE_FROM = 4
 _ADDS_FROM = 5
+_BY_ID = 6
 
 
 def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
@@ -43,22 +46,23 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
     asked: list[tuple[object, ResponseTopic]] = []
     wanted: list[tuple[TopicPartition, OffsetCommit]] = []
     for topic in request.topics:
-        code = _code(call, topic.name)
-        out, to_group = ResponseTopic(name=topic.name), ResponseTopic(name=topic.name)
+        name, code = known_topic(call, topic, call.version >= _BY_ID)
+        out, to_group = _answer(topic), _answer(topic)
         for partition in topic.partitions:
             yield
             index = partition.partition_index
-            if code or call.broker.cluster.partition(topic.name, index) is None:
+            if code or call.broker.cluster.partition(name, index) is None:
                 wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
                 out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
             else:
                 to_group.partitions.append(ResponsePartition(partition_index=index))
-                topic_id = call.broker.cluster.topics[topic.name].id
-                wanted.append((TopicPartition(topic.name, index), _committed(partition, now_ms, topic_id)))
+                topic_id = call.broker.cluster.topics[name].id
+                wanted.append((TopicPartition(name, index), _committed(partition, now_ms, topic_id)))
+        about = topic.name or topic.topic_id
         if code or out.partitions:
-            refused.append((topic.name, out))
+            refused.append((about, out))
         if to_group.partitions:
-            asked.append((topic.name, to_group))
+            asked.append((about, to_group))
     codes: Iterator[int] = iter(())
     if wanted:
         prepared = yield from call.broker.groups.offsets.prepare(
@@ -72,10 +76,8 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
     return TxnOffsetCommitResponse(topics=put_together(refused, asked))
 
 
-def _code(call: Call, topic: str) -> int:
-    if not call.allowed_on_topic(AclOperation.READ, topic):
-        return error_codes.TOPIC_AUTHORIZATION_FAILED
-    return error_codes.NONE if call.broker.cluster.topic(topic) else error_codes.UNKNOWN_TOPIC_OR_PARTITION
+def _answer(topic: Any) -> ResponseTopic:
+    return ResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=[])
 
 
 def _committed(partition: Any, now_ms: int, topic_id: Any) -> OffsetCommit:
@@ -105,7 +107,7 @@ def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
             yield from _check(call, producer, at)  # which may be over by now
         return broker.groups.offsets.commit_in_transaction(
             request.group_id,
-            request.generation_id,
+            request.generation_id_or_member_epoch,
             request.member_id,
             request.group_instance_id,
             prepared,

@@ -105,6 +105,7 @@ def limits(configs: View) -> Limits:
     codec = str(configs.get("compression.type"))
     return Limits(
         max_batch_bytes=configs.integer("max.message.bytes"),
+        max_record_bytes=configs.integer("max.decompressed.message.bytes"),
         segment_bytes=configs.integer("segment.bytes"),
         codec=codec,
         level=_level(codec, configs),

@@ -59,6 +59,8 @@ def look_at(data: memoryview, limits: Limits) -> tuple[BatchView, bytes, int, Or
         return None
     if codec:
         body, start = decompress(codec, body[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
+        if len(body) > limits.max_record_bytes:
+            return None  # one of its records may be larger than the topic takes
     return view, body, start, ordinary(body, count, start)
 
 

@@ -5,11 +5,12 @@ Rules of Kafka's ``LogValidator``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, TimestampType
+from kafka_tools.protocol.primitives import read_varint
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.values import TopicPartition
 
@@ -43,6 +44,8 @@ class Limits(NamedTuple):
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
     needs_keys: bool = False
+    max_record_bytes: int = 2147483639
+    """max.decompressed.message.bytes: the most that one record of a compressed batch may take."""
     body_bytes: int = BODY_BYTES
     """What is decompressed of a batch at most."""
     records: int = RECORDS
@@ -80,6 +83,36 @@ def stored_codec(codec: int, limits: Limits) -> str:
     if limits.codec == "producer":
         return CODECS[codec]
     return "none" if limits.codec == "uncompressed" else limits.codec
+
+
+def record_sizes(body: bytes, count: int) -> Iterator[int]:
+    """The size of each record of a decompressed body in bytes, without its length; ends where none can be read."""
+    position = 0
+    for _ in range(count):
+        try:
+            size_bytes, position = read_varint(body, position)
+        except (IndexError, ValueError):
+            return
+        yield size_bytes
+        position += max(size_bytes, 0)
+
+
+def message_sizes(records: Iterable[Record], magic: int) -> Iterator[int]:
+    """The same of messages of magic 0 or 1."""
+    header_bytes = 14 if magic == 0 else 22
+    for record in records:
+        yield header_bytes + len(record.key or b"") + len(record.value or b"")
+
+
+def check_record_sizes(sizes_bytes: Iterable[int], limits: Limits) -> None:
+    """Refused if a record of a compressed batch is larger than the topic takes (``DefaultRecord.readFrom``)."""
+    for size_bytes in sizes_bytes:
+        if size_bytes > limits.max_record_bytes:
+            raise Refused(
+                error_codes.INVALID_RECORD,
+                f"Invalid record size: {size_bytes} exceeds the configured maximum record size of "
+                f"{limits.max_record_bytes}.",
+            )
 
 
 def check_records(

@@ -19,8 +19,11 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
     Limits,
     Refused,
     TooLong,
+    check_record_sizes,
     check_records,
     in_time,
+    message_sizes,
+    record_sizes,
     stored_codec,
 )
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
@@ -176,6 +179,9 @@ def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, p
     body, start = covered, BODY_IN_COVERED
     if view.is_compressed:
         body, start = decompress(view.codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
+        if len(body) > limits.max_record_bytes:
+            _check_patience(view, limits)
+            check_record_sizes(record_sizes(body, view.record_count), limits)
     found = ordinary(body, view.record_count, start)
     return _judged(view, body, start, found, limits, now_ms, partition)
 
@@ -308,6 +314,8 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
             records += legacy.read_records(view, limits.body_bytes, same_magic=True)
             if len(records) > limits.one_by_one:
                 raise TooLong(limits)
+            if view.is_compressed:
+                check_record_sizes(message_sizes(records, view.magic), limits)
     except DecompressesToMore:
         raise
     except CorruptBatch as error:

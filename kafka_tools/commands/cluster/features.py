@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.cluster import feature_levels
 from kafka_tools.commands.options.command import Command, CommandGroup, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import UsageError
+from kafka_tools.protocol import feature_levels
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.features import FeatureUpdate

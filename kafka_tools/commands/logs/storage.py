@@ -186,7 +186,7 @@ def random_uuid() -> None:
 @option("-r", "--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
 def version_mapping(release_version: str | None) -> None:
     """Show which feature levels go with a release."""
-    from kafka_tools.commands.cluster import feature_levels
+    from kafka_tools.protocol import feature_levels
 
     name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
     for feature, level in feature_levels.of_release(feature_levels.metadata_level(name)).items():

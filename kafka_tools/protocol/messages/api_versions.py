@@ -9,10 +9,12 @@ Versions
     v2: throttled clients wait by themselves; the response comes first (KIP-219).
     v3: name and version of the client's software (KIP-511); features of the node and of the cluster (KIP-584).
     v4: feature ranges that begin at 0.
+    v5: the cluster and the node that the client means (KIP-1242).
 
 Errors
     UNSUPPORTED_VERSION: the node does not know the version of this request; the answer is v0.
     INVALID_REQUEST: name or version of the client's software have characters other than letters, digits, - and . (v3).
+    REBOOTSTRAP_REQUIRED: the node is not the one that the client means, or of another cluster (v5).
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class ApiVersionsRequest(Request, key=18, versions="0-4", flexible="3+"):
+class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):
     client_software_name = string(versions="3+", ignorable=True)
     client_software_version = string(versions="3+", ignorable=True)
+    cluster_id = string(versions="5+", nullable="5+", default=None, ignorable=True)  # null: not known yet, not checked
+    node_id = int32(versions="5+", default=-1, ignorable=True)  # -1: not known yet, not checked
 
 
-class ApiVersionsResponse(Response, key=18, versions="0-4", flexible="3+"):
+class ApiVersionsResponse(Response, key=18, versions="0-5", flexible="3+"):
     error_code = int16()
 
     class ApiVersion(Struct):

@@ -5,6 +5,7 @@ Sent by tools to the coordinator of the groups.
 Versions
     v1: throttled clients wait by themselves; the response comes first (KIP-219).
     v2: flexible.
+    v3: a message with each error.
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
@@ -14,6 +15,8 @@ Errors
     INVALID_GROUP_ID: the group id is null.
     GROUP_ID_NOT_FOUND: no such group.
     NON_EMPTY_GROUP: the group has members.
+    GROUP_DELETION_FAILED: what belongs to the group could not be deleted first, such as the description of its topology;
+        the message says what (v3).
     REQUEST_TIMED_OUT: the offsets topic's replicas did not follow in time.
 """
 
@@ -22,15 +25,16 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class DeleteGroupsRequest(Request, key=42, versions="0-2", flexible="2+"):
+class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+"):
     groups_names = array(string())
 
 
-class DeleteGroupsResponse(Response, key=42, versions="0-2", flexible="2+"):
+class DeleteGroupsResponse(Response, key=42, versions="0-3", flexible="2+"):
     throttle_time_ms = int32()
 
     class DeletableGroupResult(Struct):
         group_id = string(map_key=True)
         error_code = int16()
+        error_message = string(versions="3+", nullable="3+", default=None, ignorable=True)
 
     results = array(DeletableGroupResult)

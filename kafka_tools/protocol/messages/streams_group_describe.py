@@ -2,6 +2,9 @@
 
 Sent by tools to the coordinator of the groups (KIP-1071).
 
+Versions
+    v1: the description of the topology (KIP-1331), and the name of the assignor (KIP-1357).
+
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
@@ -22,6 +25,7 @@ from kafka_tools.protocol.schema import (
     Struct,
     array,
     boolean,
+    int8,
     int16,
     int32,
     int64,
@@ -31,9 +35,10 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class StreamsGroupDescribeRequest(Request, key=89, versions="0", flexible="0+"):
+class StreamsGroupDescribeRequest(Request, key=89, versions="0-1", flexible="0+"):
     group_ids = array(string())
     include_authorized_operations = boolean()
+    include_topology_description = boolean(versions="1+")
 
 
 class Endpoint(Struct):
@@ -70,7 +75,30 @@ class TopicInfo(Struct):
     topic_configs = array(KeyValue)
 
 
-class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"):
+class TopologyNode(Struct):
+    name = string()
+    node_type = int8()  # 1: source, 2: processor, 3: sink
+    source_topics = array(string())  # of a source; empty where a pattern subscribes
+    sink_topic = string(nullable="0+")  # of a sink; null where each record decides
+    stores = array(string())
+    successors = array(string())
+
+
+class TopologyDescription(Struct):
+    class SubtopologyDescription(Struct):
+        subtopology_id = string()
+        nodes = array(TopologyNode)
+
+    subtopologies = array(SubtopologyDescription)
+
+    class GlobalStore(Struct):
+        source = struct(TopologyNode)
+        processor = struct(TopologyNode)
+
+    global_stores = array(GlobalStore)
+
+
+class StreamsGroupDescribeResponse(Response, key=89, versions="0-1", flexible="0+"):
     throttle_time_ms = int32()
 
     class DescribedGroup(Struct):
@@ -114,5 +142,10 @@ class StreamsGroupDescribeResponse(Response, key=89, versions="0", flexible="0+"
 
         members = array(Member)
         authorized_operations = int32(default=-2147483648)
+        topology_description = struct(TopologyDescription, versions="1+", nullable="1+", default=None)
+        # 0: not asked for, 1: none is stored, 2: the broker could not get it, 3: it is there
+        topology_description_status = int8(versions="1+")
+        # of the next assignment, which a change of the config does not start; null with an error
+        assignor_name = string(versions="1+", nullable="1+", default=None, ignorable=True)
 
     groups = array(DescribedGroup)

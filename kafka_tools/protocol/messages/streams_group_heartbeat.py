@@ -3,6 +3,9 @@
 Sent to the group's coordinator, which assigns tasks and makes the internal topics that the topology needs: member_epoch
 0 joins, -1 leaves, -2 leaves for a short time as a static member (KIP-1071).
 
+Versions
+    v1: the coordinator asks for a description of the topology (KIP-1331); the acceptable recovery lag is 64 bits wide.
+
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
@@ -69,7 +72,7 @@ class TaskIds(Struct):
     partitions = array(int32())
 
 
-class StreamsGroupHeartbeatRequest(Request, key=88, versions="0", flexible="0+"):
+class StreamsGroupHeartbeatRequest(Request, key=88, versions="0-1", flexible="0+"):
     group_id = string()
     member_id = string()
     member_epoch = int32()
@@ -111,6 +114,8 @@ class StreamsGroupHeartbeatRequest(Request, key=88, versions="0", flexible="0+")
 
 
 class Status(Struct):
+    # 0: stale topology, 1: missing source topics, 2: source topics not co-partitioned, 3: missing internal topics,
+    # 4: the application shuts down, 5: assignment delayed, 6: members without client tags that the assignor needs (v1)
     status_code = int8()
     status_detail = string()
 
@@ -120,19 +125,21 @@ class TopicPartition(Struct):
     partitions = array(int32())
 
 
-class StreamsGroupHeartbeatResponse(Response, key=88, versions="0", flexible="0+"):
+class StreamsGroupHeartbeatResponse(Response, key=88, versions="0-1", flexible="0+"):
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+", default=None)
     member_id = string()
     member_epoch = int32()
     heartbeat_interval_ms = int32()
-    acceptable_recovery_lag = int32()
+    acceptable_recovery_lag_legacy = int32(versions="0")
     task_offset_interval_ms = int32()
+    acceptable_recovery_lag = int64(versions="1+", default=-1, ignorable=True)  # in offsets; -1: the broker has none
     status = array(Status, nullable="0+")
     active_tasks = array(TaskIds, nullable="0+", default=None)
     standby_tasks = array(TaskIds, nullable="0+", default=None)
     warmup_tasks = array(TaskIds, nullable="0+", default=None)
+    topology_description_required = boolean(versions="1+")
     endpoint_information_epoch = int32()
 
     class EndpointToPartitions(Struct):

@@ -8,6 +8,7 @@ Versions
     v3: flexible; member and generation, so that members that were left behind cannot commit (KIP-447).
     v4: TRANSACTION_ABORTABLE (KIP-890).
     v5: the coordinator adds its partition to the transaction by itself (KIP-890).
+    v6: topics by id (KIP-1319).
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
@@ -22,6 +23,7 @@ Errors
     FENCED_INSTANCE_ID: another member took over this group.instance.id (v3).
     STALE_MEMBER_EPOCH: the member of a group of the new protocol has a newer epoch.
     UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+    UNKNOWN_TOPIC_ID: no topic has this id (v6).
     OFFSET_METADATA_TOO_LARGE: the metadata has more characters than offset.metadata.max.bytes.
     INVALID_COMMIT_OFFSET_SIZE: the record of the commit is larger than the offsets topic takes.
     INVALID_REQUEST: the transactional id is empty.
@@ -36,20 +38,22 @@ Errors
 
 from __future__ import annotations
 
-from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
+from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class TxnOffsetCommitRequest(Request, key=28, versions="0-5", flexible="3+"):
+class TxnOffsetCommitRequest(Request, key=28, versions="0-6", flexible="3+"):
     transactional_id = string()
     group_id = string()
     producer_id = int64()
     producer_epoch = int16()
-    generation_id = int32(versions="3+", default=-1)
+    # the generation of a classic member, the epoch of one of the new protocol; -1: no member
+    generation_id_or_member_epoch = int32(versions="3+", default=-1)
     member_id = string(versions="3+")
     group_instance_id = string(versions="3+", nullable="3+", default=None)
 
     class RequestTopic(Struct):
-        name = string()
+        name = string(versions="0-5", ignorable=True)
+        topic_id = uuid(versions="6+", ignorable=True)
 
         class RequestPartition(Struct):
             partition_index = int32()
@@ -62,11 +66,12 @@ class TxnOffsetCommitRequest(Request, key=28, versions="0-5", flexible="3+"):
     topics = array(RequestTopic)
 
 
-class TxnOffsetCommitResponse(Response, key=28, versions="0-5", flexible="3+"):
+class TxnOffsetCommitResponse(Response, key=28, versions="0-6", flexible="3+"):
     throttle_time_ms = int32()
 
     class ResponseTopic(Struct):
-        name = string()
+        name = string(versions="0-5", ignorable=True)
+        topic_id = uuid(versions="6+", ignorable=True)
 
         class ResponsePartition(Struct):
             partition_index = int32()

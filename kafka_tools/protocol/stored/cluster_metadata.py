@@ -296,6 +296,12 @@ class ClearElrRecord(Stored, id=28, versions="0", flexible="0+"):
     topic_name = string()
 
 
+class UnregisterControllerRecord(Stored, id=29, versions="0", flexible="0+"):
+    """Record: unregister controller."""
+
+    controller_id = int32()
+
+
 RECORDS: dict[int, type[Stored]] = {
     0: RegisterBrokerRecord,
     1: UnregisterBrokerRecord,
@@ -323,5 +329,6 @@ RECORDS: dict[int, type[Stored]] = {
     26: RemoveDelegationTokenRecord,
     27: RegisterControllerRecord,
     28: ClearElrRecord,
+    29: UnregisterControllerRecord,
 }
 """Record type number -> struct."""

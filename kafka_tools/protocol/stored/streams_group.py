@@ -23,6 +23,10 @@ class StreamsGroupMetadataValue(Stored, versions="0", flexible="0+"):
     metadata_hash = int64()
     validated_topology_epoch = int32(default=-1, tag=0)
     last_assignment_configs = array(LastAssignmentConfig, nullable="0+", tag=1)
+    # the topology epoch whose description the plugin holds; -1: none, -2: an update of it was interrupted
+    stored_description_topology_epoch = int32(default=-1, tag=2)
+    # the topology epoch whose description the plugin refuses for good; -1: none
+    failed_description_topology_epoch = int32(default=-1, tag=3)
 
 
 class StreamsGroupMemberMetadataKey(Stored, id=19, versions="0"):

@@ -21,6 +21,7 @@ from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_tools.protocol.schema import Request, Response, Struct
 from kafka_tools.values import uuid_text
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.secrets_for_tests import USERS
 
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -31,7 +32,7 @@ SETTINGS = (
     ("group.max.session.timeout.ms", "3600000"),
     ("group.coordinator.rebalance.protocols", "classic,consumer"),  # those that ours serves
 )
-SETUP = Setup("4.3.1", listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=SETTINGS)
+SETUP = Setup(NEWEST, listeners=("PLAINTEXT", "SASL_PLAINTEXT"), properties=SETTINGS)
 ROOT, ADMIN, ALICE = "root", "admin", "alice"
 """Who asks: a super user without a name, one with a name, and somebody who may do little."""
 PATIENCE_S = 12.0

@@ -54,7 +54,7 @@ def txn_offset_commit(pools: Pools, version: int) -> dict[str, Any]:
         "transactional_id": _id(pools), "group_id": pools.group(), **_producer(pools),
         "topics": pools.few(lambda: {"name": pools.topic(), "partitions": pools.few(partition)}, 0, 2),
     }  # fmt: skip
-    return made | ({"generation_id": pools.one(-1, -1, 1), "member_id": ""} if version >= 3 else {})
+    return made | ({"generation_id_or_member_epoch": pools.one(-1, -1, 1), "member_id": ""} if version >= 3 else {})
 
 
 @recipe

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import done, produce, theirs
 
 RACKS = (
@@ -15,9 +16,9 @@ RACKS = (
     ("auto.leader.rebalance.enable", "false"),  # what both tools describe changes by their own doing alone
 )
 CLUSTERS: Mapping[str, Setup] = {
-    "4.3.1, one broker": Setup("4.3.1"),
+    "4.3.1, one broker": Setup(NEWEST),
     "3.9.2, one broker": Setup("3.9.2"),
-    "4.3.1, three brokers with racks": Setup("4.3.1", nodes=3, properties=RACKS),
+    "4.3.1, three brokers with racks": Setup(NEWEST, nodes=3, properties=RACKS),
     "3.9.2, three brokers with racks": Setup("3.9.2", nodes=3, properties=RACKS),
 }
 TOPIC, MOVED, GROUP = "cmp-topic", "cmp-moved", "cmp-group"

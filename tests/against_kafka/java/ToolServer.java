@@ -9,10 +9,10 @@ import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.kafka.common.utils.Exit;
 
 /**
  * Runs the main methods of Kafka's tools one after the other in a warm JVM, each with its own stdin, stdout and stderr.
@@ -68,6 +68,28 @@ public final class ToolServer {
         }
     }
 
+    /** Kafka's {@code Exit} lies in another package since 4.4. */
+    private static void catchExits() throws ReflectiveOperationException {
+        Class<?> exit;
+        try {
+            exit = Class.forName("org.apache.kafka.common.utils.Exit");
+        } catch (ClassNotFoundException since44) {
+            exit = Class.forName("org.apache.kafka.common.utils.internals.Exit");
+        }
+        Class<?> procedure = Class.forName(exit.getName() + "$Procedure");
+        Object ending = Proxy.newProxyInstance(exit.getClassLoader(), new Class<?>[] {procedure}, (self, method, args) -> {
+            Run run = RUN.get();
+            if (run != null) {
+                run.end((Integer) args[0]);
+            }
+            while (true) {
+                LockSupport.park();
+            }
+        });
+        exit.getMethod("setExitProcedure", procedure).invoke(null, ending);
+        exit.getMethod("setHaltProcedure", procedure).invoke(null, ending);
+    }
+
     public static void main(String[] args) throws Exception {
         DataInputStream in = new DataInputStream(System.in);
         DataOutputStream answers = new DataOutputStream(new java.io.BufferedOutputStream(System.out));
@@ -89,17 +111,7 @@ public final class ToolServer {
                 return stdin.available();
             }
         });
-        Exit.Procedure exit = (status, message) -> {
-            Run run = RUN.get();
-            if (run != null) {
-                run.end(status);
-            }
-            while (true) {
-                LockSupport.park();
-            }
-        };
-        Exit.setExitProcedure(exit);
-        Exit.setHaltProcedure(exit);
+        catchExits();
         while (true) {
             int size = in.read();
             if (size < 0) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -570,6 +571,30 @@ def test_offsets_hold_once_their_transaction_is_committed(broker: DiskBroker, ve
     assert fetched(broker, stable=True) == (9, 0)
 
 
+def test_offsets_are_committed_by_the_topics_id(broker: DiskBroker) -> None:
+    """TxnOffsetCommit v6 (KIP-1319); an id that no topic has is told by itself."""
+    known, unknown = broker.core.cluster.topics["t"].id, uuid.uuid4()
+    client = Client(broker, "tx", bumps=True)
+    client.init()
+    Asked = TxnOffsetCommitRequest.RequestTopic
+    partitions = [Asked.RequestPartition(partition_index=index, committed_offset=5) for index in (0, 99)]
+    request = TxnOffsetCommitRequest(
+        transactional_id=client.id, group_id="g", producer_id=client.producer_id, producer_epoch=client.epoch,
+        topics=[Asked(topic_id=known, partitions=partitions), Asked(topic_id=unknown, partitions=partitions[:1])],
+    )  # fmt: skip
+    answer = broker.call(request, 6)
+    found = {
+        (topic.topic_id, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions
+    }
+    assert found == {
+        (known, 0): codes.NONE,
+        (known, 99): codes.UNKNOWN_TOPIC_OR_PARTITION,
+        (unknown, 0): codes.UNKNOWN_TOPIC_ID,
+    }
+    assert client.end(True) == 0
+    assert fetched(broker) == (5, 0)
+
+
 def offsets_request(client: Client, partitions: int = 1) -> TxnOffsetCommitRequest:
     Asked = TxnOffsetCommitRequest.RequestTopic
     asked = [Asked.RequestPartition(partition_index=number, committed_offset=5) for number in range(partitions)]
@@ -656,9 +681,9 @@ def test_members_that_were_left_behind_cannot_commit(broker: DiskBroker) -> None
     client = Client(broker)
     client.init()
     client.add_offsets()
-    assert client.commit_offset(5, generation_id=1, member_id="m") == codes.ILLEGAL_GENERATION
+    assert client.commit_offset(5, generation_id_or_member_epoch=1, member_id="m") == codes.ILLEGAL_GENERATION
     assert client.commit_offset(5) == 0
-    assert client.commit_offset(6, generation_id=1, member_id="m") == codes.UNKNOWN_MEMBER_ID
+    assert client.commit_offset(6, generation_id_or_member_epoch=1, member_id="m") == codes.UNKNOWN_MEMBER_ID
     assert client.commit_offset(5, group="") == codes.INVALID_GROUP_ID
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.partitions.produce_rules import Limits
+from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused
 from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
@@ -115,6 +116,33 @@ def test_a_length_that_lies_in_a_compressed_batch_is_seen(broker: DiskBroker, co
     """Kafka skips over the records of such a batch and keeps it; its consumers then fail."""
     answer = broker.produce("t", spoiled(broker, codec, set_second(size=varint(2))))
     assert answer.error_code == codes.INVALID_RECORD
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_record_that_is_too_large_once_decompressed_is_refused(tmp_path: Path, codec: str) -> None:
+    """max.decompressed.message.bytes (Kafka 4.4) counts a record of a compressed batch, not the batch."""
+    opened = DiskBroker(tmp_path / "data")
+    opened.create("t", max_decompressed_message_bytes="1000")
+    fits, large = (opened.clock.now_ms(), None, b"v" * 900, ()), (opened.clock.now_ms(), None, b"v" * 1001, ())
+    assert opened.produce("t", build_batch([fits] * 20, codec=codec)).error_code == 0
+    answer = opened.produce("t", build_batch([fits, large], codec=codec))
+    if codec == "none":
+        assert answer.error_code == 0
+    else:
+        assert answer.error_code == codes.INVALID_RECORD
+        assert "exceeds the configured maximum record size of 1000." in answer.error_message
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_of_an_old_producer_is_measured_likewise(magic: int) -> None:
+    messages = b"".join(
+        encode_message(magic, 0, number, 1, None, b"v" * size) for number, size in enumerate((10, 2000))
+    )
+    wrapper = encode_message(magic, 1, 1, 1, None, gzip.compress(messages))
+    size = 2000 + (14 if magic == 0 else 22)
+    take(wrapper, 2, Limits(max_record_bytes=size), 1, TopicPartition("t", 0))
+    with pytest.raises(Refused, match=f"Invalid record size: {size} exceeds the configured maximum record size"):
+        take(wrapper, 2, Limits(max_record_bytes=size - 1), 1, TopicPartition("t", 0))
 
 
 @pytest.mark.parametrize("version", [3, 9, 12])

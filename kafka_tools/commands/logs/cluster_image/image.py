@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from kafka_tools.commands.cluster.feature_levels import METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.commands.logs.cluster_image.plain_partitions import plain_key, state_of
 from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState, check_controller
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.values import uuid_text

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kafka_tools import __version__
-from kafka_tools.commands.cluster.feature_levels import METADATA_VERSIONS
 from kafka_tools.commands.logs.cluster_image.image import QUOTA_TYPES, ClusterImage, Provenance, QuotaEntity, TopicState
 from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
+from kafka_tools.protocol.feature_levels import METADATA_VERSIONS
 from kafka_tools.protocol.stored.cluster_metadata import (
     AccessControlEntryRecord,
     DelegationTokenRecord,

@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from kafka_tools.commands.cluster.feature_levels import METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.commands.logs.formatting.ids import RESERVED_IDS, new_id
 from kafka_tools.commands.logs.formatting.levels import KRAFT_VERSION
 from kafka_tools.commands.logs.formatting.voters import InitialVoter, voters_record
 from kafka_tools.errors import ConfigError, CorruptIndex
 from kafka_tools.protocol.codec import encode_into
 from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from kafka_tools.commands.cluster import feature_levels
 from kafka_tools.commands.logs.formatting.formatting import META_FILE
 from kafka_tools.commands.logs.formatting.levels import short_number
 from kafka_tools.errors import CorruptIndex, InputError, UsageError
+from kafka_tools.protocol import feature_levels
 from kafka_tools.shown_text import one_line
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kafka_tools.commands.cluster import feature_levels
-from kafka_tools.commands.cluster.feature_levels import LATEST_PRODUCTION, METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.protocol import feature_levels
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.values import parse_integer
 
 KRAFT_VERSION = "kraft.version"
