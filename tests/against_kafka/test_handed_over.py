@@ -250,7 +250,7 @@ def test_kafka_starts_on_the_state_from_its_snapshot_and_the_log_behind_it(tmp_p
     class Given(StateHandedOver):
         given = tmp_path / "data"
 
-    with Given.start(Setup("4.3.1"), tmp_path / "kafka") as kafka:
+    with Given.start(Setup(NEWEST), tmp_path / "kafka") as kafka:
         server = kafka.bootstrap_servers
         assert committed_records(server, "kept") == records
         wanted = ConfigResource(ConfigResource.Type.TOPIC, "kept")
