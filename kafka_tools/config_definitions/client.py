@@ -109,8 +109,8 @@ RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRe
 """Kafka's classes for getting a token whose work is done here: the URL decides which of them is meant."""
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
-    # Java clients' own: metrics, providers of the JVM, its ticket renewal, what of OAUTHBEARER only they do, and how they
-    # find brokers again that all moved: our clients ask the bootstrap servers anew in any case.
+    # Java clients' own: metrics, providers of the JVM, its ticket renewal, what of OAUTHBEARER only they do, and
+    # how they find brokers again that have all moved: our clients ask the bootstrap servers again in any case.
     [
         "auto.include.jmx.reporter",
         "bootstrap.resolve.timeout.ms",
