@@ -15,8 +15,8 @@ Errors
     INVALID_GROUP_ID: the group id is null.
     GROUP_ID_NOT_FOUND: no such group.
     NON_EMPTY_GROUP: the group has members.
-    GROUP_DELETION_FAILED: what belongs to the group could not be deleted first, such as the description of its topology;
-        the message says what (v3).
+    GROUP_DELETION_FAILED: what belongs to the group, such as a topology's description, could not be deleted first; the
+        message says what (v3).
     REQUEST_TIMED_OUT: the offsets topic's replicas did not follow in time.
 """
 
