@@ -1,4 +1,4 @@
-"""Which APIs the bundled broker serves in which versions, beside Kafka 4.3.1, and why where that is not the same.
+"""Which APIs the bundled broker serves in which versions, beside Kafka, and why where that is not the same.
 
 ``docs/broker-apis.md`` is made of this by ``python -m tests.regen apis``; both brokers are asked in
 ``tests/against_kafka/test_broker_apis.py``.
@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from kafka_tools import KAFKA_MINOR, KAFKA_RELEASE
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
 
 ROOT = Path(__file__).resolve().parent.parent
-RELEASE = "4.3"
+RELEASE = KAFKA_MINOR
 
 OLDER = "clients older than Kafka 2.1 are served too, whose versions Kafka 4 dropped (KIP-896)"
 REASONS = (
@@ -34,7 +35,7 @@ Range = tuple[int, int]
 
 
 def theirs() -> Mapping[int, Range]:
-    """API key -> the versions that Kafka 4.3.1's broker serves as it is delivered."""
+    """API key -> the versions that Kafka's broker serves as it is delivered."""
     receiving = {registry.key_of(stem) for stem in RECEIVED}
     return {key: versions for key, versions in max_versions(RELEASE).items() if key not in receiving}
 
@@ -58,12 +59,12 @@ def page() -> dict[Path, str]:
     lines = [
         "# APIs of the bundled broker",
         "",
-        "Every API of Kafka 4.3 with the versions that its broker serves on a listener for clients, those that the",
+        f"Every API of Kafka {KAFKA_MINOR} with the versions that its broker serves on a listener for clients, those that the",
         "bundled broker serves, and the reason where they differ. With `--release` the bundled broker serves what it",
         "has of that release. Versions that Kafka guards with `unstable.api.versions.enable` are in neither.",
         "Written by `python -m tests.regen apis`.",
         "",
-        "| key | API | Kafka 4.3.1 | bundled broker | why they differ |",
+        f"| key | API | Kafka {KAFKA_RELEASE} | bundled broker | why they differ |",
         "| --- | --- | --- | --- | --- |",
     ]
     for row in registry.rows():

@@ -258,17 +258,27 @@ def program(source: str, version: str, more_jars: tuple[Path, ...] = ()) -> Path
 
 def _where_they_lie(source: str, version: str, more_jars: tuple[Path, ...]) -> str:
     """A Java source whose imports name the packages in which this release has the classes: they move now and then."""
-    places = _classes(version) | {name for jar in more_jars for name in _classes_in(jar)}
+    more = frozenset(name for jar in more_jars for name in _classes_in(jar))
+    return re.sub(
+        r"(?<=^import )((?:org\.apache\.)?kafka\.[\w.]+)(?=;)",
+        lambda match: _place(match[1], _classes(version) | more),
+        source,
+        flags=re.MULTILINE,
+    )
 
-    def moved(match: re.Match[str]) -> str:
-        name = match[1]
-        if name in places:
-            return match[0]
-        simple = name.rpartition(".")[2]
-        found = [place for place in places if place.rpartition(".")[2] == simple]
-        return f"import {found[0]};" if len(found) == 1 else match[0]
 
-    return re.sub(r"^import ((?:org\.apache\.)?kafka\.[\w.]+);", moved, source, flags=re.MULTILINE)
+def main_class(name: str, version: str) -> str:
+    """Where a release has a tool's main class: ``kafka.admin.ConfigCommand`` is in another package since 4.4."""
+    return _place(name, _classes(version))
+
+
+def _place(name: str, classes: frozenset[str]) -> str:
+    """The class of this name, or the only one that is called so in another package."""
+    if name in classes:
+        return name
+    simple = name.rpartition(".")[2]
+    found = [place for place in classes if place.rpartition(".")[2] == simple]
+    return found[0] if len(found) == 1 else name
 
 
 @cache

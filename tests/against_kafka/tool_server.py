@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.against_kafka import jvm
 from tests.against_kafka.archives import TOOLS, shared, tool_path
-from tests.against_kafka.jars import ENVIRONMENT, Unavailable, java, program
+from tests.against_kafka.jars import ENVIRONMENT, Unavailable, java, main_class, program
 
 LOCALE = ["-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US", "-Dsun.stdout.encoding=UTF-8"]
 RUNS_PER_JVM = 100
@@ -151,6 +151,7 @@ def run_tool(
     ``fresh`` insists on a JVM of its own. Raises Unavailable, and subprocess.TimeoutExpired.
     """
     words = [str(argument) for argument in arguments]
+    main = main_class(main, version)
     if not fresh and environment is None:
         try:
             server = _server(version)
