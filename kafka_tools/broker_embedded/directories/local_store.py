@@ -7,6 +7,7 @@ before each record), so Kafka's own dump tool prints it with ``--cluster-metadat
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -131,6 +132,11 @@ class LocalStore:
     def lose(self, why: str) -> None:
         self._log.lose(why)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing at the paths of the state is touched any more."""
+        return self._log.lost
+
     # Keeping it short
 
     def set_segments(self, *, segment_bytes: int, segment_ms: int) -> None:
@@ -175,16 +181,18 @@ class LocalStore:
             log.warning("%s: no segment begins until there is room: %s", self._log.directory, error)
 
     def _force(self, active: OpenFile, slices: Slices) -> Work[None]:
-        """See that the log is on the disk, of which ``active`` is the last file."""
+        """See that the log is on the disk, of which ``active`` is the last file. Raises OSError."""
         if self._unsynced is not None:
             yield from slices.durable()
-            return
-        yield from slices.on_disk(self._log.sync_sealed)
-        try:
-            yield from slices.on_disk(lambda: force(active.fd))
-        except OSError as error:
-            self._log.take_offline(error)
-            raise
+        else:
+            yield from slices.on_disk(self._log.sync_sealed)
+            try:
+                yield from slices.on_disk(lambda: force(active.fd))
+            except OSError as error:
+                self._log.take_offline(error)
+                raise
+        if self.is_lost:
+            raise FileNotFoundError(errno.ENOENT, "it was lost meanwhile", self._log.directory)
 
     def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
         """Let old snapshots go, and what is in the log before the next one, as long as there is too much (-1: never).

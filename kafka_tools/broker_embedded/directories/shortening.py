@@ -66,7 +66,9 @@ class Shortening:
         self._look()
 
     def _look(self) -> None:
-        """Every minute."""
+        """Every minute, as long as there are files."""
+        if self._store.is_lost:
+            return
         self._failed = False
         if not self._begin_if_due() and not self._busy:
             self._busy = True
@@ -80,7 +82,7 @@ class Shortening:
     def _begin_if_due(self) -> bool:
         """Begin a snapshot if it is time for one; whether one is being written."""
         since_bytes, now_s = self._store.bytes_since_snapshot, self._timers.clock.monotonic_s()
-        if self._busy or not since_bytes:
+        if self._busy or not since_bytes or self._store.is_lost:
             return False
         if since_bytes < self._most_bytes and not 0 < self._interval_s <= now_s - self._last_s:
             return False
@@ -98,6 +100,8 @@ class Shortening:
 
     def _shorten(self) -> Work[None]:
         yield
+        if self._store.is_lost:
+            return
         self._store.shorten(retention_bytes=self._retention_bytes, retention_ms=self._retention_ms)
         retired = self._store.take_retired()
         if retired:
