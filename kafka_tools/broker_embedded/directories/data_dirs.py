@@ -265,6 +265,15 @@ def remove_directory(path: str) -> None:
         log.warning("cannot delete %s: %s", path, error)
 
 
+def discard_directory(path: str) -> None:
+    """Delete the directory of a partition that came to nothing: its name is free although the files may not be."""
+    try:
+        path = retire_directory(path)
+    except OSError as error:
+        log.warning("cannot rename %s: %s", path, error)
+    remove_directory(path)
+
+
 def read_checkpoint(path: str) -> dict[TopicPartition, int]:
     """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
     try:
