@@ -21,7 +21,8 @@ from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 
 MOST_S = 60.0
 """How long connections are opened: with TLS each takes both sides some milliseconds."""
-REST_S = 3.0
+REST_S = 12.0
+"""The broker looks every ten seconds whether there is memory to give back."""
 _BEFORE_S = 2.0
 
 Phase = Callable[[tuple[str, int]], socket.socket]

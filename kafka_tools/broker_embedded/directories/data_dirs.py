@@ -12,6 +12,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.known_dirs import check_known, naming
@@ -258,20 +259,15 @@ def retire_directory(path: str, *, state: str = "delete") -> str:
 
 
 def remove_directory(path: str) -> None:
-    """Delete a retired directory; what cannot be deleted stays and is reported."""
+    """Delete a partition's directory. What cannot be deleted is reported, and retired so that its name is free."""
     try:
         shutil.rmtree(path)
     except OSError as error:
         log.warning("cannot delete %s: %s", path, error)
-
-
-def discard_directory(path: str) -> None:
-    """Delete the directory of a partition that came to nothing: its name is free although the files may not be."""
-    try:
-        path = retire_directory(path)
-    except OSError as error:
-        log.warning("cannot rename %s: %s", path, error)
-    remove_directory(path)
+        found = parse_partition_dir(os.path.basename(path))
+        if found is not None and not found.state:
+            with suppress(OSError):
+                retire_directory(path)
 
 
 def read_checkpoint(path: str) -> dict[TopicPartition, int]:

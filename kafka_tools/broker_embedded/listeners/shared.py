@@ -62,6 +62,8 @@ class Shared:
         self.connections: set[OpenConnection] = set()
         self.arrived = 0
         """How many connections there have been."""
+        self.on_many_ended: Callable[[], None] = lambda: None
+        """Called now and then, when very many connections have ended."""
         self.max_frame_bytes = configs.broker.integer("socket.request.max.bytes")
         self.max_login_frame_bytes = min(self.max_frame_bytes, configs.broker.integer("sasl.server.max.receive.size"))
         """What a client may send at once before its SASL login is done."""

@@ -12,12 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.directories.data_dirs import (
-    DataDirs,
-    discard_directory,
-    remove_directory,
-    retire_directory,
-)
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
 from kafka_tools.broker_embedded.partitions.appendable import Appendable
 from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
@@ -226,7 +221,7 @@ class Partitions:
                 unsynced.replaced(os.path.join(path, _METADATA_FILE))
                 unsynced.named(log_dir)
         except BaseException:
-            discard_directory(path)
+            remove_directory(path)
             raise
         info = self._cluster.partition(*id)
         leader_epoch = info.leader_epoch if info is not None else 0
@@ -243,7 +238,7 @@ class Partitions:
         for partition in made:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
-            discard_directory(partition.log.directory)
+            remove_directory(partition.log.directory)
             yield UNBROKEN
 
     def take_out(self, topic_name: str, numbers: Iterable[int]) -> list[Partition]:
