@@ -226,7 +226,9 @@ def test_nothing_is_left_of_connections_that_ended(opened: Opened, phase: Callab
 def test_memory_is_given_back_when_many_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MANY_ENDED", 5)
     given_back = threading.Event()
-    with EmbeddedBroker(config={"connections.max.idle.ms": "100"}) as broker:
+    with EmbeddedBroker(
+        config={"connections.max.idle.ms": "100", "connection.failed.authentication.delay.ms": "50"}
+    ) as broker:
         running = broker._running.server  # type: ignore[union-attr]
         assert running is not None
         broker.call(lambda core: setattr(running.shared, "on_many_ended", given_back.set))
