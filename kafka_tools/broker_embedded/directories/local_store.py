@@ -7,10 +7,11 @@ before each record), so Kafka's own dump tool prints it with ``--cluster-metadat
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
@@ -26,7 +27,7 @@ from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
-from kafka_tools.storage.log.syncing import Unsynced, force
+from kafka_tools.storage.log.syncing import Unsynced, force, sync_directory, sync_file
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.slices import Slices, Work
@@ -50,13 +51,20 @@ class LocalStore:
         clean: bool,
         directory: str = METADATA_DIRECTORY,
         unsynced: Unsynced | None = None,
+        kept_to: int = 0,
     ) -> None:
-        """``directory``: the name of the log's directory in ``data_dir``. Raises LogError or OSError."""
+        """``directory``: the name of the log's directory in ``data_dir``; ``kept_to``: the offset below which nothing
+        is cut off. Raises LogError or OSError."""
         self._clock = clock
         self._unsynced = unsynced
         directory = os.path.join(data_dir, directory)
         _make_private(directory)
-        self._log = PartitionLog.open(directory, LogConfig(delete=False), clock, clean=clean, unsynced=unsynced)
+        config = LogConfig(delete=False)
+        try:
+            self._log = PartitionLog.open(directory, config, clock, clean=clean, unsynced=unsynced, kept_to=kept_to)
+        except LogError as error:
+            error.hint = error.hint or MEND
+            raise
         self._snapshots = StateSnapshots(directory)
         self._last_ms = -1
         """When the last record was appended (epoch, ms)."""
@@ -67,6 +75,18 @@ class LocalStore:
     @property
     def end_offset(self) -> int:
         return self._log.log_end_offset
+
+    def forcing(self) -> Callable[[], None]:
+        """A function, for any thread, that forces all that was appended so far to the disk. It raises OSError."""
+        directory, paths = self._log.directory, [segment.path for segment in self._log.segments]
+
+        def force() -> None:
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):  # of a segment that was deleted meanwhile
+                    sync_file(path)
+            sync_directory(directory)
+
+        return force
 
     def append(self, records: Sequence[Stored]) -> None:
         now_ms = self._clock.now_ms()
