@@ -21,6 +21,7 @@ from kafka_tools.commands.configs.targets import (
     quota_key,
     resource_of,
 )
+from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka import text as kafka_text
@@ -213,15 +214,6 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
     beneath = below[0] if below else (None, None) if everybody else (default, DEFAULT_CONFIG)
     base = entry.value if entry.source == own else default
     return Held(entry.value, entry.source, entry.is_sensitive, beneath, base)
-
-
-def is_sensitive(name: str) -> bool:
-    """Whether brokers hide the value of a broker config: secrets, and configs of plugins, which may be some."""
-    from kafka_tools.config_definitions.broker_names import broker_row
-    from kafka_tools.config_definitions.values import SENSITIVE_TYPE
-
-    row = broker_row(name)
-    return row is None or row[0] == SENSITIVE_TYPE
 
 
 def _default(entity_type: str, name: str) -> str | None:

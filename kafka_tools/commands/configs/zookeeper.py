@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, missing_quotas, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
-from kafka_tools.commands.configs.rows import KIND, is_sensitive
+from kafka_tools.commands.configs.rows import KIND
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, is_resource, own_source
+from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import Rows
