@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from kafka_tools.errors import EncodeError, InputError
 from kafka_tools.protocol.codec import check_version
-from kafka_tools.protocol.schema import Field, Message, Struct, is_secret
+from kafka_tools.protocol.schema import Field, Message, Struct
+from kafka_tools.protocol.secrets import is_secret
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
 

@@ -247,34 +247,14 @@ class Struct(metaclass=StructType):
         return bool(values(self) == values(other))
 
     def __repr__(self) -> str:
+        from kafka_tools.protocol.secrets import is_secret
+
         shown = ", ".join(
             f"{f.name}={MASK if is_secret(self, f) else repr(getattr(self, f.name))}"
             for f in self.FIELDS
             if getattr(self, f.name) != f.make_default()
         )
         return f"{type(self).__name__}({shown})"
-
-
-def is_secret(struct: Struct, field: Field) -> bool:
-    """Whether the value of a struct's field must not be shown: it is a secret, or the value of a config that is one."""
-    if not field.config_value:
-        return field.secret
-    values: Any = struct
-    return is_secret_config(values.name, getattr(values, "resource_type", None))
-
-
-def is_secret_config(name: str, resource_type: int | None) -> bool:
-    """Whether a config's value must not be shown; ``resource_type`` (``ConfigResourceType``) None: of any resource."""
-    from kafka_tools.config_definitions import secrets
-    from kafka_tools.protocol.enums import ConfigResourceType
-
-    of_broker = resource_type not in (
-        ConfigResourceType.TOPIC,
-        ConfigResourceType.BROKER_LOGGER,
-        ConfigResourceType.CLIENT_METRICS,
-        ConfigResourceType.GROUP,
-    )
-    return secrets.is_secret(name, of_broker=of_broker)
 
 
 @cache

@@ -18,7 +18,7 @@ from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
-from kafka_tools.protocol.schema import is_secret_config
+from kafka_tools.protocol.secrets import is_secret_config
 from kafka_tools.protocol.stored.cluster_metadata import (
     AccessControlEntryRecord,
     DelegationTokenRecord,
