@@ -127,7 +127,8 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     collections.begin()
     shared.on_many_ended = give_back_memory
     description = broker.describe()
-    log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
+    places = ", ".join(f"{name}://{address}" for name, address in broker.server.addresses().items())
+    log.info("ready at %s, data in %s", places, ", ".join(map(str, broker.core.dirs.paths)))
     try:
         ready(json.dumps(description))
         await stopping.wait()

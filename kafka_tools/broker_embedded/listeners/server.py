@@ -206,12 +206,15 @@ class Server:
         """Every socket that a copy of this process would keep open."""
         return [each for acceptor in self._acceptors for each in acceptor.descriptors()]
 
-    def bootstrap_servers(self) -> str:
-        """The addresses of the first listener as clients want them."""
+    def addresses(self) -> dict[str, str]:
+        """Listener -> the address to which its clients connect first, in the order of ``listeners``."""
         from kafka_tools.values import format_address
 
-        host, port = self.core.registration.endpoints[self.endpoints[0].name]
-        return format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+        found = {endpoint.name: self.core.registration.endpoints[endpoint.name] for endpoint in self.endpoints}
+        return {
+            name: format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+            for name, (host, port) in found.items()
+        }
 
     def _arm(self) -> None:
         due_s = self.core.timers.next_due_s()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
+    from kafka_tools.net.exchange import Exchange
     from kafka_tools.texts.name_patterns import NamePattern
 
 READING = "What to read"
@@ -137,8 +138,8 @@ def command(**options: Any) -> int:
     from kafka_tools.clients.consumer import Consumer
 
     signals = Signals(LONGEST_WRITE_S).install()
-    consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
-    return _Session(consumer, formatter, signals, options).run()
+    exchange = open_exchange(config, options["trace"])
+    return _Session(Consumer(config, exchange=exchange), exchange, formatter, signals, options).run()
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -214,8 +215,17 @@ def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, 
 class _Session:
     """A consumer into standard output, until something ends it."""
 
-    def __init__(self, consumer: Consumer, formatter: Formatter, signals: Signals, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        exchange: Exchange,
+        formatter: Formatter,
+        signals: Signals,
+        options: Mapping[str, Any],
+    ) -> None:
+        """``exchange``: the consumer's own connections."""
         self._consumer = consumer
+        self._exchange = exchange
         self._formatter = formatter
         self._signals = signals
         self._options = options
@@ -228,8 +238,9 @@ class _Session:
         """Print until the end; the exit status."""
         try:
             with self._consumer:
+                is_new = self._creates_topic()
                 self._subscribe()
-                self._print_all()
+                self._print_all(is_new)
         except BrokenPipeError:
             raise
         except BaseException:
@@ -263,13 +274,38 @@ class _Session:
         else:
             self._consumer.subscribe(_pattern(self._options["include"]))
 
-    def _print_all(self) -> None:
+    def _creates_topic(self) -> bool:
+        """Whether there is no such topic, and reading it may create it, which is said: the name may be misspelt."""
+        from kafka_tools.clock import Deadline
+        from kafka_tools.net.metadata import ClusterMetadata
+        from kafka_tools.protocol import error_codes
+
+        topic = self._options["topic"]
+        if topic is None or not self._consumer.settings.allow_auto_create_topics:
+            return False
+        cluster = ClusterMetadata(self._exchange)
+        cluster.add(topic)
+        cluster.refresh(Deadline(self._exchange.clock, self._exchange.config.number("request.timeout.ms") / 1000))
+        if topic not in cluster.topics or cluster.topics[topic].error != error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+            return False
+        running.note(
+            f"warning: topic '{topic}' does not exist: reading it creates it where brokers have "
+            "auto.create.topics.enable; if the name is misspelt, delete it with kafka-topics --delete "
+            "(--command-property allow.auto.create.topics=false creates none)"
+        )
+        return True
+
+    def _print_all(self, is_new: bool) -> None:
+        """``is_new``: the topic did not exist a moment ago."""
         import sys
 
         out = sys.stdout.buffer
         wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
             records = self._wait_for_records(wait_s)
+            if is_new and not self._consumer.unknown_topics():
+                is_new = False
+                running.note(f"Topic '{self._options['topic']}' was created, because this command reads it.")
             if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
             if not records:

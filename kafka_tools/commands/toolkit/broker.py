@@ -79,7 +79,8 @@ def run(
 ) -> None:
     """Run a broker until SIGTERM or Ctrl-C.
 
-    When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
+    When clients can connect it prints one line of JSON on stdout: bootstrap_servers (the first listener), listeners
+    (all of them), cluster_id, data_dir, data_dirs and pid.
     """
     from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
