@@ -74,15 +74,18 @@ def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
-    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: a directory of
-    Apache Kafka that is copied to the data directory first. ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises
-    ConfigError, LogError or OSError if the broker cannot start; LogError if it had to stop.
+    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: the log
+    directories of a node of Apache Kafka, with commas between them, that are copied to the data directory first.
+    ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises ConfigError, LogError or OSError if the broker cannot
+    start; LogError if it had to stop.
     """
     temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
     try:
         if adopt is not None:
-            _adopt(adopt, properties, data_dirs, release)  # before there is a loop, so that a signal ends it at once
+            _adopt(
+                adopt.split(","), properties, data_dirs, release
+            )  # before there is a loop, so that a signal ends it at once
         broker = RunningBroker(
             properties,
             data_dirs=data_dirs or [temporary or ""],
@@ -96,8 +99,10 @@ def run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None) -> None:
-    """Copy a directory of Kafka, once it is clear that the settings are none that the start would refuse."""
+def _adopt(
+    kafka_dirs: Sequence[str], properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None
+) -> None:
+    """Copy the directories of Kafka, once it is clear that the settings are none that the start would refuse."""
     from kafka_tools.broker_embedded.directories.adoption import adopt
 
     given = resolved(properties)
@@ -106,7 +111,7 @@ def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[st
     endpoints_of(given)
     load_handlers(release)
     cluster_id = given.get("cluster.id") or None
-    adopt(kafka_dir, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
+    adopt(kafka_dirs, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
 
 
 async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
@@ -127,6 +132,7 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     collections.begin()
     shared.on_many_ended = give_back_memory
     description = broker.describe()
+    assert broker.core is not None
     places = ", ".join(f"{name}://{address}" for name, address in broker.server.addresses().items())
     log.info("ready at %s, data in %s", places, ", ".join(map(str, broker.core.dirs.paths)))
     try:

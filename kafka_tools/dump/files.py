@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from kafka_tools.dump import index_remarks
@@ -303,7 +303,7 @@ class Dump:
     def _txn_index(self, path: str, name: str) -> None:
         self._file(DumpedFile(path, "txnindex", self._base_offset(path, name)))
         if self.ending.strict:
-            _refuse_newer(path)
+            index_remarks.refuse_other_versions(path)
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
                 if self.ending.strict or self._wants(entry.last_offset):
@@ -342,15 +342,3 @@ class Dump:
         except CorruptIndex as error:
             found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
             self.note(Finding(path, found, str(error), error.position))
-
-
-def _refuse_newer(path: str) -> None:
-    """Raise LogError for an entry of another version, before any entry is shown: what it holds is not known.
-
-    As Kafka 4.4's tool; up to 4.3 it reads one of the version's two bytes, and shows version 1 as 0.
-    """
-    with suppress(CorruptIndex):
-        for number, entry in enumerate(indexes.read_txn_index(path)):
-            if entry.version != indexes.TXN_VERSION:
-                place = f"{path} at {number * indexes.TXN_ENTRY.size}"
-                raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)

@@ -14,7 +14,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast, overload
 
-from kafka_tools.shown_text import MASK
+from kafka_tools.protocol.secrets import shown_value
 
 OPEN = 32767
 """The upper end of a range such as "3+"."""
@@ -247,12 +247,8 @@ class Struct(metaclass=StructType):
         return bool(values(self) == values(other))
 
     def __repr__(self) -> str:
-        from kafka_tools.protocol.secrets import is_secret
-
         shown = ", ".join(
-            f"{f.name}={MASK if is_secret(self, f) else repr(getattr(self, f.name))}"
-            for f in self.FIELDS
-            if getattr(self, f.name) != f.make_default()
+            f"{f.name}={shown_value(self, f)}" for f in self.FIELDS if getattr(self, f.name) != f.make_default()
         )
         return f"{type(self).__name__}({shown})"
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from kafka_tools.protocol.enums import ConfigResourceType
-
-if TYPE_CHECKING:
-    from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.shown_text import MASK
 
 
-def is_secret(struct: Struct, field: Field) -> bool:
+class _Field(Protocol):
+    """What is asked of a ``schema.Field``."""
+
+    name: str
+    secret: bool
+    config_value: bool
+
+
+def is_secret(struct: Any, field: _Field) -> bool:
     """Whether the value of a struct's field must not be shown: it is a secret, or the value of a config that is one."""
     if not field.config_value:
         return field.secret
-    values: Any = struct
-    return is_secret_config(values.name, getattr(values, "resource_type", None))
+    return is_secret_config(struct.name, getattr(struct, "resource_type", None))
+
+
+def shown_value(struct: Any, field: _Field) -> str:
+    """The value of a field as ``repr`` has it, or the mask of a secret."""
+    return MASK if is_secret(struct, field) else repr(getattr(struct, field.name))
 
 
 def is_secret_config(name: str, resource_type: int | None) -> bool:

@@ -27,10 +27,10 @@ from kafka_tools.commands.options.values import key_value
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetched_data import ConsumedRecord
+    from kafka_tools.commands.console.absent_topic import AbsentTopic
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
-    from kafka_tools.net.exchange import Exchange
     from kafka_tools.texts.name_patterns import NamePattern
 
 READING = "What to read"
@@ -136,10 +136,13 @@ def command(**options: Any) -> int:
     config = _config(options, file, properties)
 
     from kafka_tools.clients.consumer import Consumer
+    from kafka_tools.commands.console.absent_topic import AbsentTopic
 
     signals = Signals(LONGEST_WRITE_S).install()
     exchange = open_exchange(config, options["trace"])
-    return _Session(Consumer(config, exchange=exchange), exchange, formatter, signals, options).run()
+    consumer = Consumer(config, exchange=exchange)
+    absent = AbsentTopic(exchange, options["topic"] if consumer.settings.allow_auto_create_topics else None)
+    return _Session(consumer, formatter, signals, options).run(absent)
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -215,17 +218,8 @@ def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, 
 class _Session:
     """A consumer into standard output, until something ends it."""
 
-    def __init__(
-        self,
-        consumer: Consumer,
-        exchange: Exchange,
-        formatter: Formatter,
-        signals: Signals,
-        options: Mapping[str, Any],
-    ) -> None:
-        """``exchange``: the consumer's own connections."""
+    def __init__(self, consumer: Consumer, formatter: Formatter, signals: Signals, options: Mapping[str, Any]) -> None:
         self._consumer = consumer
-        self._exchange = exchange
         self._formatter = formatter
         self._signals = signals
         self._options = options
@@ -234,13 +228,13 @@ class _Session:
         self._timeout_s = timeout_ms / 1000 if timeout_ms is not None and timeout_ms >= 0 else float("inf")
         self._count = 0
 
-    def run(self) -> int:
+    def run(self, absent: AbsentTopic) -> int:
         """Print until the end; the exit status."""
         try:
             with self._consumer:
-                is_new = self._creates_topic()
+                absent.look()
                 self._subscribe()
-                self._print_all(is_new)
+                self._print_all(absent)
         except BrokenPipeError:
             raise
         except BaseException:
@@ -274,38 +268,14 @@ class _Session:
         else:
             self._consumer.subscribe(_pattern(self._options["include"]))
 
-    def _creates_topic(self) -> bool:
-        """Whether there is no such topic, and reading it may create it, which is said: the name may be misspelt."""
-        from kafka_tools.clock import Deadline
-        from kafka_tools.net.metadata import ClusterMetadata
-        from kafka_tools.protocol import error_codes
-
-        topic = self._options["topic"]
-        if topic is None or not self._consumer.settings.allow_auto_create_topics:
-            return False
-        cluster = ClusterMetadata(self._exchange)
-        cluster.add(topic)
-        cluster.refresh(Deadline(self._exchange.clock, self._exchange.config.number("request.timeout.ms") / 1000))
-        if topic not in cluster.topics or cluster.topics[topic].error != error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-            return False
-        running.note(
-            f"warning: topic '{topic}' does not exist: reading it creates it where brokers have "
-            "auto.create.topics.enable; if the name is misspelt, delete it with kafka-topics --delete "
-            "(--command-property allow.auto.create.topics=false creates none)"
-        )
-        return True
-
-    def _print_all(self, is_new: bool) -> None:
-        """``is_new``: the topic did not exist a moment ago."""
+    def _print_all(self, absent: AbsentTopic) -> None:
         import sys
 
         out = sys.stdout.buffer
         wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
             records = self._wait_for_records(wait_s)
-            if is_new and not self._consumer.unknown_topics():
-                is_new = False
-                running.note(f"Topic '{self._options['topic']}' was created, because this command reads it.")
+            absent.tell(self._consumer.unknown_topics())
             if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
             if not records:

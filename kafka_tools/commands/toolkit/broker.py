@@ -38,8 +38,9 @@ def command() -> None:
 )
 @option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
 @option(
-    "--adopt", metavar="KAFKA_DIR",
-    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir.",
+    "--adopt", metavar="KAFKA_DIR,...",
+    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir; "
+    "of a node with several log directories give all.",
 )  # fmt: skip
 @option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
