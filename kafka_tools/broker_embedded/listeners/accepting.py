@@ -28,9 +28,12 @@ _PAUSED_BACKLOG = 50
 up by the time of his turn, as would all who come after him."""
 _AT_ONCE = 8
 """How many are taken before the loop looks at who else has sent something."""
-_KEPT_PART, _MOST_KEPT = 4, 1000
-"""What part of the files that the process may open is kept for what is no connection, and how many at most."""
+_FEW_KEPT, _MOST_KEPT = 64, 1000
+"""A quarter of the files that the process may open is kept for what is no connection: no fewer than 64, or half where
+that is less (a log takes some for each partition), and no more than 1,000."""
 _AGAIN_S = 0.5
+_RELIEVED_S = 10.0
+"""So long nobody may have to wait before it is said to be over: in a flood each place that is free is taken at once."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -57,6 +60,7 @@ class Acceptor:
         self._short = False
         self._most_files = _most_files()
         self._again: asyncio.TimerHandle | None = None
+        self._relieved: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
         self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -83,8 +87,9 @@ class Acceptor:
         """Take no more connections; nothing happens if that was so."""
         if self._socket.fileno() < 0:
             return
-        if self._again is not None:
-            self._again.cancel()
+        for timer in (self._again, self._relieved):
+            if timer is not None:
+                timer.cancel()
         self._listens = False
         self._loop.remove_reader(self._socket)
         self._socket.close()
@@ -127,9 +132,6 @@ class Acceptor:
             if self._is_scarce(number):
                 self._wait(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
                 return
-            if self._short:
-                self._short = False
-                log.warning("listener %s accepts connections again", self._where)
 
     def _is_scarce(self, number: int) -> bool:
         """Whether a descriptor of this number tells that few are left: the system gives the lowest that is free."""
@@ -152,6 +154,8 @@ class Acceptor:
                 self._where,
                 error.strerror,
             )
+        if self._relieved is not None:
+            self._relieved.cancel()
         self._loop.remove_reader(self._socket)
         self._again = self._loop.call_later(_AGAIN_S, self._listen_again)
 
@@ -166,12 +170,17 @@ class Acceptor:
             self._again = self._loop.call_later(_AGAIN_S, self._listen_again)
         else:
             self._loop.add_reader(self._socket, self._ready)
+            self._relieved = self._loop.call_later(_RELIEVED_S, self._say_relieved)
+
+    def _say_relieved(self) -> None:
+        self._short = False
+        log.warning("listener %s accepts connections again", self._where)
 
 
 def _most_files() -> int | None:
     """The number from which on descriptors are not for connections; None if any number may be open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if soft == resource.RLIM_INFINITY else soft - min(soft // _KEPT_PART, _MOST_KEPT)
+    return None if soft == resource.RLIM_INFINITY else soft - min(max(soft // 4, min(soft // 2, _FEW_KEPT)), _MOST_KEPT)
 
 
 def ended(descriptors: Collection[int]) -> set[int]:

@@ -52,7 +52,7 @@ def test_descriptors_are_kept_for_logs_in_a_flood(tmp_path: Path) -> None:
                 crowd[-1].setblocking(False)
                 crowd[-1].connect_ex(parse_address(address))
             deadline = Deadline(SystemClock(), 60)
-            while len(os.listdir(f"/proc/{broker.pid}/fd")) < 70:
+            while len(os.listdir(f"/proc/{broker.pid}/fd")) < 50:
                 assert not deadline.expired
             batch = build_batch([(1_700_000_000_000, None, bytes(400_000), ())])
             Data = ProduceRequest.TopicProduceData
@@ -97,6 +97,5 @@ def test_no_descriptors_left_is_one_line_and_accepting_goes_on(tmp_path: Path) -
         _, log = broker.communicate(timeout=60)
     assert "Traceback" not in log
     refusals = [line for line in log.splitlines() if "accepts no connections for now" in line]
-    again = [line for line in log.splitlines() if "accepts connections again" in line]
-    assert 1 <= len(refusals) <= len(again) + 1 <= 5, log
+    assert len(refusals) == 1, log
     assert "Too many open files" in refusals[0]
