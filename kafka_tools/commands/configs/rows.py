@@ -21,7 +21,6 @@ from kafka_tools.commands.configs.targets import (
     quota_key,
     resource_of,
 )
-from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka import text as kafka_text
@@ -204,9 +203,10 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
     from kafka_tools.commands.configs.plan import Held
 
     if entry is None:
-        return Held(
-            None, sensitive=entity.type == "brokers" and is_sensitive(name), list_base=_default(entity.type, name)
-        )
+        from kafka_tools.config_definitions.secrets import is_sensitive
+
+        is_hidden = entity.type == "brokers" and is_sensitive(name)
+        return Held(None, sensitive=is_hidden, list_base=_default(entity.type, name))
     below = [(each.value, each.source) for each in entry.synonyms if each.source != own]
     default = next((value for value, source in below if source == DEFAULT_CONFIG), _default(entity.type, name))
     # Where no synonym has a value brokers name none, and Kafka's default holds; but not for all brokers together.
