@@ -59,13 +59,20 @@ class LocalStore:
         self._unsynced = unsynced
         directory = os.path.join(data_dir, directory)
         _make_private(directory)
-        config = LogConfig(delete=False)
+        self._snapshots = StateSnapshots(directory)
         try:
-            self._log = PartitionLog.open(directory, config, clock, clean=clean, unsynced=unsynced, kept_to=kept_to)
+            self._log = PartitionLog.open(
+                directory,
+                LogConfig(delete=False),
+                clock,
+                clean=clean,
+                recovery_point=self._snapshots.reached,
+                unsynced=unsynced,
+                kept_to=kept_to,
+            )
         except LogError as error:
             error.hint = error.hint or MEND
             raise
-        self._snapshots = StateSnapshots(directory)
         self._last_ms = -1
         """When the last record was appended (epoch, ms)."""
         self._retired: list[str] = []
@@ -116,8 +123,8 @@ class LocalStore:
 
     def _replay(self) -> Iterator[Stored]:
         directory, log_start, log_end = self._log.directory, self._log.log_start_offset, self._log.log_end_offset
-        reached = self._snapshots.kept[-1].end_offset if self._snapshots.kept else 0
-        if log_end < reached:  # the log is on the disk before a snapshot has its name
+        reached = self._snapshots.reached
+        if log_end < reached:
             text = f"the cluster's state in {directory} ends at offset {log_end}, and its newest snapshot at {reached}"
             raise LogError(f"{text}: its last files are gone, and with them what was changed since", path=directory)
         newest = self._snapshots.newest_sound()
@@ -168,16 +175,16 @@ class LocalStore:
         """Of the log and its snapshots. Raises OSError."""
         return self._log.size_bytes + self._snapshots.size_bytes
 
-    def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, retention_bytes: int) -> Work[None]:
+    def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, begin_segment: bool) -> Work[None]:
         """Write a snapshot of the state as it is now, which ``image`` gives; others are served meanwhile.
 
-        Where there are more than ``retention_bytes`` (-1: any number) a segment begins with it: only whole ones can go.
-        Raises OSError: then it is as if it had not been begun.
+        ``begin_segment``: a segment begins with it, so that all before it can go. Raises OSError: then it is as if it
+        had not been begun.
         """
         end_offset, active = self.end_offset, self._log.active.file
         since, self.bytes_since_snapshot = self.bytes_since_snapshot, 0
         try:
-            if 0 <= retention_bytes < self.size_bytes:
+            if begin_segment:
                 self._begin_segment()
             yield from self._snapshots.write(
                 map(encode_record, image),

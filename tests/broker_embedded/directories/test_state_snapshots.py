@@ -186,7 +186,7 @@ def snapshot(core: Core) -> None:
     """One now, after which nothing is kept that a start does not need."""
     store = core.store
     assert isinstance(store, LocalStore)
-    whole(store.write_snapshot(core.journal.image(), core.slices, retention_bytes=0))
+    whole(store.write_snapshot(core.journal.image(), core.slices, begin_segment=True))
     store.shorten(retention_bytes=0, retention_ms=-1)
 
 
