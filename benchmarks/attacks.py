@@ -1,8 +1,9 @@
 """What one hostile client, and fifty of them, can do to the bundled broker: peak memory and worst ping of each attack.
 
-``python -m benchmarks.attacks [--only NAME] [--seconds N] [--broker COMMAND]``: for every attack a fresh broker with
-default settings is started; while the attack goes on an ordinary client asks for ApiVersions and for one topic's
-metadata again and again. ``--broker`` names another tree's ``kafka-tools`` to compare with.
+``python -m benchmarks.attacks [--only NAME] [--seconds N] [--connections N] [--broker COMMAND]``: for every attack a
+fresh broker with default settings is started; while the attack goes on an ordinary client asks for ApiVersions and for
+one topic's metadata again and again. Then come connections that stop on their way (``connection_phases``). ``--broker``
+names another tree's ``kafka-tools`` to compare with.
 """
 
 from __future__ import annotations
@@ -465,6 +466,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="attacks whose names hold this")
     parser.add_argument("--seconds", type=float, default=8.0, help="how long each attack goes on")
     parser.add_argument("--broker", default=script("kafka-tools"), help="the command to attack")
+    parser.add_argument(
+        "--connections", type=int, default=10_000, help="connections that stop on their way, of each kind"
+    )
     options = parser.parse_args()
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -477,8 +481,18 @@ def main() -> None:
             beyond += float(row[0]) > MOST_MIB or float(row[1]) > WORST_PING_S
         print(f"{name}: {row[0]} MiB, {row[1]} s", file=sys.stderr, flush=True)
         rows.append([name, *row])
-    print(table(["attack", "peak memory (MiB)", "worst ping (s)"], rows))
-    print(f"\n{beyond} beyond {MOST_MIB} MiB or {WORST_PING_S} s")
+    if rows:
+        print(table(["attack", "peak memory (MiB)", "worst ping (s)"], rows))
+        print(f"\n{beyond} beyond {MOST_MIB} MiB or {WORST_PING_S} s")
+    from benchmarks import connection_phases as phases
+
+    stopped = []
+    for name, (phase, listener) in phases.PHASES.items():
+        if options.only in f"connections that stop: {name}":
+            stopped.append([name, *phases.measure(options.broker, phase, listener, options.connections)])
+            print(*stopped[-1], file=sys.stderr, flush=True)
+    if stopped:
+        print(table(phases.HEADER, stopped))
 
 
 if __name__ == "__main__":

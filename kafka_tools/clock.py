@@ -33,7 +33,10 @@ class SystemClock:
     """The machine's clock."""
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        try:
+            return time.time_ns() // 1_000_000
+        except OverflowError:  # from 2262 on: Python counts nanoseconds in 64 bits
+            return int(time.clock_gettime(time.CLOCK_REALTIME) * 1000)
 
     monotonic_s = staticmethod(time.monotonic)
 

@@ -6,6 +6,9 @@ colours or the direction of writing, and in a line of text it must not begin ano
 
 from __future__ import annotations
 
+MASK = "***"
+"""Stands for a secret in whatever is shown."""
+
 # C0 and C1 control characters, and what steers the direction of writing (Unicode's Bidi_Control) or ends lines.
 STEERING = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _ALL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {

@@ -112,10 +112,13 @@ class RunningBroker:
     def describe(self) -> dict[str, object]:
         """The contents of the ready line."""
         assert self.core and self.server
+        addresses = self.server.addresses()
         return {
-            "bootstrap_servers": self.server.bootstrap_servers(),
+            "bootstrap_servers": next(iter(addresses.values())),
+            "listeners": addresses,
             "cluster_id": self.core.cluster.cluster_id,
             "data_dir": self.core.dirs.paths[0],
+            "data_dirs": list(self.core.dirs.paths),
             "pid": os.getpid(),
         }
 

@@ -48,6 +48,7 @@ from kafka_tools.protocol.stored.cluster_metadata import PartitionChangeRecord
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.store import ClusterStore
     from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
+    from kafka_tools.broker_embedded.directories.reached import StateEnd
     from kafka_tools.protocol.schema import Stored
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,8 @@ class Core:
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
         self.journal = Journal(store)
+        self.state_end: StateEnd | None = None
+        """Notes how far the store is on the disk, where that is one."""
         self.features = FinalizedFeatures(self.journal, self.node_id)  # first in snapshots too, as in Kafka's
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
@@ -147,6 +150,7 @@ class Core:
         """
         self.journal.replay()
         check_topics(self.cluster)
+        self.partitions.locate()
         self.features.begin(cluster_wide_min_isr(self.configs), first)
         unfit = left_out(self.configs)
         if unfit:
@@ -191,8 +195,11 @@ class Core:
         A directory in which something could not be completed is not marked as clean: the next start checks its logs.
         """
         unfinished = self.partitions.close(clean=clean)
-        if not self.store.close(clean=clean):
+        is_complete = self.store.close(clean=clean)
+        if not is_complete:
             unfinished.add(self.disk_watch.state_dir)
+        if self.state_end is not None:
+            self.state_end.end(is_complete=is_complete)
         if clean:
             self._mark_clean([path for path in self.dirs.live if path not in unfinished])
         self.dirs.unlock()

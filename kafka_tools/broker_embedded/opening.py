@@ -10,8 +10,9 @@ from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_i
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.formatted import FormattedDirectories
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.reached import StateEnd, read_state_end
 from kafka_tools.broker_embedded.directories.shortening import Shortening
-from kafka_tools.broker_embedded.directories.state_checks import check_state
+from kafka_tools.broker_embedded.directories.state_checks import check_end, check_state
 from kafka_tools.broker_embedded.directories.survey import distinct, survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, LogError
@@ -56,10 +57,15 @@ def open_core(
         check_formatted=formatted.check,
         lost=lost_data_dirs,
     )
-    core = None
+    core = store = None
+    end_before = 0
     try:
-        check_state(dirs)
-        store = LocalStore(dirs.metadata_dir, clock, clean=dirs.clean[dirs.metadata_dir], unsynced=unsynced)
+        known_end = max(map(read_state_end, dirs.paths))
+        check_state(dirs, known_end)
+        place = dirs.metadata_dir
+        store = LocalStore(place, clock, clean=dirs.clean[place], unsynced=unsynced, kept_to=known_end)
+        end_before = store.end_offset
+        check_end(dirs, end_before, known_end)
         core = Core(
             properties=properties,
             dirs=dirs,
@@ -69,12 +75,19 @@ def open_core(
             is_loading_held=is_loading_held,
         )
         upkeep = Shortening(store, core.journal, core.configs, core.timers, core.slices)
-        core.start(() if store.end_offset else formatted.first_records(dirs.metadata_dir, dirs.paths))
+        core.start(() if end_before else formatted.first_records(place, dirs.paths))
         upkeep.start()
+        core.state_end = StateEnd(place, store, core.timers, core.slices)
+        core.state_end.write_now()
+        core.journal.on_committed.append(core.state_end.changed)
     except BaseException as error:
-        if core is not None:
-            core.close(clean=False)
-        dirs.unlock()
+        try:
+            if store is None or store.end_offset == end_before:
+                dirs.put_back()
+        finally:
+            if core is not None:
+                core.close(clean=False)
+            dirs.unlock()
         if isinstance(error, OSError):
             place = str(error.filename or ", ".join(dirs.paths))
             raise LogError(f"the broker cannot start: {place}: {error.strerror or error}", path=place) from error

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.broker import RunningBroker
@@ -73,15 +74,18 @@ def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
-    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: a directory of
-    Apache Kafka that is copied to the data directory first. ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises
-    ConfigError, LogError or OSError if the broker cannot start; LogError if it had to stop.
+    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: the log
+    directories of a node of Apache Kafka, with commas between them, that are copied to the data directory first.
+    ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises ConfigError, LogError or OSError if the broker cannot
+    start; LogError if it had to stop.
     """
     temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
     try:
         if adopt is not None:
-            _adopt(adopt, properties, data_dirs, release)  # before there is a loop, so that a signal ends it at once
+            _adopt(
+                adopt.split(","), properties, data_dirs, release
+            )  # before there is a loop, so that a signal ends it at once
         broker = RunningBroker(
             properties,
             data_dirs=data_dirs or [temporary or ""],
@@ -95,8 +99,10 @@ def run(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None) -> None:
-    """Copy a directory of Kafka, once it is clear that the settings are none that the start would refuse."""
+def _adopt(
+    kafka_dirs: Sequence[str], properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None
+) -> None:
+    """Copy the directories of Kafka, once it is clear that the settings are none that the start would refuse."""
     from kafka_tools.broker_embedded.directories.adoption import adopt
 
     given = resolved(properties)
@@ -105,7 +111,7 @@ def _adopt(kafka_dir: str, properties: Mapping[str, str], data_dirs: Sequence[st
     endpoints_of(given)
     load_handlers(release)
     cluster_id = given.get("cluster.id") or None
-    adopt(kafka_dir, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
+    adopt(kafka_dirs, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
 
 
 async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
@@ -124,8 +130,11 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     shared = broker.server.shared
     collections = ShortCollections(lambda: shared.arrived)
     collections.begin()
+    shared.on_many_ended = give_back_memory
     description = broker.describe()
-    log.info("ready at %s, data in %s", description["bootstrap_servers"], description["data_dir"])
+    assert broker.core is not None
+    places = ", ".join(f"{name}://{address}" for name, address in broker.server.addresses().items())
+    log.info("ready at %s, data in %s", places, ", ".join(map(str, broker.core.dirs.paths)))
     try:
         ready(json.dumps(description))
         await stopping.wait()
@@ -136,6 +145,17 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
         log.info("stopped")
     if broker.failure is not None:
         raise broker.failure
+
+
+def give_back_memory() -> None:
+    """Give the system what is free of the heap of C, which glibc keeps as long as something above it is in use.
+
+    What clients sent in parts, and OpenSSL's buffers, lie there. Nothing happens with another library.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class ShortCollections:

@@ -108,6 +108,9 @@ def _report(error: Exception, program: str, debug: bool) -> int:
         # A path from settings: one of the command line has the bytes that it had there, in any locale.
         told = f"the name of a file has characters that this locale's encoding ({error.encoding}) lacks"
         complain(program, told, "set LC_ALL=C.UTF-8")
+    elif isinstance(error, OverflowError) and "PyTime_t" in str(error):
+        # Python's own functions for the time, and with them its logging, count nanoseconds in 64 bits.
+        complain(program, "this machine's clock is past the year 2262, the last one that Python knows", "set the clock")
     elif isinstance(error, MemoryError):
         import traceback
 

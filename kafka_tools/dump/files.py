@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from kafka_tools.dump import index_remarks
@@ -20,6 +20,7 @@ from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.selection import DumpSelection
 from kafka_tools.dump.walk import LogPiece, LogWalk
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
+from kafka_tools.records.compression import LIMIT_BYTES
 from kafka_tools.storage import indexes, names
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.index_follow import cut_entry
@@ -49,6 +50,7 @@ class DumpOptions(NamedTuple):
     max_message_bytes: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
     selection: DumpSelection | None = None
+    max_decompressed_bytes: int = LIMIT_BYTES
 
     @property
     def is_limited(self) -> bool:
@@ -142,7 +144,16 @@ class Dump:
             walk = self.open_walk(piece.segment, name, start)
         else:
             selection = self.options.selection
-            walk = LogWalk(piece.segment, name, self.ending, self.notes, selection, piece.start, within=True)
+            walk = LogWalk(
+                piece.segment,
+                name,
+                self.ending,
+                self.notes,
+                selection,
+                piece.start,
+                within=True,
+                limit_bytes=self.options.max_decompressed_bytes,
+            )
             self.walk = walk
         if piece.last:
             walk.read_all(piece.end, limited=self.options.is_limited)
@@ -176,7 +187,10 @@ class Dump:
             check_start(segment, start)
         elif self.options.selection is not None and self.options.selection.from_offset is not None:
             start = start_of(segment, self.options.selection.from_offset)
-        self.walk = LogWalk(segment, name, self.ending, self.notes, self.options.selection, start)
+        limit_bytes = self.options.max_decompressed_bytes
+        self.walk = LogWalk(
+            segment, name, self.ending, self.notes, self.options.selection, start, limit_bytes=limit_bytes
+        )
         return self.walk
 
     # Indexes
@@ -289,12 +303,10 @@ class Dump:
     def _txn_index(self, path: str, name: str) -> None:
         self._file(DumpedFile(path, "txnindex", self._base_offset(path, name)))
         if self.ending.strict:
-            _refuse_newer(path)
+            index_remarks.refuse_other_versions(path)
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
-                if self.ending.strict:
-                    self.ending.aborted_transaction(entry._replace(version=_version_shown(entry)))
-                elif self._wants(entry.last_offset):
+                if self.ending.strict or self._wants(entry.last_offset):
                     self.ending.aborted_transaction(entry)
                 if entry.version != indexes.TXN_VERSION:
                     self._note_version(path, number, entry)
@@ -330,17 +342,3 @@ class Dump:
         except CorruptIndex as error:
             found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
             self.note(Finding(path, found, str(error), error.position))
-
-
-def _version_shown(entry: indexes.AbortedTransaction) -> int:
-    """Kafka 4.3.1 reads one of the version's two bytes."""
-    return entry.version >> 8
-
-
-def _refuse_newer(path: str) -> None:
-    """Raise LogError for an entry whose version Kafka's tool refuses; it reads all of them before it shows one."""
-    with suppress(CorruptIndex):
-        for number, entry in enumerate(indexes.read_txn_index(path)):
-            if _version_shown(entry) > indexes.TXN_VERSION:
-                place = f"{path} at {number * indexes.TXN_ENTRY.size}"
-                raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)

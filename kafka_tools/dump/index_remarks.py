@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
-from kafka_tools.errors import CorruptBatch, CorruptIndex
+from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES, LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, size_at
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.indexes import MAX_INDEX_BYTES, OFFSET_ENTRY, TIME_ENTRY, OffsetEntry, TimeEntry
+from kafka_tools.storage.indexes import (
+    MAX_INDEX_BYTES,
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    TXN_ENTRY,
+    TXN_VERSION,
+    OffsetEntry,
+    TimeEntry,
+    read_txn_index,
+)
 from kafka_tools.storage.names import parse_file_name
 from kafka_tools.storage.opening import open_file
 from kafka_tools.storage.segment import Segment
@@ -248,3 +258,18 @@ class TimeEntries:
 
     def _finding(self, kind: str, entry: TimeEntry, text: str) -> Finding:
         return Finding(self._path, kind, text, None, entry.offset)
+
+
+# Transaction index
+
+
+def refuse_other_versions(path: str) -> None:
+    """Raise LogError for an entry of another version, before any entry is shown: what it holds is not known.
+
+    As Kafka 4.4's tool; up to 4.3 it reads one of the version's two bytes, and shows version 1 as 0.
+    """
+    with suppress(CorruptIndex):
+        for number, entry in enumerate(read_txn_index(path)):
+            if entry.version != TXN_VERSION:
+                place = f"{path} at {number * TXN_ENTRY.size}"
+                raise LogError(f"{place}: the entry has the unknown version {entry.version}", path=path)

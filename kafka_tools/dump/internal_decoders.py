@@ -184,7 +184,7 @@ _JAVA_NULL_VALUE = (
 def cluster_metadata() -> Decoder:
     """``__cluster_metadata``: one JSON object per value; keys mean nothing there.
 
-    Credentials stay as they are, as in Kafka's tool: the text is Kafka's to the byte.
+    Secrets are masked, which Kafka's tool shows: the one thing that is not its text to the byte.
     """
     from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 
@@ -194,7 +194,7 @@ def cluster_metadata() -> Decoder:
         except (WireError, CorruptBatch) as error:
             return None, f"Error at {offset}, skipping. {error}"
         name = framed_name(message)
-        data = to_json(message, known_version(type(message), version), reveal=True)
+        data = to_json(message, known_version(type(message), version))
         return None, java_json({"type": name, "version": version, "data": data})
 
     return decode

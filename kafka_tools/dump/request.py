@@ -11,6 +11,7 @@ from kafka_tools.dump.files import ALL_BYTES, MAX_MESSAGE_BYTES, DumpOptions
 from kafka_tools.dump.inputs import begin_at, files_of, java_split, matches_of, whole_partition
 from kafka_tools.dump.run import DumpRun, Reading
 from kafka_tools.errors import UsageError
+from kafka_tools.records.compression import LIMIT_BYTES
 
 if TYPE_CHECKING:
     from kafka_tools.dump.decoders import Decoder
@@ -49,6 +50,7 @@ class DumpRequest(NamedTuple):
     index_sanity_check: bool = False
     max_message_size: int = MAX_MESSAGE_BYTES
     max_bytes: int = ALL_BYTES
+    max_decompressed_bytes: int = LIMIT_BYTES
 
     form: str | None = None
     bytes_as: str | None = None
@@ -120,6 +122,7 @@ class DumpRequest(NamedTuple):
             self.max_message_size,
             self.max_bytes,
             self._selection(decoder if self.internal or self.key_decoder_class else None),
+            self.max_decompressed_bytes,
         )
         return DumpRun(options, lambda sink: self._ending(sink, decoder), strict=self.strict)
 

@@ -17,11 +17,12 @@ from typing import NamedTuple, Protocol
 
 from kafka_tools.dump.endings import Ending
 from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, DumpSelection
-from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.errors import CorruptBatch, DecompressesToMore, LogError
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
+from kafka_tools.records.compression import LIMIT_BYTES
 from kafka_tools.records.record import Record
-from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.findings import Finding, kind_of_unread
 from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
 
 FAST_FROM_BYTES = 256 * 1024
@@ -81,8 +82,13 @@ class LogWalk:
         start: int = 0,
         *,
         within: bool = False,
+        limit_bytes: int = LIMIT_BYTES,
     ) -> None:
-        """``within``: what lies before ``start`` is read as well, by another walk."""
+        """``within``: what lies before ``start`` is read as well, by another walk.
+
+        ``limit_bytes``: the most that a batch may decompress to for its records to be read.
+        """
+        self._limit_bytes = limit_bytes
         self.segment = segment
         self.position = start
         self.next_offset: int | None = None
@@ -238,7 +244,7 @@ class LogWalk:
         """The records that are asked for, as far as the batch can be read; damage is told when they are shown."""
         assert self._selection is not None
         try:
-            for record in readable_records(view):
+            for record in readable_records(view, self._limit_bytes):
                 if self._selection.of_record(record):
                     yield record
         except CorruptBatch:
@@ -251,7 +257,7 @@ class LogWalk:
         path, wanted = self.segment.path, None if verdict == IN else self._selection
         record = self._ending.record
         try:
-            for each in readable_records(view):
+            for each in readable_records(view, self._limit_bytes):
                 offset = each.offset
                 if offset != self.last_offset + 1:
                     if self.last_offset >= 0:
@@ -262,10 +268,14 @@ class LogWalk:
                 if wanted is None or wanted.of_record(each):
                     record(view, each)
         except LogError as error:
-            if self._ending.strict:
+            # Kafka's tool reads any size: what is only too large for us must not end the dump.
+            if self._ending.strict and not isinstance(error, DecompressesToMore):
                 raise _located(error, path, view) from error
             words = f"batch with offsets up to {view.last_offset}: {error}"
-            kind = "bad-marker" if view.is_control else "unreadable-records"
+            if isinstance(error, DecompressesToMore):
+                words += ": --max-decompressed-bytes reads more"
+                self.last_offset = view.last_offset  # nothing is known to be missing
+            kind = "bad-marker" if view.is_control else kind_of_unread(error)
             self._say(Finding(path, kind, words, view.file_position, view.last_offset))
 
     def _say(self, finding: Finding) -> None:
@@ -303,9 +313,12 @@ def header_findings(path: str, view: BatchView, crc_ok: bool) -> list[Finding]:
     return found
 
 
-def readable_records(view: BatchView) -> Iterator[Record]:
-    """The records; of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch."""
-    return iter(list(view.records())) if view.is_compressed else view.records()
+def readable_records(view: BatchView, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
+    """The records; of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch.
+
+    ``limit_bytes`` bounds what a compressed batch may decompress to (DecompressesToMore).
+    """
+    return iter(list(view.records(limit_bytes=limit_bytes))) if view.is_compressed else view.records()
 
 
 def _located(error: LogError, path: str, view: BatchView) -> LogError:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.errors import ConfigError, InputError
+from kafka_tools.shown_text import MASK
 from kafka_tools.texts.properties import read_properties
 from kafka_tools.values import can_be_sent, parse_addresses, parse_integer
 
 if TYPE_CHECKING:
     from kafka_tools.net.jaas import JaasEntry
 
-MASK = "***"
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
 

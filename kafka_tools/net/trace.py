@@ -1,24 +1,18 @@
 """Named events of connections and requests, as lines of text: what ``--trace`` shows.
 
-Messages are written in Kafka's JSON form with declared secrets masked (``protocol.as_json``), and so are the values of
-settings whose names speak of secrets; SASL tokens and passwords never appear. Knows nothing of who reads the lines.
+Messages are written in Kafka's JSON form with secrets and values of secret configs masked (``protocol.as_json``); SASL
+tokens and passwords never appear. Knows nothing of who reads the lines.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any
 
 from kafka_tools.clock import Clock
 from kafka_tools.protocol.schema import ApiMessage
 from kafka_tools.shown_text import one_line
 
 MAX_BODY_CHARS = 4000
-MASK = "***"
-_SECRET_SETTING = re.compile(
-    r"password|secret|jaas|credential|token|keystore\.key|certificate\.chain|passphrase|scram", re.IGNORECASE
-)
 
 
 class Trace:
@@ -40,21 +34,9 @@ class Trace:
 
         from kafka_tools.protocol.as_json import to_json
 
-        document = _masked(to_json(message, version, records=False))
+        document = to_json(message, version, records=False)
         body = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         if len(body) > MAX_BODY_CHARS:
             body = f"{body[:MAX_BODY_CHARS]}... ({len(body)} characters)"
         title = type(message).__name__
         self.event(name, peer, f"{title} v{version} #{correlation_id} {body}")
-
-
-def _masked(value: Any) -> Any:
-    """The document with the values of secret settings hidden: what is set with AlterConfigs may be a password."""
-    if isinstance(value, list):
-        return [_masked(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    document = {key: _masked(item) for key, item in value.items()}
-    if document.get("value") and _SECRET_SETTING.search(str(document.get("name", ""))):
-        document["value"] = MASK
-    return document

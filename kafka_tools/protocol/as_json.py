@@ -1,8 +1,8 @@
 """Messages as JSON values and back, in the form of Kafka's own ``*JsonConverter`` classes.
 
 Names are camelCase; bytes are base64, uuids Kafka's text form; tagged fields appear when they differ
-from their default. Declared secrets are masked unless ``reveal`` is asked for, so traces and dumps
-are safe by default.
+from their default. Secrets, and values of configs that are secret, are masked unless ``reveal`` is asked for, so
+traces and dumps are safe by default.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from kafka_tools.errors import EncodeError, InputError
 from kafka_tools.protocol.codec import check_version
 from kafka_tools.protocol.schema import Field, Message, Struct
+from kafka_tools.protocol.secrets import is_secret
+from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
 
 M = TypeVar("M", bound=Message)
-
-MASK = "***"
 
 
 def to_json(message: Message, version: int, *, reveal: bool = False, records: bool = True) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _struct_to_json(value: Struct, version: int, reveal: bool, records: bool) ->
             continue
         if field.kind == "records" and not records and item is not None:
             document[field.json_name + "SizeInBytes"] = len(item)
-        elif field.secret and not reveal and item:
+        elif item and not reveal and is_secret(value, field):
             document[field.json_name] = MASK
         else:
             document[field.json_name] = _value_to_json(field, item, version, reveal, records)

@@ -14,6 +14,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast, overload
 
+from kafka_tools.protocol.secrets import shown_value
+
 OPEN = 32767
 """The upper end of a range such as "3+"."""
 
@@ -46,11 +48,13 @@ class Field:
 
     ``kind`` is one of boolean, int8, int16, uint16, int32, uint32, int64, float64, uuid, string,
     bytes, records, struct, array; ``item`` is the struct class of a struct, or the Field of an
-    array's items. ``tag`` is a tag number, used in the versions of ``tagged``.
+    array's items. ``tag`` is a tag number, used in the versions of ``tagged``. ``secret``: the value is never shown;
+    ``config_value``: it is that of the config whose name the struct has as ``name``, and may be secret.
     """
 
     __slots__ = (
         "_flexible",
+        "config_value",
         "default",
         "ignorable",
         "item",
@@ -77,6 +81,7 @@ class Field:
         ignorable: bool = False,
         map_key: bool = False,
         secret: bool = False,
+        config_value: bool = False,
         json: str | None = None,
         flexible: bool = True,
         item: Any = None,
@@ -91,6 +96,7 @@ class Field:
         self.ignorable = ignorable
         self.map_key = map_key
         self.secret = secret
+        self.config_value = config_value
         self.json_name = json or ""
         self.item = item
         self._flexible = flexible
@@ -242,9 +248,7 @@ class Struct(metaclass=StructType):
 
     def __repr__(self) -> str:
         shown = ", ".join(
-            f"{f.name}={'***' if f.secret else repr(getattr(self, f.name))}"
-            for f in self.FIELDS
-            if getattr(self, f.name) != f.make_default()
+            f"{f.name}={shown_value(self, f)}" for f in self.FIELDS if getattr(self, f.name) != f.make_default()
         )
         return f"{type(self).__name__}({shown})"
 

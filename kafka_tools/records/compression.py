@@ -151,7 +151,7 @@ def _standard_lz4(packed: bytes) -> bytes:
 
 
 def _too_large(name: str, limit_bytes: int) -> DecompressesToMore:
-    return DecompressesToMore(f"the {name} data of a batch give more than the {limit_bytes} bytes that are allowed")
+    return DecompressesToMore(f"the {name} data of a batch give more than the {limit_bytes} bytes that are read of one")
 
 
 def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:

@@ -9,13 +9,13 @@ that need more than one partition, or the configs, are made there from those num
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.clock import SystemClock
 from kafka_tools.errors import InputError
 from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.engine import Engine, Key, SparkEngine
@@ -212,7 +212,7 @@ def audit_with(engine: Engine, log_dirs: Sequence[str], options: AuditOptions) -
 
 
 def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copies: ExitStack) -> Audit:
-    now_ms = int(time.time() * 1000) if options.now_ms is None else options.now_ms
+    now_ms = SystemClock().now_ms() if options.now_ms is None else options.now_ms
     directories = list(dict.fromkeys(map(normalised, log_dirs)))
     plan = _Plan(directories, options, copies, now_ms)
     depth = Depth(now_ms, options.records, digests=len(directories) > 1)

@@ -20,7 +20,7 @@ from kafka_tools.spark import headers
 from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, check_seen, is_remote, open_log
-from kafka_tools.storage.findings import ERROR, INFO, WARNING, Finding
+from kafka_tools.storage.findings import ERROR, INFO, KINDS, WARNING, Finding, kind_of_unread
 from kafka_tools.storage.live import still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
 from kafka_tools.storage.segment_check import tail_severity
@@ -261,7 +261,7 @@ class _Scan:
             row |= {"base_offset": view.last_offset, "record_count": 1, "base_timestamp_ms": time_ms}
         problem = self._problem(view, row)
         if problem:
-            row |= {"damage": problem[0], "severity": ERROR, "detail": problem[1]}
+            row |= {"damage": problem[0], "severity": KINDS[problem[0]].severity, "detail": problem[1]}
         return row
 
     def _problem(self, view: BatchView, row: Row) -> tuple[str, str] | None:
@@ -276,7 +276,7 @@ class _Scan:
             try:
                 row |= {"base_offset": view.base_offset, "record_count": view.record_count}
             except CorruptBatch as error:
-                return "unreadable-records", str(error)
+                return kind_of_unread(error), str(error)
         first = row.get("base_offset", view.last_offset)
         if first < self.range.base_offset:
             return HEADER_FAULTS[BELOW]

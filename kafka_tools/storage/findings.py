@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafka_tools.errors import DecompressesToMore
+
 INFO, WARNING, ERROR = "info", "warning", "error"
 SEVERITIES = (INFO, WARNING, ERROR)
 """From what is only worth knowing, over what a broker mends by itself, to what loses or misplaces records."""
@@ -117,6 +119,12 @@ _LOG = {
     "crc-mismatch": Kind(ERROR, "the CRC in the header does not fit the bytes of the batch", _REPLICA),
     "unknown-codec": Kind(ERROR, "a batch names a compression codec that no Kafka knows", _FORMAT),
     "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
+    "large-records": Kind(
+        WARNING,
+        "the records of a batch are more bytes, once decompressed, than are read of one: nothing is known to be wrong "
+        "with them, they were not looked at",
+        "look at them with kafka-dump-log --deep-iteration --max-decompressed-bytes",
+    ),
     "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
     "bad-timestamp": Kind(
         WARNING,
@@ -338,6 +346,11 @@ class _Fields(NamedTuple):
     topic: str | None
     partition: int | None
     size_bytes: int | None
+
+
+def kind_of_unread(error: Exception) -> str:
+    """The kind of finding about a batch whose records were not read: damaged, or only larger than what is read."""
+    return "large-records" if isinstance(error, DecompressesToMore) else "unreadable-records"
 
 
 class Finding(_Fields):

@@ -17,7 +17,7 @@ from kafka_tools.errors import CorruptBatch, CorruptIndex, UnsupportedCodec
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
-from kafka_tools.storage.findings import INFO, WARNING, Finding
+from kafka_tools.storage.findings import INFO, WARNING, Finding, kind_of_unread
 from kafka_tools.storage.live import is_served, still_wrong
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
@@ -123,7 +123,7 @@ class SegmentCheck:
             newest = max((record.timestamp for record in view.records()), default=None)
         except (CorruptBatch, UnsupportedCodec) as error:
             if not view.is_control:  # for markers, whoever follows transactions says it
-                yield Finding(self.path, "unreadable-records", str(error), view.file_position, view.last_offset)
+                yield Finding(self.path, kind_of_unread(error), str(error), view.file_position, view.last_offset)
             return
         if newest is not None and newest != view.max_timestamp and view.magic == 2:
             text = timestamp_text(view.max_timestamp, newest)
@@ -195,7 +195,7 @@ class SegmentCheck:
         try:
             first, last, count = view.base_offset, view.last_offset, view.record_count
         except CorruptBatch as error:
-            return finding("unreadable-records", str(error), view.last_offset)
+            return finding(kind_of_unread(error), str(error), view.last_offset)
         if first > last or not 0 <= count <= last - first + 1:
             return finding("bad-count", f"the batch claims {count} records for the offsets {first} to {last}", first)
         if view.magic == 2 and not count and view.size_bytes > HEADER_BYTES:

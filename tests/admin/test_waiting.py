@@ -8,7 +8,14 @@ from kafka_tools.admin import driver
 from kafka_tools.admin.calls.topic_changes import DeleteTopics
 from kafka_tools.admin.client import AdminClient, NewTopic
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import AuthenticationFailed, BrokerError, ConnectFailed, DeadlineExceeded, Disconnected
+from kafka_tools.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ConnectFailed,
+    DeadlineExceeded,
+    Disconnected,
+    KafkaToolsError,
+)
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.error_reply import error_reply
@@ -89,6 +96,10 @@ def test_a_call_for_any_node_needs_no_metadata_and_others_wait_for_it(cluster):
         del cluster.log[:]
         admin.describe_log_dirs([2]).raise_any()
         assert [node for _, node, request, _ in cluster.log if "LogDirs" in type(request).__name__] == [2]
+        begun_s = cluster.network.clock.monotonic_s()
+        with pytest.raises(KafkaToolsError, match="99"):
+            admin.describe_log_dirs([99])[99].get()
+        assert cluster.network.clock.monotonic_s() - begun_s < 1.0, "a node that is none fails its key at once"
     slow = VirtualCluster()
     clock = slow.network.clock
     slow.fault = lambda request, version, node: setattr(slow, "owner", 3 if clock.monotonic_s() >= 6 else -1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +40,8 @@ SCRAM = {
 }  # fmt: skip
 
 
-def begin(kafka_dir: Path, data_dir: Path, node_id: int = 1) -> None:
-    adopt(str(kafka_dir), [str(data_dir)], node_id=node_id, cluster_id=None, clock=SystemClock())
+def begin(kafka_dirs: Sequence[Path], data_dir: Path, node_id: int = 1) -> None:
+    adopt(list(map(str, kafka_dirs)), [str(data_dir)], node_id=node_id, cluster_id=None, clock=SystemClock())
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -57,27 +58,37 @@ class Left(NamedTuple):
     kafka: RealKafka
     told: dict[str, object]
 
+    directories: list[Path]
+
     @property
     def directory(self) -> Path:
-        return self.kafka.log_dirs[0]
+        """The one with the cluster's state."""
+        return self.directories[0]
 
 
-@pytest.fixture(scope="module", params=[(NEWEST, False), ("3.9.2", True)], ids=["4.3.1 stopped", "3.9.2 killed"])
+CASES = {"newest stopped, two directories": (NEWEST, False, True), "3.9.2 killed": ("3.9.2", True, False)}
+
+
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES)
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, java_tool: Tool) -> Iterator[Left]:
-    release, sharply = request.param
-
-    with RealKafka.start(SETUPS[release], tmp_path_factory.mktemp("kafka")) as kafka:
+    release, sharply, has_two = request.param
+    setup = SETUPS[release]
+    if has_two:
+        dirs = (("log.dirs", "{folder}/data-1,{folder}/more"), ("metadata.log.dir", "{folder}/data-1"))
+        setup = replace(setup, properties=setup.properties + dirs)
+    with RealKafka.start(setup, tmp_path_factory.mktemp("kafka")) as kafka:
+        directories = [*kafka.log_dirs, *([kafka.folder / "more"] if has_two else [])]
         fill(kafka)
         answers = told(kafka.bootstrap_servers, release, java_tool)
         with pytest.raises(ConfigError, match="a broker runs on"):
-            begin(kafka.log_dirs[0], tmp_path_factory.mktemp("none"))
+            begin(directories, tmp_path_factory.mktemp("none"))
         kafka.stop_node(1, sharply)
-        yield Left(kafka, answers)
+        yield Left(kafka, answers, directories)
 
 
 @pytest.fixture
 def adopted(left: Left, tmp_path: Path) -> Iterator[EmbeddedBroker]:
-    begin(left.directory, tmp_path / "ours")
+    begin(left.directories, tmp_path / "ours")
     listeners = [f"{name}://127.0.0.1:0" for name in LISTENERS]
     config = dict(PROPERTIES) | SCRAM
     with EmbeddedBroker(data_dir=tmp_path / "ours", listeners=listeners, config=config) as broker:
@@ -85,13 +96,13 @@ def adopted(left: Left, tmp_path: Path) -> Iterator[EmbeddedBroker]:
 
 
 def test_clients_are_told_what_kafka_told_them(left: Left, adopted: EmbeddedBroker, java_tool: Tool) -> None:
-    before = contents(left.directory)
+    before = list(map(contents, left.directories))
     found = told(adopted.bootstrap_servers, left.kafka.release, java_tool)
     for key, value in left.told.items():
         assert found[key] == value, key
     adopted.restart()
     assert committed_records(adopted.bootstrap_servers, "orders") == left.told["orders"]
-    assert contents(left.directory) == before
+    assert list(map(contents, left.directories)) == before
 
 
 def test_producers_groups_and_users_go_on(left: Left, adopted: EmbeddedBroker) -> None:

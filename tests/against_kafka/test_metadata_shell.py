@@ -41,6 +41,10 @@ INTERACTIVE = (
 """Lines for a shell that is read from a pipe."""
 
 
+SECRETS = re.compile(r"(salt|storedKey|serverKey)=[0-9a-f]*")
+"""What is masked in our shell."""
+
+
 @pytest.fixture(scope="module")
 def theirs() -> Run:
     """Kafka's own shell; its arguments, and what it reads."""
@@ -57,10 +61,12 @@ def theirs() -> Run:
     ]
 
     def run(*arguments: object, stdin: str = "") -> Done:
-        return subprocess.run(
+        done = subprocess.run(
             [*start, *map(str, arguments)], input=stdin, capture_output=True, encoding="utf-8", timeout=120,
             env=ENVIRONMENT,
         )  # fmt: skip
+        done.stdout = SECRETS.sub(r"\1=***", done.stdout)
+        return done
 
     return run
 

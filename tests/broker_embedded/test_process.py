@@ -83,8 +83,10 @@ def processes() -> Iterator[list[Process]]:
 def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Path, number: int) -> None:
     broker = Process("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--set", "num.partitions=7")
     processes.append(broker)
-    assert broker.ready.keys() == {"bootstrap_servers", "cluster_id", "data_dir", "pid"}
+    assert broker.ready.keys() == {"bootstrap_servers", "listeners", "cluster_id", "data_dir", "data_dirs", "pid"}
     assert broker.ready["data_dir"] == str(tmp_path / "data")
+    assert broker.ready["data_dirs"] == [broker.ready["data_dir"]]
+    assert broker.ready["listeners"] == {"PLAINTEXT": broker.address}
     assert broker.ready["pid"] == broker.process.pid
     with WireClient(broker.address) as client:
         response = client.call(DescribeClusterRequest(), 0)

@@ -1,4 +1,4 @@
-"""What the README shows of the bundled broker and of the pytest plugin runs as it stands there."""
+"""The Python of the README and of the page about the Python API runs as it is written there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,18 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+from kafka_tools.broker_embedded import EmbeddedBroker
+
+ROOT = Path(__file__).resolve().parents[2]
+README, API = ROOT / "README.md", ROOT / "docs" / "python-api.md"
+
+
+def blocks_of(page: Path) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+BLOCKS = blocks_of(README)
 
 
 def test_the_broker_of_the_readme_starts() -> None:
@@ -19,11 +29,28 @@ def test_the_broker_of_the_readme_starts() -> None:
     assert re.fullmatch(r"\S+:\d+\n", ended.stdout), ended.stderr
 
 
-def test_the_fixtures_of_the_readme_work(tmp_path: Path) -> None:
+def test_the_tests_of_the_readme_pass_as_they_are_written(tmp_path: Path) -> None:
     pytest.importorskip("confluent_kafka")
-    examples = [block for block in BLOCKS if block.startswith("def test_")]
+    examples = [block for block in BLOCKS if "def test_" in block]
     assert len(examples) == 2
-    (tmp_path / "test_readme.py").write_text("\n\n".join(["import confluent_kafka", *examples]), encoding="utf-8")
+    for number, example in enumerate(examples):
+        (tmp_path / f"test_readme_{number}.py").write_text(example, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", "--rootdir", str(tmp_path)]
     ended = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, timeout=100, cwd=tmp_path)
     assert (ended.returncode, "2 passed" in ended.stdout) == (0, True), ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("page", [README, API], ids=lambda page: page.name)
+def test_the_programs_of_a_page_run_as_they_are_written(page: Path) -> None:
+    """From top to bottom, at the broker that they name."""
+    programs = [block for block in blocks_of(page) if "localhost:9092" in block or page == API]
+    assert programs
+    with EmbeddedBroker() as broker:
+        program = "\n".join(programs).replace("localhost:9092", broker.bootstrap_servers)
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 0, ended.stderr
+    if page == API:
+        assert (
+            "invalid topics: expected a list of str or UUID, not the string 'orders'\npass ['orders']" in ended.stdout
+        )
+        assert "orders-old was not deleted: UNKNOWN_TOPIC_OR_PARTITION" in ended.stdout

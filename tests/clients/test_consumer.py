@@ -415,6 +415,22 @@ def test_commit_stops_at_errors_that_no_retry_mends(
 
 
 @pytest.mark.req("CONS-9")
+def test_a_synchronous_commit_waits_between_its_tries_and_no_offsets_send_nothing(
+    make: Make, broker: Broker, cluster: FakeCluster, clock: ManualClock
+) -> None:
+    broker.codes[OffsetCommitRequest] = [error_codes.COORDINATOR_LOAD_IN_PROGRESS] * 3
+    consumer = make(group_id="g", retry_backoff_ms="700")
+    begun_s = clock.monotonic_s()
+    consumer.commit({T0: OffsetAndMetadata(1)})
+    assert broker.committed == {T0: 1}
+    assert clock.monotonic_s() - begun_s >= 3 * 0.7
+    assert len(cluster.requests(OffsetCommitRequest)) == 4
+    consumer.commit({})
+    consumer.commit_async({})
+    assert len(cluster.requests(OffsetCommitRequest)) == 4
+
+
+@pytest.mark.req("CONS-9")
 def test_asynchronous_commit_reports_and_never_raises(make: Make, broker: Broker) -> None:
     consumer = make(group_id="g", auto_offset_reset="earliest", enable_auto_commit="false")
     consumer.subscribe(["t"])

@@ -332,9 +332,13 @@ def test_leader_that_appears_later_gets_the_record(
     cluster.leaders[TopicPartition("t", 0)] = -1
     log.codes = [error_codes.LEADER_NOT_AVAILABLE]
     delivery = producer.send("t", b"1")
-    for _ in range(20):
+    asked = []
+    for _ in range(40):
         producer.poll(0.1)
+        cluster.clock.advance(0.1)
+        asked.append(len(cluster.requests(MetadataRequest)))
     assert not delivery.done
+    assert asked[39] > asked[20] > asked[10], "it asks again and again who leads"
     cluster.leaders[TopicPartition("t", 0)] = 2
     assert delivery.result().offset == 1
 

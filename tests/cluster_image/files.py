@@ -64,7 +64,7 @@ def state() -> list[Stored]:
         records.TopicRecord(name="old", topic_id=OLD),
         records.ConfigRecord(resource_type=2, resource_name="orders", name="retention.ms", value="5"),
         records.ConfigRecord(resource_type=2, resource_name="orders", name="message.format.version", value="2.8"),
-        records.ConfigRecord(resource_type=4, resource_name="", name="any.name", value="a: b"),
+        records.ConfigRecord(resource_type=4, resource_name="", name="broker.rack", value="a: b"),
         records.ConfigRecord(resource_type=4, resource_name="1", name="log.retention.ms", value=""),
         records.ConfigRecord(resource_type=8, resource_name="1", name="kafka.Log", value="INFO"),
         records.ConfigRecord(resource_type=16, resource_name="m", name="interval.ms", value="100"),

@@ -197,15 +197,19 @@ def test_an_index_that_ends_within_an_entry_is_damage(suffix: str, tmp_path: Pat
     assert path.read_bytes() == entry + b"\x00" * 3
 
 
-def test_a_transaction_index_of_a_newer_version_ends_the_text_before_its_first_entry(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 258, -1])
+def test_a_transaction_index_of_another_version_ends_the_text_before_its_first_entry(
+    version: int, tmp_path: Path
+) -> None:
     path = tmp_path / f"{0:020d}.txnindex"
-    entries = [struct.pack(">hqqqq", version, 7, 1, 2, 3) for version in (0, 0x0102)]
+    entries = [struct.pack(">hqqqq", each, 7, 1, 2, 3) for each in (0, version)]
     path.write_bytes(b"".join(entries))
     status, stdout, lines = dump("--files", str(path))
     assert (status, stdout) == (1, f"Dumping {path}\n".encode())
-    assert lines == [f"{PROGRAM}: {path} at 34: the entry has the unknown version 258"]
+    assert lines == [f"{PROGRAM}: {path} at 34: the entry has the unknown version {version}"]
     status, stdout, lines = dump("--keep-going", "--files", str(path))
     assert (status, stdout.count(b"producerId: 7")) == (1, 2)
+    assert b"version: %d " % version in stdout
 
 
 @pytest.mark.parametrize("name", ["copy.log", "99999999999999999999.log", "1_0.log"])
@@ -275,3 +279,42 @@ def test_the_allocated_index_of_a_segment_without_records_is_sound(tmp_path: Pat
     index.write_bytes(bytes(7) + b"\1" + bytes(8))
     status, _, lines = dump(*form, "--files", str(index))
     assert status == 1 and "points to 1" in lines[0]
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "jsonl"], ["--keep-going"]])
+@pytest.mark.parametrize(("magic", "codec"), [(0, "gzip"), (1, "snappy"), (2, "gzip"), (2, "zstd"), (2, "lz4")])
+def test_a_batch_that_is_only_large_is_no_damage_and_ends_nothing(
+    magic: int, codec: str, more: list[str], tmp_path: Path
+) -> None:
+    large = [(1, b"k", bytes(3000), ())] * 3
+    small = [(1, b"k", b"v", ())]
+    path = log_of(
+        tmp_path,
+        build_batch(small, magic=magic)
+        + build_batch(large, magic=magic, codec=codec, base_offset=1)
+        + build_batch(small, magic=magic, base_offset=4),
+    )
+    arguments = ["--deep-iteration", *more, "--files", str(path), "--max-decompressed-bytes"]
+    status, stdout, lines = dump(*arguments, "5000")
+    assert (status == 1 and b"offset: 4 " in stdout) or b'"offset":4' in stdout
+    (line,) = lines
+    assert "than the 5000 bytes that are read of one: --max-decompressed-bytes reads more" in line
+    assert "damage" not in line and "Non-consecutive" not in line
+    status, stdout, lines = dump(*arguments, "50000")
+    assert (status, lines) == (0, []) and (stdout.count(b"| offset: ") == 5 or stdout.count(b'"type":"record"') == 5)
+
+
+def test_a_batch_that_is_only_large_is_told_from_one_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kafka_tools.records.batches import batches
+    from kafka_tools.spark.measures import records
+
+    monkeypatch.setattr(records, "LIMIT_BYTES", 5000)
+    whole = build_batch([(1, b"k", bytes(9000), ())], codec="gzip")
+    cut = bytearray(build_batch([(1, b"k", bytes(range(250)), ())], codec="gzip"))
+    cut[-20:] = bytes(20)
+    measure = records.RecordMeasures()
+    assert not list(measure.add_views([*batches(whole), *batches(bytes(cut))], "f"))
+    assert [fault.kind for found in measure.faults.values() for fault in found] == [
+        "large-records",
+        "unreadable-records",
+    ]

@@ -6,6 +6,7 @@ One test per case, so that a failure names it, and the number of runs compared i
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ NOT_COMPARED = {
     "cli-43-33": "a directory",
     "cli-43-34": "an empty name",
     "corrupt-index-odd-size-none43-1": "Kafka's tool had cut the index in a run before, and refuses it uncut",
+    "corrupt-snapshot-txnindex-43-2": "an entry of version 1, which 4.3.1 shows as 0 and 4.4 refuses",
     "numbers-43-3": "DefaultDecoder prints the addresses of Java objects",
     "numbers-43-6": "a decoder's old name, which 4.3.1 refuses",
     "numbers-43-7": "a decoder's old name, which 4.3.1 refuses",
@@ -43,7 +45,10 @@ NOT_COMPARED = {
 }
 """Help, usage and options that one of the tools rejects, and a file that a tool changed."""
 
-COMPARED = 2661
+COMPARED = 2660
+
+SECRETS = re.compile(rb'"(salt|storedKey|serverKey)":"[^"]+"')
+"""What is masked in records of the cluster's metadata, unlike in Kafka's tool."""
 
 
 def runs(case: Case) -> list[Run]:
@@ -97,7 +102,10 @@ def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.
     monkeypatch.setattr(walk, "WINDOW_BYTES", 3000)
     for run in runs(case):
         status, stdout, stderr = replay(run)
-        assert stdout == run.stdout, f"{run.id} {' '.join(run.args)}: {difference(stdout, run.stdout)}\n{stderr}"
+        expected = run.stdout
+        if "--cluster-metadata-decoder" in run.args:
+            expected = SECRETS.sub(rb'"\1":"***"', expected)
+        assert stdout == expected, f"{run.id} {' '.join(run.args)}: {difference(stdout, expected)}\n{stderr}"
         assert "Traceback" not in stderr and "internal error" not in stderr, f"{run.id}: {stderr}"
         if run.exit_code:
             assert status == 1, f"{run.id}: Kafka failed, status {status} here: {stderr}"

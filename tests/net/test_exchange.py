@@ -200,6 +200,15 @@ def test_hang_up_at_the_versions_stage_hints_at_tls():
         assert "TLS listener needs SSL" in caught.value.hint
 
 
+@pytest.mark.req("PROTO-10")
+def test_a_broker_that_ignores_the_question_for_its_versions_is_named_at_the_deadline():
+    """Brokers before 0.10: some close the connection (above), others say nothing."""
+    with in_virtual_time(MuteNode(1, lambda *_: SILENCE)) as (client, _):
+        with pytest.raises(DeadlineExceeded, match=r"connecting to .* \(stage: versions\)$"):
+            client.bootstrap(Deadline(client.clock, 3.0))
+        assert client.clock.monotonic_s() == pytest.approx(3.0, abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("answer", "message", "hint"),
     [
@@ -353,6 +362,21 @@ def test_throttled_connection_keeps_quiet_for_as_long_as_asked():
         start = SystemClock().monotonic_s()
         client.call(node.node, ListGroupsRequest(), deadline())
         assert SystemClock().monotonic_s() - start >= 0.25
+
+
+@pytest.mark.req("NET-4")
+@pytest.mark.parametrize("throttle_ms", [0, 300, 2000])
+@pytest.mark.parametrize("waited_s", [0.0, 0.2, 5.0])
+def test_a_throttled_connection_keeps_quiet_for_what_is_left_of_the_time(throttle_ms, waited_s):
+    def answer(request, version, node):
+        return ListGroupsResponse(throttle_time_ms=throttle_ms)
+
+    with in_virtual_time(VirtualNode(1, answer)) as (client, node):
+        client.call(node, ListGroupsRequest(), Deadline(client.clock, LONG_S))
+        client.clock.sleep(waited_s)
+        begun_s = client.clock.monotonic_s()
+        client.call(node, ListGroupsRequest(), Deadline(client.clock, LONG_S))
+        assert client.clock.monotonic_s() - begun_s == pytest.approx(max(0.0, throttle_ms / 1000 - waited_s), abs=0.01)
 
 
 @pytest.mark.req("NET-10", "EASY-5")

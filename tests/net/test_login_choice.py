@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kafka_tools.clock import ManualClock
 from kafka_tools.config_definitions import client as client_settings
 from kafka_tools.config_definitions.broker import TABLE as BROKER_TABLE
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import AuthenticationFailed, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.pool import ConnectionPool
 from kafka_tools.net.sasl.scram import ScramClient
@@ -47,6 +49,30 @@ def test_the_mechanism_decides_who_logs_in(mechanism: str) -> None:
     for name in CLASSES:
         with pytest.raises(ConfigError, match=f"{name} names Java code"):
             config(mechanism, **{name: "com.example.Handler"})
+
+
+@pytest.mark.req("SASL-15")
+def test_gssapi_leads_to_kerberos() -> None:
+    """As far as this machine has it: without the package or a ticket that is what is missing."""
+    line = "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;"
+    values = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI", "sasl.jaas.config": line}
+    pool = ConnectionPool(ClientConfig(values | {"sasl.kerberos.service.name": "kafka"}), ManualClock(), None, None)
+    try:
+        exchange = pool._sasl_exchange("localhost")
+    except (ConfigError, AuthenticationFailed) as error:
+        assert re.search(r"gssapi|^GSSAPI login at kafka@localhost failed", f"{error} {error.hint}")
+    else:
+        assert type(exchange).__name__ == "KerberosClient"
+
+
+@pytest.mark.req("SASL-15")
+def test_the_login_of_oauthbearer_is_refreshed_and_others_are_made_of_the_settings() -> None:
+    clock = ManualClock()
+    pool = ConnectionPool(config("OAUTHBEARER"), clock, None, None)
+    first, second = (pool._sasl_exchange("host").step(None) for _ in range(2))
+    assert first == second, "a token serves as long as it is valid"
+    clock.advance(3600.0)
+    assert pool._sasl_exchange("host").step(None) != first
 
 
 @pytest.mark.req("SASL-21")

@@ -48,6 +48,17 @@ def test_broken_text_is_refused_without_key_material(text):
     assert "c2VjcmV0" not in str(caught.value)
 
 
+@pytest.mark.req("SC-8")
+@pytest.mark.parametrize("missing", ["salt", "stored_key", "server_key", "iterations"])
+def test_each_of_the_four_keys_is_needed(missing):
+    made = scram_math.credential(scram_math.SHA_256, "x", 4096, SALT)
+    parts = scram_math.credential_to_text(made).split(",")
+    text = ",".join(part for part in parts if not part.startswith(f"{missing}="))
+    assert text.count(",") == 2
+    with pytest.raises(InputError, match=r"^Credentials not valid: "):
+        scram_math.credential_from_text(text)
+
+
 @pytest.mark.req("SC-10")
 def test_iteration_bounds_are_kafka_s():
     with pytest.raises(InputError, match=r"^Iterations 4095 is less than the minimum 4096 required for SCRAM-SHA-256$"):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,21 @@ from kafka_tools.protocol.messages.fetch import FetchRequest
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from kafka_tools.protocol.schema import Message, Stored
+from kafka_tools.protocol.primitives import read_varint, read_varlong, write_varint
+from kafka_tools.protocol.schema import (
+    Message,
+    Stored,
+    array,
+    boolean,
+    bytes_,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+    uint32,
+)
+from kafka_tools.protocol.schema import records as records_field
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.protocol.stored.offset_commit import KEYS, OffsetCommitKey, OffsetCommitValue
 from kafka_tools.protocol.types import DESCRIPTIONS, type_text, types_table
@@ -157,6 +172,76 @@ def test_any_byte_but_zero_reads_as_true_and_true_is_written_as_one() -> None:
     assert data[-1] == 1
     for byte in (1, 2, 0x80, 0xFF):
         assert decode(MetadataRequest, 4, data[:-1] + bytes([byte])).allow_auto_topic_creation is True
+
+
+class EveryType(Stored, versions="0"):
+    """A field of each type."""
+
+    a_boolean = boolean()
+    an_int8 = int8()
+    an_int16 = int16()
+    an_int32 = int32()
+    an_int64 = int64()
+    a_uint32 = uint32()
+    a_string = string()
+    a_nullable_string = string(nullable="0")
+    some_bytes = bytes_()
+    nullable_bytes = bytes_(nullable="0")
+    some_records = records_field(nullable="0")
+    an_array = array(int32())
+    a_nullable_array = array(int32(), nullable="0")
+
+
+SET: dict[str, Any] = {
+    "a_boolean": True, "an_int8": -2, "an_int16": -3, "an_int32": -4, "an_int64": -5, "a_uint32": 0xFFFFFFFE,
+    "a_string": "é", "a_nullable_string": "n", "some_bytes": b"b", "nullable_bytes": b"nb", "some_records": b"rec",
+    "an_array": [1, -1], "a_nullable_array": [7],
+}  # fmt: skip
+SET_BYTES = [
+    "01", "fe", "fffd", "fffffffc", "fffffffffffffffb", "fffffffe", "0002c3a9", "00016e", "0000000162",
+    "000000026e62", "00000003726563", "0000000200000001ffffffff", "0000000100000007",
+]  # fmt: skip
+NULLS = {"a_nullable_string": "ffff", "nullable_bytes": "ffffffff", "some_records": "ffffffff",
+         "a_nullable_array": "ffffffff"}  # fmt: skip
+
+
+@pytest.mark.req("PROTO-13")
+def test_each_type_is_on_the_wire_as_the_guide_says() -> None:
+    data = bytes.fromhex("".join(SET_BYTES))
+    assert encode(EveryType(**SET), 0) == data
+    assert decode(EveryType, 0, data) == EveryType(**SET)
+
+
+@pytest.mark.req("PROTO-13")
+@pytest.mark.parametrize("name", SET)
+def test_null_is_the_length_minus_one_where_it_is_allowed_and_other_negative_lengths_are_refused(name: str) -> None:
+    at = list(SET).index(name)
+    if name in NULLS:
+        parts = [*SET_BYTES[:at], NULLS[name], *SET_BYTES[at + 1 :]]
+        data = bytes.fromhex("".join(parts))
+        assert encode(EveryType(**{**SET, name: None}), 0) == data
+        assert decode(EveryType, 0, data) == EveryType(**{**SET, name: None})
+    elif isinstance(SET[name], int):
+        return  # no length
+    width = 2 if isinstance(SET[name], str) else 4
+    for length in (-1, -2, -(2 ** (8 * width - 1))):
+        if name in NULLS and length == -1:
+            continue
+        wrong = length.to_bytes(width, "big", signed=True).hex()
+        with pytest.raises(DecodeError):
+            decode(EveryType, 0, bytes.fromhex("".join([*SET_BYTES[:at], wrong, *SET_BYTES[at + 1 :]])))
+
+
+@pytest.mark.req("PROTO-13")
+@pytest.mark.parametrize(
+    ("value", "data"), [(0, "00"), (-1, "01"), (1, "02"), (-64, "7f"), (64, "8001"), (2**31 - 1, "feffffff0f")]
+)
+def test_varints_are_zig_zag_lowest_first(value: int, data: str) -> None:
+    raw = bytes.fromhex(data)
+    out = bytearray()
+    write_varint(out, value)
+    assert out == raw
+    assert read_varint(raw, 0) == read_varlong(raw, 0) == (value, len(raw))
 
 
 @pytest.mark.req("PROTO-K3")

@@ -852,3 +852,17 @@ def test_reading_and_appending_cost_the_same_in_a_small_log_and_a_large_one(
         read_bytes = 0
         log.read(offset, 500)
         assert read_bytes <= 64 * 1024 + 500
+
+
+@pytest.mark.req("DESIGN-4")
+def test_a_read_that_is_not_taken_yet_holds_up_no_append(reopen: Callable[..., PartitionLog]) -> None:
+    """A fetch is a range of the file, which its client takes as slowly as it likes; appends go on behind it."""
+    log = reopen(LogConfig(segment_bytes=2000))
+    first = batch(4, 0)
+    log.append(first, leader_epoch=0)
+    untaken = log.range(0, 10_000)
+    assert untaken is not None
+    for at in range(4, 400, 4):
+        log.append(batch(4, at), leader_epoch=0)
+    assert log.log_end_offset == 400
+    assert untaken.read(len(untaken)) == log.read(0, len(untaken))

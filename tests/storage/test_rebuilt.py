@@ -14,7 +14,7 @@ import pytest
 from kafka_tools.clock import ManualClock
 from kafka_tools.storage import snapshots
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
-from kafka_tools.storage.log.recovery import rebuild_indexes
+from kafka_tools.storage.log.rebuilding import rebuild_indexes
 from kafka_tools.storage.log.segment import LogSegment
 from tests.corpus.golden import cases, golden_root
 
@@ -37,7 +37,7 @@ def rebuilt(log: Path, interval: int, directory: Path) -> tuple[bytes, bytes]:
     directory.mkdir()
     shutil.copy(log, directory)
     segment = LogSegment(str(directory), int(log.name[:20]), created_ms=0)
-    rebuild_indexes(PartitionLog(str(directory), LogConfig(index_interval_bytes=interval), ManualClock()), segment)
+    rebuild_indexes(segment, interval)
     segment.close()
     built = (directory / log.with_suffix(suffix).name for suffix in (".index", ".timeindex"))
     index, time_index = (path.read_bytes() for path in built)

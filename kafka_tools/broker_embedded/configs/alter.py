@@ -21,12 +21,14 @@ from kafka_tools.broker_embedded.configs.store import (
 from kafka_tools.broker_embedded.configs.together import Misfit, check_together
 from kafka_tools.broker_embedded.configs.validation import bad_config, bad_request, check_node, validate
 from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.config_definitions.values import default_of, to_text
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+from kafka_tools.shown_text import MASK
 from kafka_tools.texts.lists import split
 
 log = logging.getLogger(__name__)
@@ -175,7 +177,8 @@ def left_out(store: ConfigStore) -> list[ConfigRecord]:
         resource = next(each for each in values if values[each].keys() & set(misfit.names))
         for name in sorted(values[resource].keys() & set(misfit.names)):
             value = values[resource].pop(name)
-            log.warning("%s=%s, which was set while the broker ran, is left out from now on: %s", name, value, misfit)
+            shown = MASK if is_sensitive(name) else value
+            log.warning("%s=%s, which was set while the broker ran, is left out from now on: %s", name, shown, misfit)
             records.append(ConfigRecord(resource_type=BROKER, resource_name=resource, name=name, value=None))
     return records
 

@@ -18,7 +18,8 @@ from kafka_tools.broker_embedded.configs.store import (
 )
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
-from kafka_tools.config_definitions.values import SENSITIVE_TYPE, Value, default_of, parse, to_text
+from kafka_tools.config_definitions.secrets import is_sensitive
+from kafka_tools.config_definitions.values import Value, default_of, parse, to_text
 from kafka_tools.protocol.enums import ConfigType
 
 TOPIC_SOURCE, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
@@ -147,7 +148,7 @@ def _broker_entry(store: ConfigStore, name: str) -> DescribedConfig:
     from kafka_tools.config_definitions.dynamic import CLUSTER_WIDE, PER_BROKER
 
     row = broker_row(name)
-    sensitive = row is None or row[0] == SENSITIVE_TYPE
+    sensitive = is_sensitive(name)
     synonyms = _broker_chain(store, name)
     source = synonyms[0].source if synonyms else DEFAULT
     value = None if sensitive else to_text(store.broker.get(name))
@@ -164,8 +165,7 @@ def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:
     """
     from kafka_tools.config_definitions.broker import TABLE
 
-    row = broker_row(name)
-    sensitive = row is None or row[0] == SENSITIVE_TYPE
+    sensitive = is_sensitive(name)
     names = broker_synonyms(name)
     chain = [
         Synonym(synonym, None if sensitive else values[synonym], source)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from kafka_tools.errors import LogError
+
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
@@ -82,8 +84,11 @@ class StateTopics:
     def tail(self, topic: str, partition: int) -> Iterator[BatchView | None]:
         """Every batch of a partition from its log start on, and None whenever the end is reached.
 
-        Between two batches the log may change: it grows, it is rolled, and what is old is deleted.
+        Between two batches the log may change: it grows, it is rolled, and what is old is deleted. Raises LogError for
+        a partition that is offline.
         """
+        if (topic, partition) in self._partitions.offline:
+            raise LogError(f"{topic}-{partition} is offline")
         found = self._partitions.get(topic, partition)
         next_offset: int | None = None
         while found is not None:

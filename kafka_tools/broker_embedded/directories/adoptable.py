@@ -1,7 +1,7 @@
-"""Whether a directory is one that this broker can adopt, and what of it: looked at and left alone.
+"""Whether the log directories of a node are some that this broker can adopt, and what of them: they are left alone.
 
-Adopted is what one KRaft node alone has written, controller and broker in one process, with one log directory. What
-such a node had and this broker cannot serve is named, one line each.
+Adopted is what one KRaft node alone has written, controller and broker in one process; all of its log directories are
+given. What such a node had and this broker cannot serve is named, one line each.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Iterator
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools import KAFKA_MINOR
@@ -37,9 +38,14 @@ from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.snapshots import read_partition_metadata
+from kafka_tools.values import uuid_text
 
 log = logging.getLogger(__name__)
 
+_GIVE_ALL = (
+    "give all log directories of the node, as in its log.dirs, with commas between them; a node whose controllers are "
+    "elsewhere cannot be adopted"
+)
 _MIGRATED = (0, 3)
 """ZkMigrationState NONE and POST_MIGRATION."""
 _UNSERVED: dict[int | None, tuple[str, Any]] = {
@@ -51,14 +57,14 @@ _OF_TIERED_STORAGE = "remote."
 
 
 class Adoptable(NamedTuple):
-    """A directory of Kafka's that can be adopted."""
+    """The log directories of a node of Kafka's that can be adopted."""
 
-    path: str
+    paths: tuple[str, ...]
     cluster_id: str
     node_id: int
     state: KafkaState
-    partition_dirs: list[str]
-    """The names of the directories of the cluster's partitions."""
+    partition_dirs: dict[str, str]
+    """Name of a partition's directory -> the log directory in which it lies."""
     left_out: list[str]
     """What is not taken over, a line each."""
 
@@ -78,21 +84,21 @@ class Adoptable(NamedTuple):
         return f"cluster {self.cluster_id}, node {self.node_id}; {told}"
 
 
-def examine(path: str, *, node_id: int, cluster_id: str | None) -> Adoptable:
-    """What there is to adopt. Raises ConfigError for a directory that cannot be; LogError or OSError for damage.
+def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Adoptable:
+    """What there is to adopt. Raises ConfigError for directories that cannot be; LogError or OSError for damage.
 
-    ``node_id`` and ``cluster_id`` are what the broker is started with.
+    ``paths``: the log directories of one node. ``node_id`` and ``cluster_id`` are what the broker is started with.
     """
-    meta = _meta(path)
-    assert meta.cluster_id is not None and meta.node_id is not None
-    agreed([(path, meta)], node_id, cluster_id)
-    clean = os.path.exists(os.path.join(path, names.CLEAN_SHUTDOWN))
-    place = os.path.join(path, METADATA_DIRECTORY)
-    if not os.path.isdir(place):
-        raise _refused(
-            path, f"the cluster's state ({METADATA_DIRECTORY}) is not in it",
-            "a node with several log directories, or with controllers elsewhere, cannot be adopted",
-        )  # fmt: skip
+    metas = [_meta(each) for each in paths]
+    cluster_id = agreed(list(zip(paths, metas, strict=True)), node_id, cluster_id)
+    assert cluster_id is not None
+    places = [place for each in paths if os.path.isdir(place := os.path.join(each, METADATA_DIRECTORY))]
+    path = ", ".join(paths)
+    if len(places) != 1:
+        where = "is not in it" if not places else f"is in {len(places)} of them"
+        raise _refused(path, f"the cluster's state ({METADATA_DIRECTORY}) {where}", _GIVE_ALL)
+    (place,) = places
+    clean = os.path.exists(os.path.join(os.path.dirname(place), names.CLEAN_SHUTDOWN))
     try:
         state, torn_bytes = read_kafka_state(place, clean=clean)
     except LogError as error:
@@ -101,12 +107,12 @@ def examine(path: str, *, node_id: int, cluster_id: str | None) -> Adoptable:
     if torn_bytes:
         left_out.append(f"the last {torn_bytes} bytes of {place}, which a killed broker has not written to their end")
     _check_alone(path, state, _controllers(place, state), node_id)
+    _check_directories(paths, metas, state.brokers[node_id], place)
     _check_features(path, state)
-    one_dir = len(state.brokers[node_id]) == 1
-    partition_dirs = _partition_dirs(path, state, one_dir, left_out)
+    partition_dirs = _partition_dirs(paths, state, left_out, all_there=bool(state.brokers[node_id]))
     left_out += _take_out_configs(state, node_id)
-    left_out += _unserved_groups(path, partition_dirs)
-    return Adoptable(path, meta.cluster_id, meta.node_id, state, partition_dirs, left_out)
+    left_out += _unserved_groups(partition_dirs)
+    return Adoptable(tuple(paths), cluster_id, node_id, state, partition_dirs, left_out)
 
 
 def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
@@ -151,8 +157,8 @@ def _controllers(place: str, state: KafkaState) -> set[int]:
 
 
 def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: int) -> None:
-    """ConfigError unless the whole cluster was this node, with one log directory."""
-    several = "only a cluster of one node, with one log directory, can be adopted"
+    """ConfigError unless the whole cluster was this node."""
+    several = "only a cluster of one node can be adopted"
     if node_id not in state.brokers:
         why = f"no broker {node_id} has registered: it is of a controller alone"
         raise _refused(path, why)
@@ -166,8 +172,26 @@ def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: i
             if found.replicas != [node_id]:
                 where = _listed(found.replicas)
                 raise _refused(path, f"its cluster has several nodes: {name}-{number} is on {where}", several)
-    if len(state.brokers[node_id]) > 1:
-        raise _refused(path, f"its node has {len(state.brokers[node_id])} log directories", several)
+
+
+def _check_directories(
+    paths: Sequence[str], metas: Sequence[MetaProperties], registered: Collection[uuid.UUID], place: str
+) -> None:
+    """ConfigError unless these are all log directories of the node, and the one of its metadata log (``place``).
+
+    ``registered``: the ids of the log directories, none before 3.7.
+    """
+    ids = {uuid_text(each) for each in registered}
+    if len(paths) == 1:
+        missing = len(ids) - 1
+    else:
+        missing = len(ids - {meta.directory_id for meta in metas})
+        for path, meta in zip(paths, metas, strict=True):
+            if ids and meta.directory_id not in ids and path != os.path.dirname(place):
+                raise _refused(path, f"the node has no log directory with its id {meta.directory_id}")
+    if missing > 0:
+        not_given = f"{missing} of them {'is' if missing == 1 else 'are'} not given"
+        raise _refused(", ".join(paths), f"its node has {len(ids)} log directories, and {not_given}", _GIVE_ALL)
 
 
 def _check_features(path: str, state: KafkaState) -> None:
@@ -178,31 +202,32 @@ def _check_features(path: str, state: KafkaState) -> None:
         raise _refused(path, f"its cluster works at {unknown}")
 
 
-def _partition_dirs(path: str, state: KafkaState, one_dir: bool, left_out: list[str]) -> list[str]:
-    """The directories of the cluster's partitions; ``one_dir``: the broker has registered with one log directory."""
+def _partition_dirs(paths: Sequence[str], state: KafkaState, left_out: list[str], *, all_there: bool) -> dict[str, str]:
+    """The directories of the cluster's partitions; ``all_there``: these are known to be all directories of the node."""
     wanted = {
         f"{name}-{number}": topic_id for topic_id, name in state.topics.items() for number in state.partitions[topic_id]
     }
-    found = []
-    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+    found: dict[str, str] = {}
+    entries = [(entry, path) for path in paths for entry in os.scandir(path)]
+    for entry, path in sorted(entries, key=lambda each: each[0].name):
         parsed = names.parse_partition_dir(entry.name)
         if parsed is None or not entry.is_dir() or entry.name == METADATA_DIRECTORY or parsed.state == "delete":
             continue
         topic_id = wanted.get(entry.name)
         own_id = _topic_id(entry.path)
         if topic_id is not None and own_id in (None, topic_id):
-            found.append(entry.name)
+            if entry.name in found:
+                raise _refused(path, f"{entry.name} is in {found[entry.name]} as well")
+            found[entry.name] = path
         else:
             left_out.append(
                 f"{entry.path}: the cluster has no such partition" + (f" of id {own_id}" if topic_id else "")
             )
     missing = sorted(wanted.keys() - set(found))
-    if missing and not one_dir:
-        raise _refused(
-            path, f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not in it",
-            "a node with several log directories cannot be adopted",
-        )  # fmt: skip
-    left_out += [f"records of {name}: it has no directory in {path}, and begins empty" for name in missing]
+    where = ", ".join(paths)
+    if missing and not all_there:
+        raise _refused(where, f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not in it", _GIVE_ALL)
+    left_out += [f"records of {name}: it has no directory in {where}, and begins empty" for name in missing]
     return found
 
 
@@ -255,10 +280,10 @@ def _config_problem(kind: int, key: str, value: str) -> str | None:
     return None
 
 
-def _unserved_groups(path: str, partition_dirs: list[str]) -> list[str]:
+def _unserved_groups(partition_dirs: Mapping[str, str]) -> list[str]:
     """The groups of kinds that are not served: their records stay where they are, and are not read."""
     found: dict[tuple[str, str], bool] = {}
-    for name in partition_dirs:
+    for name, path in partition_dirs.items():
         if names.partition_of_dir(name).topic != CONSUMER_OFFSETS:
             continue
         for files in partition_files(os.path.join(path, name)).segments:

@@ -1,6 +1,6 @@
-"""Adopting a directory of Apache Kafka: what one KRaft node alone has written, copied to where this broker serves it.
+"""Adopting what one KRaft node of Apache Kafka alone has written: its log directories, copied to one of this broker's.
 
-The directory of Kafka is read and never changed, and no broker can start on it meanwhile. The copy counts once its
+The directories of Kafka are read and never changed, and no broker can start on them meanwhile. The copy counts once its
 ``meta.properties`` is there, which until then has another name: a kill leaves a data directory that is not one, and
 the next adoption begins anew. Logs, indexes, snapshots and checkpoints are Kafka's files as they are; the cluster's
 state is written anew from what Kafka's comes to (``kafka_state``).
@@ -13,6 +13,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.directories.adoptable import Adoptable, examine
@@ -32,9 +33,15 @@ from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptIndex, LogError
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.storage import names
-from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
+from kafka_tools.storage.checkpoints import (
+    MetaProperties,
+    read_meta_properties,
+    read_offset_checkpoint,
+    write_meta_properties,
+    write_offset_checkpoint,
+)
 from kafka_tools.storage.log.syncing import sync_directory, sync_tree
-from kafka_tools.values import uuid_text
+from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
 
@@ -45,24 +52,29 @@ _LOG_DIR_FILES = (*names.OFFSET_CHECKPOINTS, names.CLEAN_SHUTDOWN)
 
 
 class Copied(NamedTuple):
-    """One file, relative to both directories, with the bytes that it takes on the disk."""
+    """One file of a log directory, by its name relative to it, with the bytes that it takes on the disk."""
 
+    source_dir: str
     name: str
     size_bytes: int
 
 
-def adopt(kafka_dir: str, data_dirs: Sequence[str], *, node_id: int, cluster_id: str | None, clock: Clock) -> None:
-    """Copy what is in a directory of Apache Kafka to the one data directory, which is empty or not there yet.
+def adopt(
+    kafka_dirs: Sequence[str], data_dirs: Sequence[str], *, node_id: int, cluster_id: str | None, clock: Clock
+) -> None:
+    """Copy what is in the log directories of a node to the one data directory, which is empty or not there yet.
 
     ``node_id`` and ``cluster_id`` are those that the broker is started with. Raises ConfigError, with nothing done, for
-    a directory that cannot be adopted and a data directory that cannot take it; LogError for damage, and OSError.
+    directories that cannot be adopted and a data directory that cannot take it; LogError for damage, and OSError.
     """
     if len(data_dirs) != 1:
         raise ConfigError("a directory of Kafka is adopted into one data directory", hint="give one with --data-dir")
-    kafka_dir, data_dir = _apart(kafka_dir, data_dirs[0])
-    reading = ReadersLock(kafka_dir)
+    apart = [_apart(each, data_dirs[0]) for each in kafka_dirs]
+    paths, data_dir = distinct([path for path, _ in apart]), apart[0][1]
+    reading: list[ReadersLock] = []
     try:
-        found = examine(kafka_dir, node_id=node_id, cluster_id=cluster_id)
+        reading += map(ReadersLock, paths)
+        found = examine(paths, node_id=node_id, cluster_id=cluster_id)
         files = list(_files(found))
         _check_room(data_dir, files)
         writing = _begin(data_dir)
@@ -71,10 +83,11 @@ def adopt(kafka_dir: str, data_dirs: Sequence[str], *, node_id: int, cluster_id:
         finally:
             writing.release()
     finally:
-        reading.release()
+        for lock in reading:
+            lock.release()
     for line in found.left_out:
         log.warning("not taken over: %s", line)
-    log.info("%s is adopted in %s: %s", kafka_dir, data_dir, found.summary())
+    log.info("%s is adopted in %s: %s", ", ".join(paths), data_dir, found.summary())
 
 
 def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
@@ -92,20 +105,21 @@ def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
 
 
 def _files(found: Adoptable) -> Iterator[Copied]:
-    """What is copied as it is: all of the partitions that is a log's, and the checkpoints."""
+    """What is copied as it is: all of the partitions that is a log's, and the checkpoints of a sole directory."""
+    first, *others = found.paths
     for name in _LOG_DIR_FILES:
-        path = os.path.join(found.path, name)
-        if os.path.exists(path):
-            yield Copied(name, os.stat(path).st_size)
-    for directory in found.partition_dirs:
-        for entry in sorted(os.scandir(os.path.join(found.path, directory)), key=lambda entry: entry.name):
+        path = os.path.join(first, name)
+        if os.path.exists(path) and not others:
+            yield Copied(first, name, os.stat(path).st_size)
+    for directory, log_dir in found.partition_dirs.items():
+        for entry in sorted(os.scandir(os.path.join(log_dir, directory)), key=lambda entry: entry.name):
             name = os.path.join(directory, entry.name)
             parsed = names.parse_file_name(entry.name)
             known = parsed is not None or entry.name in (names.LEADER_EPOCHS, names.PARTITION_METADATA)
             if not known or not entry.is_file():
-                found.left_out.append(f"{os.path.join(found.path, name)}: it is not a file of a log")
+                found.left_out.append(f"{os.path.join(log_dir, name)}: it is not a file of a log")
             elif parsed is None or parsed.state != ".deleted":
-                yield Copied(name, entry.stat().st_blocks * 512)  # an index that is open is mostly a hole
+                yield Copied(log_dir, name, entry.stat().st_blocks * 512)  # an index that is open is mostly a hole
 
 
 def _check_room(data_dir: str, files: Sequence[Copied]) -> None:
@@ -158,7 +172,9 @@ def _check_empty(data_dir: str) -> None:
         )
 
 
-def _copy(found: Adoptable, data_dir: str, files: Sequence[Copied], clock: Clock, reading: ReadersLock) -> None:
+def _copy(
+    found: Adoptable, data_dir: str, files: Sequence[Copied], clock: Clock, reading: Sequence[ReadersLock]
+) -> None:
     others = {WRITTEN_BY_KEY: WRITTEN_BY}
     meta = MetaProperties(1, found.cluster_id, found.node_id, uuid_text(uuid.uuid4()), others)
     marker = os.path.join(data_dir, ADOPTING_FILE)
@@ -167,9 +183,12 @@ def _copy(found: Adoptable, data_dir: str, files: Sequence[Copied], clock: Clock
         for directory in found.partition_dirs:
             os.mkdir(os.path.join(data_dir, directory))
         for file in files:
-            copy_file(os.path.join(found.path, file.name), os.path.join(data_dir, file.name))
+            copy_file(os.path.join(file.source_dir, file.name), os.path.join(data_dir, file.name))
+        if len(found.paths) > 1:
+            _write_checkpoints(data_dir, found)
         _write_state(data_dir, found, clock)
-        reading.check()
+        for lock in reading:
+            lock.check()
         os.sync()  # all at once; what comes next finds little to do, and tells of a disk that failed
         sync_tree(data_dir, besides=(LOCK_FILE,))  # to open that would end the lock
         os.rename(marker, os.path.join(data_dir, META_FILE))
@@ -178,9 +197,24 @@ def _copy(found: Adoptable, data_dir: str, files: Sequence[Copied], clock: Clock
         if os.path.exists(marker):
             _undo(data_dir)
         if isinstance(error, OSError):
-            text = f"{found.path} is not adopted: {error.filename or data_dir}: {error.strerror or error}"
+            text = f"{', '.join(found.paths)} is not adopted: {error.filename or data_dir}: {error.strerror or error}"
             raise LogError(text, path=data_dir) from error
         raise
+
+
+def _write_checkpoints(data_dir: str, found: Adoptable) -> None:
+    """What the checkpoints of all directories say of the partitions in them, in one; clean where all of them are."""
+    for name in names.OFFSET_CHECKPOINTS:
+        offsets: dict[TopicPartition, int] = {}
+        for log_dir in found.paths:
+            with suppress(FileNotFoundError):
+                for partition, offset in read_offset_checkpoint(os.path.join(log_dir, name)).items():
+                    if found.partition_dirs.get(str(partition)) == log_dir:
+                        offsets[partition] = offset
+        write_offset_checkpoint(os.path.join(data_dir, name), offsets)
+    clean = [os.path.join(log_dir, names.CLEAN_SHUTDOWN) for log_dir in found.paths]
+    if all(map(os.path.exists, clean)):
+        copy_file(clean[0], os.path.join(data_dir, names.CLEAN_SHUTDOWN))
 
 
 def _write_state(data_dir: str, found: Adoptable, clock: Clock) -> None:

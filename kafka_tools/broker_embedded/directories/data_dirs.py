@@ -12,6 +12,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.known_dirs import check_known, naming
@@ -90,6 +91,8 @@ class DataDirs:
         self._refused: dict[str, str] = {}
         """What was refused in a directory that says that it cannot be used any more."""
         self._watched: list[WatchedDirectory] = []
+        self._marked: list[str] = []
+        """The directories whose marker was removed."""
         self._locks: list[DirectoryLock] = []
         self._check_formatted = check_formatted
         self._lost = frozenset(lost)
@@ -119,11 +122,12 @@ class DataDirs:
             self.clean[path] = os.path.exists(marker) or not has_logs(path)
             if os.path.exists(marker):
                 os.remove(marker)
+                self._marked.append(path)
             self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
             self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
             self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
-            for name, found_offsets in self._offsets(path):
-                self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), found_offsets)
+            for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS):
+                self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), self.at_start(path, name))
         self._watched = [WatchedDirectory(path, lock) for path, lock in zip(self.paths, self._locks, strict=True)]
 
     def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
@@ -147,13 +151,12 @@ class DataDirs:
             if meta != naming(meta, named):
                 write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
 
-    def _offsets(self, path: str) -> list[tuple[str, dict[TopicPartition, int]]]:
-        """What the checkpoint files of a directory held at the start."""
-        return [
-            (RECOVERY_POINTS, self.recovery_points[path]),
-            (LOG_STARTS, self.log_starts[path]),
-            (HIGH_WATERMARKS, self.high_watermarks[path]),
-        ]
+    def at_start(self, path: str, name: str) -> dict[TopicPartition, int]:
+        """What a checkpoint file of a directory held at the start."""
+        held = {
+            RECOVERY_POINTS: self.recovery_points, LOG_STARTS: self.log_starts, HIGH_WATERMARKS: self.high_watermarks
+        }  # fmt: skip
+        return held[name][path]
 
     def _survey(
         self, node_id: int, cluster_id: str | None
@@ -223,7 +226,8 @@ class DataDirs:
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
-        for name, offsets in self._offsets(path):
+        for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS):
+            offsets = self.at_start(path, name)
             offsets.pop(id, None)
             self.checkpoints[path, name].write_now(offsets)
 
@@ -234,6 +238,10 @@ class DataDirs:
                 replace_file(os.path.join(path, CLEAN_SHUTDOWN_FILE), b'{"version":0,"brokerEpoch":"-1"}')
             except OSError as error:
                 log.warning("%s is not marked as closed cleanly, the next start checks its logs: %s", path, error)
+
+    def put_back(self) -> None:
+        """Mark the directories as they were: the start did not come to changing anything."""
+        self.mark_clean(self._marked)
 
     def sync(self) -> None:
         """Force all that is in the directories to the disk. Raises OSError."""
@@ -258,11 +266,15 @@ def retire_directory(path: str, *, state: str = "delete") -> str:
 
 
 def remove_directory(path: str) -> None:
-    """Delete a retired directory; what cannot be deleted stays and is reported."""
+    """Delete a partition's directory. What cannot be deleted is reported, and retired so that its name is free."""
     try:
         shutil.rmtree(path)
     except OSError as error:
         log.warning("cannot delete %s: %s", path, error)
+        found = parse_partition_dir(os.path.basename(path))
+        if found is not None and not found.state:
+            with suppress(OSError):
+                retire_directory(path)
 
 
 def read_checkpoint(path: str) -> dict[TopicPartition, int]:

@@ -7,9 +7,11 @@ before each record), so Kafka's own dump tool prints it with ``--cluster-metadat
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
@@ -25,7 +27,7 @@ from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
-from kafka_tools.storage.log.syncing import Unsynced, force
+from kafka_tools.storage.log.syncing import Unsynced, force, sync_directory, sync_file
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.slices import Slices, Work
@@ -49,14 +51,28 @@ class LocalStore:
         clean: bool,
         directory: str = METADATA_DIRECTORY,
         unsynced: Unsynced | None = None,
+        kept_to: int = 0,
     ) -> None:
-        """``directory``: the name of the log's directory in ``data_dir``. Raises LogError or OSError."""
+        """``directory``: the name of the log's directory in ``data_dir``; ``kept_to``: the offset below which nothing
+        is cut off. Raises LogError or OSError."""
         self._clock = clock
         self._unsynced = unsynced
         directory = os.path.join(data_dir, directory)
         _make_private(directory)
-        self._log = PartitionLog.open(directory, LogConfig(delete=False), clock, clean=clean, unsynced=unsynced)
         self._snapshots = StateSnapshots(directory)
+        try:
+            self._log = PartitionLog.open(
+                directory,
+                LogConfig(delete=False),
+                clock,
+                clean=clean,
+                recovery_point=self._snapshots.reached,
+                unsynced=unsynced,
+                kept_to=kept_to,
+            )
+        except LogError as error:
+            error.hint = error.hint or MEND
+            raise
         self._last_ms = -1
         """When the last record was appended (epoch, ms)."""
         self._retired: list[str] = []
@@ -66,6 +82,18 @@ class LocalStore:
     @property
     def end_offset(self) -> int:
         return self._log.log_end_offset
+
+    def forcing(self) -> Callable[[], None]:
+        """A function, for any thread, that forces all that was appended so far to the disk. It raises OSError."""
+        directory, paths = self._log.directory, [segment.path for segment in self._log.segments]
+
+        def force() -> None:
+            for path in paths:
+                with contextlib.suppress(FileNotFoundError):  # of a segment that was deleted meanwhile
+                    sync_file(path)
+            sync_directory(directory)
+
+        return force
 
     def append(self, records: Sequence[Stored]) -> None:
         now_ms = self._clock.now_ms()
@@ -95,8 +123,8 @@ class LocalStore:
 
     def _replay(self) -> Iterator[Stored]:
         directory, log_start, log_end = self._log.directory, self._log.log_start_offset, self._log.log_end_offset
-        reached = self._snapshots.kept[-1].end_offset if self._snapshots.kept else 0
-        if log_end < reached:  # the log is on the disk before a snapshot has its name
+        reached = self._snapshots.reached
+        if log_end < reached:
             text = f"the cluster's state in {directory} ends at offset {log_end}, and its newest snapshot at {reached}"
             raise LogError(f"{text}: its last files are gone, and with them what was changed since", path=directory)
         newest = self._snapshots.newest_sound()
@@ -131,6 +159,11 @@ class LocalStore:
     def lose(self, why: str) -> None:
         self._log.lose(why)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing at the paths of the state is touched any more."""
+        return self._log.lost
+
     # Keeping it short
 
     def set_segments(self, *, segment_bytes: int, segment_ms: int) -> None:
@@ -142,16 +175,16 @@ class LocalStore:
         """Of the log and its snapshots. Raises OSError."""
         return self._log.size_bytes + self._snapshots.size_bytes
 
-    def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, retention_bytes: int) -> Work[None]:
+    def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, begin_segment: bool) -> Work[None]:
         """Write a snapshot of the state as it is now, which ``image`` gives; others are served meanwhile.
 
-        Where there are more than ``retention_bytes`` (-1: any number) a segment begins with it: only whole ones can go.
-        Raises OSError: then it is as if it had not been begun.
+        ``begin_segment``: a segment begins with it, so that all before it can go. Raises OSError: then it is as if it
+        had not been begun.
         """
         end_offset, active = self.end_offset, self._log.active.file
         since, self.bytes_since_snapshot = self.bytes_since_snapshot, 0
         try:
-            if 0 <= retention_bytes < self.size_bytes:
+            if begin_segment:
                 self._begin_segment()
             yield from self._snapshots.write(
                 map(encode_record, image),
@@ -175,16 +208,18 @@ class LocalStore:
             log.warning("%s: no segment begins until there is room: %s", self._log.directory, error)
 
     def _force(self, active: OpenFile, slices: Slices) -> Work[None]:
-        """See that the log is on the disk, of which ``active`` is the last file."""
+        """See that the log is on the disk, of which ``active`` is the last file. Raises OSError."""
         if self._unsynced is not None:
             yield from slices.durable()
-            return
-        yield from slices.on_disk(self._log.sync_sealed)
-        try:
-            yield from slices.on_disk(lambda: force(active.fd))
-        except OSError as error:
-            self._log.take_offline(error)
-            raise
+        else:
+            yield from slices.on_disk(self._log.sync_sealed)
+            try:
+                yield from slices.on_disk(lambda: force(active.fd))
+            except OSError as error:
+                self._log.take_offline(error)
+                raise
+        if self.is_lost:
+            raise FileNotFoundError(errno.ENOENT, "it was lost meanwhile", self._log.directory)
 
     def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
         """Let old snapshots go, and what is in the log before the next one, as long as there is too much (-1: never).

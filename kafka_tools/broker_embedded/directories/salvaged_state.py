@@ -41,6 +41,8 @@ class SalvagedState:
         self.directory = directory
         self.kept: list[list[Stored]] = []
         self.left_out: Counter[str] = Counter()
+        self.end_offset = 0
+        """The offset after the last record."""
         self.topics: dict[uuid.UUID, str] = {}
         self.removed: set[uuid.UUID] = set()
         self._numbers: dict[uuid.UUID, set[int]] = {}
@@ -59,6 +61,7 @@ class SalvagedState:
                 self.left_out["span of missing offsets"] += 1
             next_offset = max(next_offset, view.last_offset + 1)
             self._take(view)
+        self.end_offset = next_offset
         if salvage.damaged_spans:
             self.left_out["damaged span"] = salvage.damaged_spans
         if log_end < max((each.end_offset for each in snapshots_in(directory)), default=0):

@@ -2,8 +2,9 @@
 
 After ``metadata.log.max.record.bytes.between.snapshots``, and, if anything was changed, after
 ``metadata.log.max.snapshot.interval.ms`` (0: never). Sources: ``SnapshotGenerator``, ``KafkaRaftLog.maybeClean`` of
-Kafka. Beyond Kafka a segment begins with a snapshot where ``metadata.max.retention.bytes`` are exceeded: else they
-would only hold from ``metadata.log.segment.bytes`` on, which is ten times as much.
+Kafka. Beyond Kafka a segment begins with a snapshot of so many bytes, and where ``metadata.max.retention.bytes`` are
+exceeded. Else these would only hold from ``metadata.log.segment.bytes`` on, which is ten times as much, and a start
+after a crash would have to check all of such a segment.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Shortening:
         self._look()
 
     def _look(self) -> None:
-        """Every minute."""
+        """Every minute, as long as there are files."""
+        if self._store.is_lost:
+            return
         self._failed = False
         if not self._begin_if_due() and not self._busy:
             self._busy = True
@@ -80,7 +83,7 @@ class Shortening:
     def _begin_if_due(self) -> bool:
         """Begin a snapshot if it is time for one; whether one is being written."""
         since_bytes, now_s = self._store.bytes_since_snapshot, self._timers.clock.monotonic_s()
-        if self._busy or not since_bytes:
+        if self._busy or not since_bytes or self._store.is_lost:
             return False
         if since_bytes < self._most_bytes and not 0 < self._interval_s <= now_s - self._last_s:
             return False
@@ -89,15 +92,18 @@ class Shortening:
         return True
 
     def _write(self) -> Work[None]:
-        began_s = self._timers.clock.monotonic_s()
+        store, began_s = self._store, self._timers.clock.monotonic_s()
         end_offset = self._journal.end_offset
-        yield from self._store.write_snapshot(self._journal.image(), self._line, retention_bytes=self._retention_bytes)
+        is_large = store.bytes_since_snapshot >= self._most_bytes or 0 <= self._retention_bytes < store.size_bytes
+        yield from store.write_snapshot(self._journal.image(), self._line, begin_segment=is_large)
         took_s = self._timers.clock.monotonic_s() - began_s
         log.info("the cluster's state has a snapshot at offset %d, which took %.1f s", end_offset, took_s)
         yield from self._shorten()
 
     def _shorten(self) -> Work[None]:
         yield
+        if self._store.is_lost:
+            return
         self._store.shorten(retention_bytes=self._retention_bytes, retention_ms=self._retention_ms)
         retired = self._store.take_retired()
         if retired:

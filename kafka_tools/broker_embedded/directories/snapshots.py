@@ -66,6 +66,11 @@ class StateSnapshots:
         """Ascending."""
 
     @property
+    def reached(self) -> int:
+        """The newest one's end offset, sound or not. The log was on the disk up to there before it had its name."""
+        return self.kept[-1].end_offset if self.kept else 0
+
+    @property
     def size_bytes(self) -> int:
         """Of all of them; one that somebody has removed counts no longer. Raises OSError."""
         found = 0

@@ -18,10 +18,18 @@ from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
 
 MEND = "kafka-tools broker mend --data-dir DIR puts the state right and keeps what it replaces"
+BACK = (
+    f"put {METADATA_DIRECTORY} back from a copy, or go on without what is gone: kafka-tools broker mend --data-dir DIR "
+    "makes topics known again from their directories; users, ACLs and configs have to be set again"
+)
+"""What to do where some of the state is gone."""
 
 
-def check_state(dirs: DataDirs) -> None:
-    """Raises LogError if a client's topic has taken, mixed with or deleted the state, or if there is none any more."""
+def check_state(dirs: DataDirs, known_end: int) -> None:
+    """Raises LogError if a client's topic has taken, mixed with or deleted the state, or if there is none any more.
+
+    ``known_end``: the offset up to which the state was on the disk.
+    """
     for path in dirs.paths:
         for name in sorted(os.listdir(path)):
             parsed = parse_partition_dir(name)
@@ -41,18 +49,41 @@ def check_state(dirs: DataDirs) -> None:
                 )
                 raise LogError(text, path=place, hint=MEND)
     if not any(os.path.isdir(os.path.join(path, METADATA_DIRECTORY)) for path in dirs.paths):
-        of_topics = [
-            os.path.join(path, name)
-            for path, name, parsed in dirs.partition_dirs()
-            if not parsed.state and partition_files(os.path.join(path, name)).segments
-        ]
-        if of_topics:
+        lost = _what_had_state(dirs, known_end)
+        if lost:
             raise LogError(
-                f"the cluster's state ({METADATA_DIRECTORY}) is gone, but {len(of_topics)} partitions have logs, "
-                f"{of_topics[0]} the first of them",
+                f"the cluster's state ({METADATA_DIRECTORY}) is gone, but {lost}",
                 path=dirs.paths[0],
-                hint=f"are all of log.dirs given, and mounted? If so: {MEND}",
+                hint=f"are all of log.dirs given, and mounted? If so: {BACK}",
             )
+
+
+def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
+    """Raises LogError if the state has no records, although there was a cluster, or ends before ``known_end``."""
+    place = os.path.join(dirs.metadata_dir, METADATA_DIRECTORY)
+    if not end_offset:
+        lost = _what_had_state(dirs, known_end)
+        if lost:
+            raise LogError(f"{place}: the cluster's state has no records, but {lost}", path=place, hint=BACK)
+    elif end_offset < known_end:
+        raise LogError(
+            f"{place}: the cluster's state ends at offset {end_offset}, but it reached offset "
+            f"{known_end}: its last {known_end - end_offset} records are gone",
+            path=place, hint=BACK,
+        )  # fmt: skip
+
+
+def _what_had_state(dirs: DataDirs, known_end: int) -> str:
+    """What says that there was a state; empty if nothing does."""
+    said = [f"it had {known_end} records"] if known_end else []
+    of_topics = [
+        os.path.join(path, name)
+        for path, name, parsed in dirs.partition_dirs()
+        if not parsed.state and partition_files(os.path.join(path, name)).segments
+    ]
+    if of_topics:
+        said.append(f"{len(of_topics)} partitions have logs, {of_topics[0]} the first of them")
+    return " and ".join(said)
 
 
 def check_topics(cluster: Cluster) -> None:

@@ -20,6 +20,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import (
     retire_directory,
 )
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
+from kafka_tools.broker_embedded.directories.reached import forget_state_end, read_state_end
 from kafka_tools.broker_embedded.directories.salvaged_state import SalvagedState
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
@@ -63,26 +64,31 @@ class MendedState(NamedTuple):
     """(from, to) of the directories that were renamed."""
     next_producer_id: int
     """The first producer id that the cluster has not given out."""
+    gone: int = 0
+    """How many records at the end of the state are known to be gone."""
 
     @property
     def changed(self) -> bool:
         """Whether anything was to be done."""
-        return bool(self.moved or self.recovered)
+        return bool(self.moved or self.recovered or self.gone)
 
     def lines(self) -> list[str]:
         """What the operator is told."""
         if not self.changed:
             return [f"{self.state} is whole: {self.kept} records, nothing to mend."]
-        lines = [f"{self.state}: written anew with {self.kept} records of the old state."]
+        written = f"written anew with {self.kept} records of the old state" if self.moved or self.recovered else "kept"
+        lines = [f"{self.state}: {written}."]
+        if self.gone:
+            lines.append(f"Gone: the last {self.gone} records of the old state.")
         lines += [f"Left out: {name}, {times} times." for name, times in sorted(self.left_out.items())]
         lines += [
             f"Topic {name}: known again from its directories; its records are kept for ever until retention.ms is set."
             for name in self.recovered
         ]
         lines += [f"Renamed: {old} to {new}." for old, new in self.moved]
-        if self.left_out:
+        if self.left_out or self.gone:
             lines.append(
-                "Look over users, ACLs, quotas and configs: what was changed by what is left out has to be set again."
+                "Look over users, ACLs, quotas and configs: what was changed by what is not there has to be set again."
             )
         return lines
 
@@ -116,10 +122,12 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
     reading = _best(candidates)
     kept = reading.kept if reading else []
     unknown = _unknown_partitions(dirs, reading)
+    gone = max(0, max(map(read_state_end, dirs.paths)) - (reading.end_offset if reading else 0))
     if reading and reading.is_whole and not unknown and candidates[:1] == [reading.directory]:
         others = [path for path in candidates[1:] if not path.endswith("-stray")]
         if not others:
-            return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept))
+            forget_state_end(dirs.paths if gone else ())
+            return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept), gone)
     log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
     new_name = directory_name(TopicPartition(CLUSTER_METADATA, 0), state="future", unique_id=uuid.uuid4().hex)
     store = LocalStore(log_dir, clock, clean=True, directory=new_name)
@@ -133,6 +141,7 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
             store.append([ProducerIdsRecord(broker_id=dirs.node_id, next_producer_id=next_producer_id)])
     finally:
         store.close()
+    forget_state_end(dirs.paths)
     moved = []
     for path in candidates:
         if not path.endswith("-stray"):
@@ -147,7 +156,7 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
                 moved.append((os.path.join(found.path, found.name), place))
     names = sorted({partitions[0].id.topic for partitions in unknown.values()})
     left_out = dict(reading.left_out) if reading else {}
-    return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id)
+    return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id, gone)
 
 
 def _state_directories(dirs: DataDirs) -> list[str]:

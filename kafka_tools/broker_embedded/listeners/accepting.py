@@ -1,8 +1,9 @@
 """Taking connections from a listening socket, also when the process has no descriptor left for one.
 
 asyncio's own accepting logs a traceback per waiting connection then; here it is one line, and another one when
-connections are taken again. While somebody waits at the door nobody else is taken: the others wait in the system's
-line, as those of Kafka's acceptor do.
+connections are taken again. That point comes before the last descriptor: the rest is for logs, whose writes would fail
+else. While somebody waits at the door nobody else is taken: the others wait in the system's line, as those of Kafka's
+acceptor do.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
+import resource
 import select
 import socket
 import weakref
@@ -24,7 +27,13 @@ _PAUSED_BACKLOG = 50
 """The same while nobody is taken: ``socket.listen.backlog.size`` of Kafka. Who is behind more of them would have given
 up by the time of his turn, as would all who come after him."""
 _AT_ONCE = 8
+"""How many are taken before the loop looks at who else has sent something."""
+_FEW_KEPT, _MOST_KEPT = 64, 1000
+"""A quarter of the files that the process may open is kept for what is no connection: no fewer than 64, or half where
+that is less (a log takes some for each partition), and no more than 1,000."""
 _AGAIN_S = 0.5
+_RELIEVED_S = 10.0
+"""So long nobody may have to wait before it is said to be over: in a flood each place that is free is taken at once."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -49,7 +58,9 @@ class Acceptor:
         self._pauses = False
         """Whether nobody is taken before ``go_on``."""
         self._short = False
+        self._most_files = _most_files()
         self._again: asyncio.TimerHandle | None = None
+        self._relieved: asyncio.TimerHandle | None = None
         self._arriving: set[asyncio.Task[None]] = set()
         self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -76,8 +87,9 @@ class Acceptor:
         """Take no more connections; nothing happens if that was so."""
         if self._socket.fileno() < 0:
             return
-        if self._again is not None:
-            self._again.cancel()
+        for timer in (self._again, self._relieved):
+            if timer is not None:
+                timer.cancel()
         self._listens = False
         self._loop.remove_reader(self._socket)
         self._socket.close()
@@ -112,13 +124,18 @@ class Acceptor:
                     return
                 self._wait(error)
                 return
-            if self._short:
-                self._short = False
-                log.warning("listener %s accepts connections again", self._where)
+            number = accepted.fileno()
             self._accepted.add(accepted)
             task = self._loop.create_task(self._arrive(accepted))
             self._arriving.add(task)
             task.add_done_callback(self._arriving.discard)
+            if self._is_scarce(number):
+                self._wait(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+                return
+
+    def _is_scarce(self, number: int) -> bool:
+        """Whether a descriptor of this number tells that few are left: the system gives the lowest that is free."""
+        return self._most_files is not None and number >= self._most_files
 
     async def _arrive(self, accepted: socket.socket) -> None:
         try:
@@ -137,12 +154,33 @@ class Acceptor:
                 self._where,
                 error.strerror,
             )
+        if self._relieved is not None:
+            self._relieved.cancel()
         self._loop.remove_reader(self._socket)
         self._again = self._loop.call_later(_AGAIN_S, self._listen_again)
 
     def _listen_again(self) -> None:
         self._again = None
-        self._loop.add_reader(self._socket, self._ready)
+        try:
+            free = os.dup(self._socket.fileno())
+            os.close(free)
+        except OSError:
+            free = self._socket.fileno() if self._most_files is None else self._most_files
+        if self._is_scarce(free):
+            self._again = self._loop.call_later(_AGAIN_S, self._listen_again)
+        else:
+            self._loop.add_reader(self._socket, self._ready)
+            self._relieved = self._loop.call_later(_RELIEVED_S, self._say_relieved)
+
+    def _say_relieved(self) -> None:
+        self._short = False
+        log.warning("listener %s accepts connections again", self._where)
+
+
+def _most_files() -> int | None:
+    """The number from which on descriptors are not for connections; None if any number may be open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft - min(max(soft // 4, min(soft // 2, _FEW_KEPT)), _MOST_KEPT)
 
 
 def ended(descriptors: Collection[int]) -> set[int]:

@@ -70,6 +70,8 @@ class Admission:
         self._lines: defaultdict[str, _Line] = defaultdict(_Line)
         self.on_free: Callable[[], None] = lambda: None
         """Called when nobody waits at a listener (any more)."""
+        self.ended = 0
+        """How many of those that were let in have ended."""
 
     def is_free(self, listener: str) -> bool:
         """Whether nobody waits at a listener."""
@@ -136,6 +138,7 @@ class Admission:
 
     def left(self, connection: Guest) -> None:
         """A connection that was let in has ended."""
+        self.ended += 1
         self._limits.closed(connection.listener, connection.ip)
         self.admit_waiting()
 

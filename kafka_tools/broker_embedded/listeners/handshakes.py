@@ -3,13 +3,16 @@
 Nobody knows yet who these clients are, and each costs memory. Beyond a number the one goes that has sent nothing for
 longest; those that have sent nothing at all are counted apart, so that a flood of them ends nobody who speaks. A new
 one is always taken: in a line of clients that say nothing an honest one would wait for a minute.
+
+A step of a handshake takes milliseconds, mostly for a signature, and whoever connects may ask for one. So one is done
+in each round of the event loop, in the order in which they were asked for: those who are served wait for one at most.
 """
 
 from __future__ import annotations
 
 import logging
 import resource
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -29,15 +32,29 @@ class Waiting(Protocol):
 
     def give_up(self, reason: str) -> None: ...
 
+    def shake_hands(self) -> None: ...
+
 
 class Handshakes:
     """Those of one broker. A connection is ``began``, may have ``sent`` something, and is ``ended`` in any case."""
 
-    def __init__(self, now_s: Callable[[], float], most_silent: int = 0, most_speaking: int = 0) -> None:
-        """``now_s``: the time of sockets, not the broker's clock. 0: what the limit of open files allows."""
+    def __init__(
+        self,
+        now_s: Callable[[], float],
+        call_soon: Callable[[Callable[[], None]], object],
+        most_silent: int = 0,
+        most_speaking: int = 0,
+    ) -> None:
+        """``now_s``: the time of sockets, not the broker's clock. ``call_soon``: the event loop's, for its next round.
+
+        0: as many as the limit of open files allows.
+        """
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = max(soft // _PART_OF_FILES, 1) if soft > 0 else MOST_SILENT
         self._now_s = now_s
+        self._call_soon = call_soon
+        self._line: deque[Waiting] = deque()
+        """Those that have sent something that was not looked at."""
         self._most_silent = most_silent or min(MOST_SILENT, files)
         self._most_speaking = most_speaking or min(MOST_SPEAKING, files)
         self._began_s: dict[Waiting, float] = {}
@@ -56,10 +73,23 @@ class Handshakes:
         self._add(connection, self._silent, self._most_silent)
 
     def sent(self, connection: Waiting) -> None:
-        """Its client has sent a part of its handshake."""
+        """Its client has sent a part of its handshake: ``shake_hands`` is called when it is its turn."""
         self._silent.pop(connection, None)
         self._speaking.pop(connection, None)
         self._add(connection, self._speaking, self._most_speaking)
+        self._line.append(connection)
+        if len(self._line) == 1:
+            self._call_soon(self._next)
+
+    def _next(self) -> None:
+        connection = self._line[0]
+        try:
+            if connection in self._began_s:
+                connection.shake_hands()
+        finally:
+            self._line.popleft()
+            if self._line:
+                self._call_soon(self._next)
 
     def ended(self, connection: Waiting) -> None:
         """Its handshake is done, or the connection has ended; nothing happens if that is known."""

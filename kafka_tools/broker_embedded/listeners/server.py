@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 _IDLE_CHECK_MS = 10_000
 _STORE_CHECK_S = 10.0
 _END_CHECK_S = 1.0
+MANY_ENDED = 1000
+"""After so many connections free memory goes back to the system."""
 _HANDSHAKE_S = 60.0
 """How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
 
@@ -48,6 +50,8 @@ class Server:
         self.loop = asyncio.get_running_loop()
         self.shared = Shared(core, dispatcher, endpoints, self.loop.call_soon)
         self._settings_due = False
+        self._ended = 0
+        """The connections that had ended when ``on_many_ended`` was called last."""
         self._watches = False
         """Whether it is told of changed configs."""
         self.bound: list[Endpoint] = []
@@ -202,12 +206,15 @@ class Server:
         """Every socket that a copy of this process would keep open."""
         return [each for acceptor in self._acceptors for each in acceptor.descriptors()]
 
-    def bootstrap_servers(self) -> str:
-        """The addresses of the first listener as clients want them."""
+    def addresses(self) -> dict[str, str]:
+        """Listener -> the address to which its clients connect first, in the order of ``listeners``."""
         from kafka_tools.values import format_address
 
-        host, port = self.core.registration.endpoints[self.endpoints[0].name]
-        return format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+        found = {endpoint.name: self.core.registration.endpoints[endpoint.name] for endpoint in self.endpoints}
+        return {
+            name: format_address("localhost" if host in ("", "0.0.0.0", "::") else host, port)
+            for name, (host, port) in found.items()
+        }
 
     def _arm(self) -> None:
         due_s = self.core.timers.next_due_s()
@@ -248,5 +255,8 @@ class Server:
             for connection in list(self.shared.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
                     connection.close(abort=connection.is_closing)  # who takes no answer would stay all the same
+        if self.shared.admission.ended - self._ended >= MANY_ENDED:
+            self._ended = self.shared.admission.ended
+            self.shared.on_many_ended()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS
         self.core.timers.call_later(often_ms, self._close_idle)

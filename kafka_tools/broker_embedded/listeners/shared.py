@@ -62,6 +62,8 @@ class Shared:
         self.connections: set[OpenConnection] = set()
         self.arrived = 0
         """How many connections there have been."""
+        self.on_many_ended: Callable[[], None] = lambda: None
+        """Called now and then, when very many connections have ended."""
         self.max_frame_bytes = configs.broker.integer("socket.request.max.bytes")
         self.max_login_frame_bytes = min(self.max_frame_bytes, configs.broker.integer("sasl.server.max.receive.size"))
         """What a client may send at once before its SASL login is done."""
@@ -69,7 +71,7 @@ class Shared:
         self.answers = AnswerMemory()
         self.call_soon = call_soon
         self.turns = Turns(core.timers, call_soon)
-        self.handshakes = Handshakes(SystemClock().monotonic_s)
+        self.handshakes = Handshakes(SystemClock().monotonic_s, call_soon)
         self.scratch = Scratch()
         protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}
         limits = ConnectionLimits(core.quotas, configs, core.clock, protocols)

@@ -45,8 +45,6 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._closing = False
         self.listener = endpoint.name
         self.ip = ""
-        self.had_s = 0.0
-        """What it was served before its handshake was done (``turns``)."""
 
     # Coming and going
 
@@ -66,7 +64,6 @@ class TlsTransport(asyncio.BufferedProtocol):
     def let_in(self) -> None:
         self._counted = True
         self._shared.handshakes.began(self)
-        self._shared.turns.arrived(self)
         self._socket.resume_reading()
 
     def eof_received(self) -> bool:
@@ -77,7 +74,6 @@ class TlsTransport(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         unlink(self._socket)
-        self._shared.turns.left(self)
         self._shared.handshakes.ended(self)
         client, self._client = self._client, None
         if client is not None:
@@ -113,13 +109,10 @@ class TlsTransport(asyncio.BufferedProtocol):
         if self._client is not None:
             self._read()
             return
-        self._shared.handshakes.sent(self)
-        if self._closing:
-            return
         self._socket.pause_reading()  # before this is looked at no more is taken
-        self._shared.turns.ready(self)
+        self._shared.handshakes.sent(self)
 
-    def turn(self) -> None:
+    def shake_hands(self) -> None:
         """Go on with the handshake."""
         engine = self._engine
         if engine is None or self._client is not None or self.is_closing():

@@ -6,26 +6,27 @@ as time passes is ``upkeep``.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
 from kafka_tools.broker_embedded.partitions.appendable import Appendable
 from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
+from kafka_tools.broker_embedded.partitions.located import Located, locate
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
-from kafka_tools.errors import CorruptIndex, LogError
+from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.records.chain import HEADER_BYTES
-from kafka_tools.storage.layout import partition_files
-from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
 from kafka_tools.storage.log.replacement import remove_retired
-from kafka_tools.storage.snapshots import read_partition_metadata, write_partition_metadata
+from kafka_tools.storage.names import PARTITION_METADATA
+from kafka_tools.storage.snapshots import write_partition_metadata
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_METADATA_FILE = "partition.metadata"
 _LARGE_BYTES = 64 * 1024 * 1024
+OF_THE_DISK = FOR_WANT_OF_ROOM | {errno.EROFS}
+"""Failures to open a log that say nothing of it: there is no room, or nothing can be written."""
 
 
 class Partitions:
@@ -65,7 +67,10 @@ class Partitions:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self.appendable = Appendable(cluster, self._partitions)
         self._load: dict[str, int] = {}
-        self.upkeep = Upkeep(dirs, self._partitions.values(), configs, timers, slices)
+        self._located = Located()
+        self.offline: dict[TopicPartition, str] = {}
+        """The partitions that could not be opened, and their log directories."""
+        self.upkeep = Upkeep(dirs, self._partitions.values(), self.offline, configs, timers, slices)
         self.cleaner = LogCleaner(
             dirs.paths, self._partitions.values(), configs, timers, slices, self.upkeep.enforce_retention_of
         )
@@ -82,7 +87,8 @@ class Partitions:
         """
         partition = self._partitions.get((topic, number))
         if partition is None:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            is_offline = (topic, number) in self.offline
+            raise refuse(error_codes.KAFKA_STORAGE_ERROR if is_offline else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
         if current_leader_epoch != -1 and current_leader_epoch != partition.leader_epoch:
             older = current_leader_epoch < partition.leader_epoch
             raise refuse(error_codes.FENCED_LEADER_EPOCH if older else error_codes.UNKNOWN_LEADER_EPOCH)
@@ -93,56 +99,51 @@ class Partitions:
     def __iter__(self) -> Iterator[Partition]:
         return iter(self._partitions.values())
 
-    def open_all(self) -> None:
-        """Open the log of every partition of the cluster; directories of no topic are set aside.
+    def locate(self) -> None:
+        """Find the directories of the cluster's partitions before anything is changed. Raises LogError (``locate``)."""
+        self._located = locate(self.dirs, self._cluster)
 
-        Raises LogError or OSError for a log that cannot be opened, and for a partition that is there twice.
+    def open_all(self) -> None:
+        """Open the log of every partition that was located; directories of no topic are set aside.
+
+        A log that cannot be read is offline, and the others are served. Raises OSError where a disk has no room.
         """
-        places: dict[TopicPartition, str] = {}
-        topics, staying = self._cluster.topics, set()
-        for log_dir, name, parsed in self.dirs.partition_dirs():
-            path, id = os.path.join(log_dir, name), parsed.topic_partition
-            if parsed.state == "delete":
-                remove_directory(path)
-                continue
-            topic, topic_id = topics.get(id.topic), _read_topic_id(path)
-            is_of_topic = topic is not None and name == str(id) and id.partition in topic.partitions
-            if topic is not None and is_of_topic and topic_id in (topic.id, None):
-                if id in places:
-                    twice = os.path.join(places[id], name)
-                    raise LogError(
-                        f"partition {id} is there twice: {twice} and {path}", path=path,
-                        hint="keep the one whose records are right and move the other out of the log directories",
-                    )  # fmt: skip
-                if topic_id is None:
-                    write_partition_metadata(os.path.join(path, _METADATA_FILE), topic.id)
-                places[id] = log_dir
-            elif parsed.state != "stray":
-                self._set_aside(path, topic_id)
-                if os.path.exists(path):
-                    staying.add(topic_id)
-        self._cluster.forget_removed(self._cluster.removed_ids.keys() - staying)
+        located, self._located = self._located, Located()
+        removed = self._cluster.removed_ids
+        self._cluster.forget_removed(removed.keys() - located.put_aside(removed))
+        for id, problem in located.unreadable.items():
+            self._take_offline(id, located.places[id], problem)
         settings: dict[str, tuple[LogConfig, Limits]] = {}
-        for id, log_dir in places.items():
+        for id, log_dir in located.places.items():
             if id.topic not in settings:
                 configs = self._configs.topic(id.topic)
                 settings[id.topic] = log_config(configs), limits(configs)
-            self._open(id, log_dir, *settings[id.topic])
-        for topic in topics.values():
-            missing = [number for number in topic.partitions if TopicPartition(topic.name, number) not in places]
+            if id in located.unnamed:
+                _write_topic_id(os.path.join(log_dir, str(id)), self._cluster.topics[id.topic].id)
+            if id not in located.unreadable:
+                try:
+                    self._open(id, log_dir, *settings[id.topic])
+                except (LogError, OSError) as error:
+                    if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+                        raise
+                    self._take_offline(id, log_dir, error)
+        for topic in self._cluster.topics.values():
+            missing = [
+                number for number in topic.partitions if TopicPartition(topic.name, number) not in located.places
+            ]
             for number in missing:
                 self._warn_of_missing(TopicPartition(topic.name, number))
             self.add(whole(self.make(topic.name, topic.id, missing, self._configs.topic(topic.name))))
 
-    def _set_aside(self, path: str, topic_id: uuid.UUID | None) -> None:
-        """Remove, set aside or leave a directory that is named after a partition of no topic."""
-        if topic_id in self._cluster.removed_ids or (topic_id is not None and _was_never_written(path)):
-            remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
-        elif _is_log(path):
-            log.warning("%s belongs to no topic; renaming it", path)
-            retire_directory(path, state="stray")
-        else:
-            log.warning("%s is not a partition of a topic and holds no log: it is left as it is", path)
+    def _take_offline(self, id: TopicPartition, log_dir: str, error: Exception) -> None:
+        """Leave a partition that cannot be read as it is; the others are served."""
+        self.offline[id] = log_dir
+        self._load[log_dir] = self._load.get(log_dir, 0) + 1
+        log.error(
+            "%s is offline: %s. Its directory %s is left as it is: put it right from a copy and restart the broker, or "
+            "move it away, and the partition begins anew without records",
+            id, error, os.path.join(log_dir, str(id)),
+        )  # fmt: skip
 
     def _warn_of_missing(self, id: TopicPartition) -> None:
         ends = [points[id] for points in self.dirs.high_watermarks.values() if id in points]
@@ -152,10 +153,11 @@ class Partitions:
     def _open(self, id: TopicPartition, log_dir: str, config: LogConfig, produced: Limits) -> None:
         """Open the log of a partition whose directory is there."""
         topic = self._cluster.topics[id.topic]
-        leader_epoch = topic.partitions[id.partition].leader_epoch
-        log_start = self.dirs.log_starts[log_dir].get(id, 0)
-        recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
         path = os.path.join(log_dir, str(id))
+        leader_epoch = topic.partitions[id.partition].leader_epoch
+        known_start = self.dirs.log_starts[log_dir].get(id)
+        log_start = known_start or 0
+        recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
         begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
         opened = PartitionLog.open(
             path,
@@ -163,16 +165,21 @@ class Partitions:
             self._timers.clock,
             clean=self.dirs.clean[log_dir],
             recovery_point=recovery_point,
-            log_start_offset=log_start,
+            log_start_offset=known_start,
             cleaned_to=self.cleaner.cleaned_to(id, log_dir) or 0,
             unsynced=self.dirs.unsynced,
         )
         first = opened.segments[0].base_offset
-        if first > log_start and id in self.dirs.log_starts[log_dir] and not begins_later:
+        if first > log_start and known_start is not None and not begins_later:
             log.warning(
                 "%s: offsets %d to %d are gone: the last checkpoint knows of them, and the first segment in %s begins "
                 "after them",
                 id, log_start, first - 1, path,
+            )  # fmt: skip
+        if known_start is None and opened.log_start_offset > first:
+            log.warning(
+                "%s: no checkpoint tells where the log starts; its leader epochs say at offset %d",
+                id, opened.log_start_offset,
             )  # fmt: skip
         known_end = max(recovery_point, self.dirs.high_watermarks[log_dir].get(id, 0))
         if opened.log_end_offset < known_end:
@@ -214,11 +221,11 @@ class Partitions:
         path = os.path.join(log_dir, str(id))
         os.mkdir(path)
         try:
-            write_partition_metadata(os.path.join(path, _METADATA_FILE), topic_id)
+            write_partition_metadata(os.path.join(path, PARTITION_METADATA), topic_id)
             unsynced = self.dirs.unsynced
             opened = PartitionLog.open(path, log_config(configs), self._timers.clock, clean=True, unsynced=unsynced)
             if unsynced is not None:
-                unsynced.replaced(os.path.join(path, _METADATA_FILE))
+                unsynced.replaced(os.path.join(path, PARTITION_METADATA))
                 unsynced.named(log_dir)
         except BaseException:
             remove_directory(path)
@@ -241,9 +248,14 @@ class Partitions:
             remove_directory(partition.log.directory)
             yield UNBROKEN
 
-    def take_out(self, topic_name: str, numbers: Iterable[int]) -> list[Partition]:
+    def take_out(self, topic_name: str, numbers: Collection[int]) -> list[Partition]:
         """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
         self.appendable.forget()
+        for number in numbers:
+            log_dir = self.offline.pop(TopicPartition(topic_name, number), None)
+            if log_dir is not None:
+                self._load[log_dir] -= 1
+                self._retire(os.path.join(log_dir, f"{topic_name}-{number}"), log_dir)
         found = (self._partitions.pop((topic_name, number), None) for number in numbers)
         return [partition for partition in found if partition is not None]
 
@@ -259,12 +271,7 @@ class Partitions:
             self._purgatory.wake(partition.id)
             if partition.log.lost:
                 continue  # what is at its path now may be another one's; the next start knows that it was deleted
-            try:
-                retired.append(retire_directory(partition.log.directory))
-                if self.dirs.unsynced is not None:
-                    self.dirs.unsynced.named(partition.log_dir)
-            except OSError as error:
-                log.error("%s of a deleted topic stays until the next start: %s", partition.log.directory, error)
+            retired += self._retire(partition.log.directory, partition.log_dir)
             yield UNBROKEN
 
         def remove() -> None:
@@ -272,6 +279,17 @@ class Partitions:
 
         self._timers.call_later(self._configs.broker.integer("log.segment.delete.delay.ms"), remove)
         return len(retired) == len(deleted)
+
+    def _retire(self, path: str, log_dir: str) -> list[str]:
+        """Rename the directory of a deleted partition; its new path, if that could be done."""
+        try:
+            retired = retire_directory(path)
+        except OSError as error:
+            log.error("%s of a deleted topic stays until the next start: %s", path, error)
+            return []
+        if self.dirs.unsynced is not None:
+            self.dirs.unsynced.named(log_dir)
+        return [retired]
 
     def _remove(self, paths: list[str]) -> Work[None]:
         """Beside the broker's thread, and large files one by one: to free a gigabyte takes a tenth of a second."""
@@ -306,6 +324,8 @@ class Partitions:
         for partition in self._partitions.values():
             if not partition.log.close(clean=clean):
                 unfinished.add(partition.log_dir)
+        # Where a log could not be read nobody knows whether its end is sound, if that was not known before.
+        unfinished |= {log_dir for log_dir in self.offline.values() if not self.dirs.clean[log_dir]}
         return unfinished | whole(self.upkeep.write_checkpoints()) if clean else unfinished
 
 
@@ -321,28 +341,5 @@ def _large_files(directory: str) -> list[str]:
         return []  # told where the directory is removed
 
 
-def _is_log(path: str) -> bool:
-    """Whether what is in a directory that is named after a partition is a log's, and nothing of somebody else."""
-    files = partition_files(path)
-    ours = {os.path.join(path, _METADATA_FILE + state) for state in ("", ".tmp")}  # which a crash may have left
-    return bool(files.segments) or not files.others or not ours.isdisjoint(files.others)
-
-
-def _was_never_written(path: str) -> bool:
-    """Whether the log in a directory is as it was made: without a batch, and none was removed."""
-    files = partition_files(path)
-    logs = [segment.log for segment in files.segments if segment.log is not None]
-    if files.snapshots or [segment.base_offset for segment in files.segments] not in ([], [0]):
-        return False
-    for name in logs:
-        with open(name, "rb") as file:
-            if file.read(HEADER_BYTES).strip(b"\0"):
-                return False
-    return True
-
-
-def _read_topic_id(path: str) -> uuid.UUID | None:
-    try:
-        return read_partition_metadata(os.path.join(path, _METADATA_FILE))
-    except (FileNotFoundError, CorruptIndex):
-        return None  # a crash came between making the directory and this file
+def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:
+    write_partition_metadata(os.path.join(path, PARTITION_METADATA), topic_id)

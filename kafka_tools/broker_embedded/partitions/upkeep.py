@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,14 +41,16 @@ class Upkeep:
         self,
         dirs: DataDirs,
         partitions: Collection[Partition],
+        offline: Mapping[TopicPartition, str],
         configs: ConfigStore,
         timers: Timers,
         slices: Slices,
     ) -> None:
-        """``partitions``: those that are served, which change."""
+        """``partitions``: those that are served, which change; ``offline``: the directories of those that are not."""
         self._slices = slices
         self._dirs = dirs
         self._partitions = partitions
+        self._offline = offline
         self._configs = configs
         self._timers = timers
         self._behind: set[str] = set()
@@ -205,8 +207,9 @@ class Upkeep:
         """Replace one file of a directory by what is so from now on. Raises OSError."""
         file, offset_of = self._dirs.checkpoints[path, name], _OFFSET_OF[name]
         partitions = self._in(path)
-        number = file.begin({partition.id for partition in partitions})
-        offsets = {}
+        number = file.begin({partition.id for partition in partitions} | self._offline.keys())
+        at_start = self._dirs.at_start(path, name)
+        offsets = {id: at_start[id] for id, at in self._offline.items() if at == path and id in at_start}
         for partition in partitions:
             yield
             offsets[partition.id] = offset_of(partition)

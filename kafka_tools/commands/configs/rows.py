@@ -203,9 +203,10 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
     from kafka_tools.commands.configs.plan import Held
 
     if entry is None:
-        return Held(
-            None, sensitive=entity.type == "brokers" and is_sensitive(name), list_base=_default(entity.type, name)
-        )
+        from kafka_tools.config_definitions.secrets import is_sensitive
+
+        is_hidden = entity.type == "brokers" and is_sensitive(name)
+        return Held(None, sensitive=is_hidden, list_base=_default(entity.type, name))
     below = [(each.value, each.source) for each in entry.synonyms if each.source != own]
     default = next((value for value, source in below if source == DEFAULT_CONFIG), _default(entity.type, name))
     # Where no synonym has a value brokers name none, and Kafka's default holds; but not for all brokers together.
@@ -213,15 +214,6 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity, own: str) -> Hel
     beneath = below[0] if below else (None, None) if everybody else (default, DEFAULT_CONFIG)
     base = entry.value if entry.source == own else default
     return Held(entry.value, entry.source, entry.is_sensitive, beneath, base)
-
-
-def is_sensitive(name: str) -> bool:
-    """Whether brokers hide the value of a broker config: secrets, and configs of plugins, which may be some."""
-    from kafka_tools.config_definitions.broker_names import broker_row
-    from kafka_tools.config_definitions.values import SENSITIVE_TYPE
-
-    row = broker_row(name)
-    return row is None or row[0] == SENSITIVE_TYPE
 
 
 def _default(entity_type: str, name: str) -> str | None:

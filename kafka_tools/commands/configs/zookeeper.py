@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, missing_quotas, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
-from kafka_tools.commands.configs.rows import KIND, is_sensitive
+from kafka_tools.commands.configs.rows import KIND
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, is_resource, own_source
 from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
 from kafka_tools.output.cells import Row
@@ -228,6 +228,7 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: S
 def _held(target: Target, name: str, values: Mapping[str, str], own: str, release: str) -> Held:
     """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
     from kafka_tools.commands.configs.plan import Held
+    from kafka_tools.config_definitions.secrets import is_sensitive
 
     row = _row(target, name, release)
     default, source = (row[1], "DEFAULT_CONFIG") if row is not None else (None, None)
@@ -272,6 +273,8 @@ def _resource_row(kind: str, name: str | None, values: Mapping[str, str]) -> Row
 
 
 def _config_row(name: str, value: str, kind: str, source: str) -> Row:
+    from kafka_tools.config_definitions.secrets import is_sensitive
+
     sensitive = kind == "brokers" and is_sensitive(name)
     shown = None if sensitive else value
     synonym = {"name": name, "value": shown, "source": source}

@@ -27,6 +27,7 @@ from kafka_tools.commands.options.values import key_value
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
     from kafka_tools.clients.fetched_data import ConsumedRecord
+    from kafka_tools.commands.console.absent_topic import AbsentTopic
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.net.config import ClientConfig
@@ -135,10 +136,13 @@ def command(**options: Any) -> int:
     config = _config(options, file, properties)
 
     from kafka_tools.clients.consumer import Consumer
+    from kafka_tools.commands.console.absent_topic import AbsentTopic
 
     signals = Signals(LONGEST_WRITE_S).install()
-    consumer = Consumer(config, exchange=open_exchange(config, options["trace"]))
-    return _Session(consumer, formatter, signals, options).run()
+    exchange = open_exchange(config, options["trace"])
+    consumer = Consumer(config, exchange=exchange)
+    absent = AbsentTopic(exchange, options["topic"] if consumer.settings.allow_auto_create_topics else None)
+    return _Session(consumer, formatter, signals, options).run(absent)
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -224,12 +228,13 @@ class _Session:
         self._timeout_s = timeout_ms / 1000 if timeout_ms is not None and timeout_ms >= 0 else float("inf")
         self._count = 0
 
-    def run(self) -> int:
+    def run(self, absent: AbsentTopic) -> int:
         """Print until the end; the exit status."""
         try:
             with self._consumer:
+                absent.look()
                 self._subscribe()
-                self._print_all()
+                self._print_all(absent)
         except BrokenPipeError:
             raise
         except BaseException:
@@ -263,13 +268,14 @@ class _Session:
         else:
             self._consumer.subscribe(_pattern(self._options["include"]))
 
-    def _print_all(self) -> None:
+    def _print_all(self, absent: AbsentTopic) -> None:
         import sys
 
         out = sys.stdout.buffer
         wait_s = min(self._timeout_s, FIRST_LOOK_S)
         while self._limit < 0 or self._count < self._limit:
             records = self._wait_for_records(wait_s)
+            absent.tell(self._consumer.unknown_topics())
             if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
             if not records:

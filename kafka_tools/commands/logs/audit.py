@@ -171,13 +171,12 @@ def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
 
 def _moment_ms(text: str) -> int:
     """A moment in ms since the epoch; a usage error for what is none."""
-    import time
-
+    from kafka_tools.clock import SystemClock
     from kafka_tools.errors import InputError
     from kafka_tools.texts.moments import moment_ms
 
     try:
-        return moment_ms(text, int(time.time() * 1000), any_fraction=True)
+        return moment_ms(text, SystemClock().now_ms(), any_fraction=True)
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--since") from error
 

@@ -159,6 +159,14 @@ _MIB = 1 << 20
     help="Read only the first so many bytes of each log.",
 )
 @option(
+    "--max-decompressed-bytes",
+    type=click.IntRange(1, 2**40),
+    default=256 * 1024 * 1024,
+    metavar="BYTES",
+    section=INDEXES,
+    help="Largest batch, once decompressed, whose records are read; 256MB without it.",
+)
+@option(
     "-o",
     "--output",
     "form",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.tokens import DelegationToken, Principal
     from kafka_tools.output.cells import Row
 
-HIDDEN = "***"
-
 
 @click.command(name="kafka-delegation-tokens", cls=Command)
 @option("--create", is_flag=True, section="Actions", help="Make a token for the caller, or for --owner-principal.")
@@ -144,9 +142,11 @@ def _hmac_text(text: str) -> str:
 
 
 def _row(token: DelegationToken) -> Row:
+    from kafka_tools.shown_text import MASK
+
     return {
         "token_id": token.token_id,
-        "hmac": HIDDEN,
+        "hmac": MASK,
         "owner": str(token.owner),
         "requester": None if token.requester is None else str(token.requester),
         "renewers": [str(each) for each in token.renewers],

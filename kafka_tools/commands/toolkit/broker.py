@@ -38,8 +38,9 @@ def command() -> None:
 )
 @option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
 @option(
-    "--adopt", metavar="KAFKA_DIR",
-    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir.",
+    "--adopt", metavar="KAFKA_DIR,...",
+    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir; "
+    "of a node with several log directories give all.",
 )  # fmt: skip
 @option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
@@ -79,7 +80,8 @@ def run(
 ) -> None:
     """Run a broker until SIGTERM or Ctrl-C.
 
-    When clients can connect it prints one line of JSON on stdout: bootstrap_servers, cluster_id, data_dir and pid.
+    When clients can connect it prints one line of JSON on stdout: bootstrap_servers (the first listener), listeners
+    (all of them), cluster_id, data_dir, data_dirs and pid.
     """
     from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides

@@ -1,7 +1,8 @@
 """Keys and values as JSON, by the decoders of kafka-dump-log, and control records as JSON.
 
 Built on the decoders of the text, so that both show the same. Where a decoder cannot read a record, its key and value
-are shown as they are, beside a ``decode_error``. Secrets in the cluster's metadata are masked, unlike in Kafka's text.
+are shown as they are, beside a ``decode_error``; but the cluster's metadata is masked then: what cannot be read may
+hold a secret.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kafka_tools.records.control import NAMES, control_type, control_value
 from kafka_tools.records.framing import framed, framed_name, known_version
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
+from kafka_tools.shown_text import MASK
 
 
 def internal(name: str, field: Field) -> Contents:
@@ -29,7 +31,7 @@ def internal(name: str, field: Field) -> Contents:
     if name == "cluster_metadata":
         from kafka_tools.protocol.stored import cluster_metadata
 
-        return _framed(cluster_metadata.RECORDS, field)
+        return _framed(cluster_metadata.RECORDS, field, may_be_secret=True)
     if name == "remote_log_metadata":
         from kafka_tools.protocol.stored import remote_log_metadata
 
@@ -59,7 +61,7 @@ class CoordinatorContents:
         return f'"key":{shown},{field("value", value)},"decode_error":{quoted(payload or "there is no value")}'
 
 
-def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:
+def _framed(records: Mapping[int, type[Stored]], field: Field, *, may_be_secret: bool = False) -> Contents:
     def contents(offset: int, key: bytes | None, value: bytes | None) -> str:
         if value is None:
             return _raw(field, key, value, f"the record at offset {offset} has no value")
@@ -68,7 +70,7 @@ def _framed(records: Mapping[int, type[Stored]], field: Field) -> Contents:
             data = to_json(message, known_version(type(message), version))
             document = {"type": framed_name(message), "version": version, "data": data}
         except (WireError, CorruptBatch) as error:
-            return _raw(field, key, value, str(error.__cause__ or error))
+            return _raw(field, key, MASK.encode() if may_be_secret else value, str(error.__cause__ or error))
         return f'{field("key", key)},"value":{java_json(document)}'
 
     return contents

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_tools.output.cells import Row
+from kafka_tools.shown_text import MASK
 
 _WIDTHS = (15, 30, 15, 15, 25, 15, 15, 15)
 _TITLES = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
-_HIDDEN = "***"
 
 
 def creating(renewers: Sequence[str], lifetime_ms: int) -> str:
@@ -36,7 +36,7 @@ def described(rows: Sequence[Row]) -> str:
 def prolonging(action: str, period_ms: int) -> str:
     """Before a token is renewed or expired."""
     what = {"renew": "renew-time-period", "expire": "expire-time-period"}[action]
-    return f"Calling {action} token operation with hmac :{_HIDDEN} , {what} :{period_ms}\n"
+    return f"Calling {action} token operation with hmac :{MASK} , {what} :{period_ms}\n"
 
 
 def prolonged(action: str, expires_ms: int) -> str:

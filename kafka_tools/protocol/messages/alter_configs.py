@@ -34,7 +34,7 @@ class AlterConfigsRequest(Request, key=33, versions="0-2", flexible="2+"):
 
         class AlterableConfig(Struct):
             name = string(map_key=True)
-            value = string(nullable="0+")
+            value = string(nullable="0+", config_value=True)
 
         configs = array(AlterableConfig)
 

@@ -50,7 +50,7 @@ class CreateTopicsRequest(Request, key=19, versions="0-7", flexible="5+"):
 
         class CreatableTopicConfig(Struct):
             name = string(map_key=True)
-            value = string(nullable="0+")
+            value = string(nullable="0+", config_value=True)
 
         configs = array(CreatableTopicConfig)
 
@@ -74,7 +74,7 @@ class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+"):
 
         class CreatableTopicConfigs(Struct):
             name = string(versions="5+")
-            value = string(versions="5+", nullable="5+")
+            value = string(versions="5+", nullable="5+", config_value=True)
             read_only = boolean(versions="5+")
             config_source = int8(versions="5+", default=-1, ignorable=True)
             is_sensitive = boolean(versions="5+")

@@ -49,7 +49,7 @@ class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
 
         class ResourceResult(Struct):
             name = string()
-            value = string(nullable="0+")
+            value = string(nullable="0+", config_value=True)
             read_only = boolean()
             is_default = boolean(versions="0")  # v0 alone; later versions tell the source
             config_source = int8(versions="1+", default=-1, ignorable=True)
@@ -57,7 +57,7 @@ class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
 
             class Synonym(Struct):
                 name = string(versions="1+")
-                value = string(versions="1+", nullable="1+")
+                value = string(versions="1+", nullable="1+", config_value=True)
                 source = int8(versions="1+")
 
             # where else a value could come from, the strongest first

@@ -36,7 +36,7 @@ class IncrementalAlterConfigsRequest(Request, key=44, versions="0-1", flexible="
         class AlterableConfig(Struct):
             name = string(map_key=True)
             config_operation = int8(map_key=True)
-            value = string(nullable="0+")
+            value = string(nullable="0+", config_value=True)
 
         configs = array(AlterableConfig)
 

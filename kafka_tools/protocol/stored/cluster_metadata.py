@@ -99,7 +99,7 @@ class ConfigRecord(Stored, id=4, versions="0", flexible="0+"):
     resource_type = int8()
     resource_name = string()
     name = string()
-    value = string(nullable="0+")
+    value = string(nullable="0+", config_value=True)
 
 
 class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):

@@ -25,7 +25,7 @@ from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.interval import within
 from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
-from kafka_tools.storage.findings import ERROR
+from kafka_tools.storage.findings import ERROR, KINDS, kind_of_unread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +157,9 @@ class _Reader:
                     records, size_bytes = [], 0
         except CorruptBatch as error:
             yield from self._of_columns(RecordSpans.of_records(view, records))
-            row = event(self.range, "unreadable-records", ERROR, str(error), view.file_position, view.size_bytes)
+            kind = kind_of_unread(error)
+            severity = KINDS[kind].severity
+            row = event(self.range, kind, severity, str(error), view.file_position, view.size_bytes)
             yield self.rows([row | {"offset": view.base_offset if view.magic >= 2 else view.last_offset}])
             return
         yield from self._of_columns(RecordSpans.of_records(view, records))

@@ -25,6 +25,7 @@ from kafka_tools.records.columns import decode_headers, new_arena
 from kafka_tools.records.record_columns import BatchColumns, RecordColumns
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
+from kafka_tools.storage.findings import kind_of_unread
 from kafka_tools.storage.segment_check import timestamp_text
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class RecordMeasures:
                 found, plain = _one_by_one(view)
             except (CorruptBatch, UnsupportedCodec) as error:
                 place = file, view.file_position, view.size_bytes, view.last_offset
-                self._see_fault(RecordFault("unreadable-records", *place, str(error)))
+                self._see_fault(RecordFault(kind_of_unread(error), *place, str(error)))
                 continue
             if view.magic == 2 and found.record_count:
                 newest = int(found.timestamp.max())

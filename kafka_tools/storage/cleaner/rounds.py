@@ -18,6 +18,7 @@ from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
 from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
 from kafka_tools.storage.indexes import AbortedTransaction, append_entries, pack_txn_index
+from kafka_tools.storage.log.recovery import segment_end
 from kafka_tools.storage.log.replacement import CLEANED, promise, remove_files, replace, take_back
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import sync_directory
@@ -128,6 +129,9 @@ def _most_keys(opened: PartitionLog, segment: LogSegment, size: MapSize) -> Gene
     for number, (_, view) in enumerate(segment.walk_headers(), 1):
         if view.magic < 2 and view.is_compressed:
             return size.memory_bytes // ENTRY_BYTES  # who knows
+        if view.record_count < 0:
+            text = f"{segment.path}: the batch at offset {view.base_offset} claims {view.record_count} records"
+            raise CorruptBatch(text, path=segment.path)
         count += view.record_count
         if not number % _PIECE_BATCHES:
             yield None
@@ -139,11 +143,12 @@ def _map_segment(
     opened: PartitionLog, segment: LogSegment, start: int, offsets: OffsetMap, transactions: CleanedTransactions
 ) -> Generator[Step, Any, bool]:
     """Take a segment from ``start`` on into the map; whether all of it had room."""
-    put = offsets.put
+    _check(opened, segment)
+    put, end = offsets.put, segment_end(opened, segment)
     for _, view in segment.walk(segment.position_of(start)):
         yield view.size_bytes
         _check(opened, segment)
-        _check_crc(segment, view)
+        _check_sound(segment, view, end)
         if not transactions.may_discard(view) and not view.is_control:
             for seen, record in enumerate((yield from records_of(view)), 1):
                 if record.key is not None and record.offset >= start:
@@ -233,10 +238,12 @@ class _Writer:
 def _rewrite(
     opened: PartitionLog, segment: LogSegment, writer: _Writer, retention: Retention
 ) -> Generator[Step, Any, None]:
+    _check(opened, segment)
+    end = segment_end(opened, segment)
     for _, view in segment.walk():
         yield view.size_bytes
         _check(opened, segment)
-        _check_crc(segment, view)
+        _check_sound(segment, view, end)
         stays = yield from rewritten(view, retention)
         _check(opened, segment)
         if stays is not None:
@@ -245,13 +252,18 @@ def _rewrite(
             _check(opened, segment)
 
 
-def _check_crc(segment: LogSegment, view: BatchView) -> None:
-    """A batch that is written anew gets a new CRC: what is damaged must not become right by that."""
+def _check_sound(segment: LogSegment, view: BatchView, end_offset: int) -> None:
+    """A batch that is written anew gets a new CRC: what is damaged must not become right by that.
+
+    The CRC does not cover offsets, and one that is too high would make later records of its keys go.
+    """
     if not view.crc_ok():
-        raise CorruptBatch(
-            f"{segment.path}: the CRC of the batch at offset {view.last_offset} does not match its contents",
-            path=segment.path,
-        )
+        text = f"the CRC of the batch at offset {view.last_offset} does not match its contents"
+    elif not segment.base_offset <= view.base_offset <= view.last_offset < end_offset:
+        text = f"a batch has the offsets {view.base_offset} to {view.last_offset}, which are not the segment's"
+    else:
+        return
+    raise CorruptBatch(f"{segment.path}: {text}", path=segment.path)
 
 
 def _check(opened: PartitionLog, *segments: LogSegment) -> None:

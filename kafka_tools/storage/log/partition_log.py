@@ -25,6 +25,7 @@ from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.producer_snapshots import ProducerSnapshots
 from kafka_tools.storage.log.reading import ReadableLog
+from kafka_tools.storage.log.rebuilding import rebuild_indexes
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
@@ -124,14 +125,17 @@ class PartitionLog(ReadableLog):
         *,
         clean: bool,
         recovery_point: int = 0,
-        log_start_offset: int = 0,
+        log_start_offset: int | None = None,
         cleaned_to: int = 0,
+        kept_to: int = 0,
         unsynced: Unsynced | None = None,
     ) -> PartitionLog:
         """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
-        recovery point is checked batch by batch and cut at the first damage. Offsets that are missing are told of,
-        but for those below ``cleaned_to``, up to which the log was compacted. With ``unsynced`` the caller forces to
-        the disk what it is told, and before it serves a log what was there."""
+        recovery point is checked batch by batch and cut at the first damage, and so is a log that was closed if its
+        last batch is not sound. Damage below ``kept_to`` is an error (CorruptBatch) and not cut. Where
+        ``log_start_offset`` is not known the leader epochs tell it. Offsets that are missing are told of, but for those
+        below ``cleaned_to``, up to which the log was compacted. With ``unsynced`` the caller forces to the disk what it
+        is told, and before it serves a log what was there."""
         try:
             os.makedirs(directory, exist_ok=True)
             opened = cls(directory, config, clock, unsynced)
@@ -141,6 +145,7 @@ class PartitionLog(ReadableLog):
                 recovery_point=recovery_point,
                 log_start_offset=log_start_offset,
                 cleaned_to=cleaned_to,
+                kept_to=kept_to,
             )
         except OSError as error:
             error.filename = error.filename or directory
@@ -462,7 +467,7 @@ class PartitionLog(ReadableLog):
                 if os.path.exists(path):
                     os.remove(path)
         self.active.truncate(self.active.position_of(offset))
-        log_recovery.rebuild_indexes(self, self.active)
+        rebuild_indexes(self.active, self.config.index_interval_bytes)
         self.log_end_offset = min(self.log_end_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self.epochs.truncate_end(offset)

@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
+from kafka_tools.storage.log.rebuilding import AbortedAnew, load_indexes
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_files import (
-    aborted_entry,
-    check_aborted,
-    end_transaction,
     read_snapshot,
-    replace_aborted,
     snapshots,
     write_snapshot,
 )
-from kafka_tools.storage.producer_state import FinishedTransaction, KnownBatch, ProducerStates
+from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
 from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 if TYPE_CHECKING:
@@ -37,21 +34,31 @@ _WINDOW_BYTES = 4 * 1024 * 1024
 """How far back a clean start looks for the batches that a snapshot does not list (it has one per producer)."""
 
 
-def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_offset: int, cleaned_to: int = 0) -> None:
+def load(
+    opened: PartitionLog,
+    *,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int | None,
+    cleaned_to: int = 0,
+    kept_to: int = 0,
+) -> None:
     """Fill ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that cannot be done."""
     directory, now_ms = opened.directory, opened.clock.now_ms()
     left = _finish_interrupted_work(directory)
     bases = sorted(int(match[1]) for name in left if (match := _LOG_FILE.fullmatch(name)))
     segments = [LogSegment(directory, base, created_ms=now_ms) for base in bases]
-    opened.set_segments(segments or [opened.new_segment(log_start_offset)])
+    opened.set_segments(segments or [opened.new_segment(log_start_offset or 0)])
     try:
         opened.epochs.load()  # before the segments, whose recovery adds what the file lacks
     except CorruptIndex as error:
         log.warning("%s; beginning a new one", error)
         opened.epochs.save()
+    if log_start_offset is None:
+        log_start_offset = _log_start_of_epochs(opened)
     opened.log_start_offset = max(log_start_offset, opened.segments[0].base_offset)
     kept: list[LogSegment] = []
-    aborted = _AbortedAnew(opened)
+    aborted = AbortedAnew(opened)
     end_offset = opened.segments[0].base_offset
     damaged = False
     recovered_from: int | None = None
@@ -62,22 +69,24 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
         kept.append(segment)
         next_base = opened.segments[number + 1].base_offset if number + 1 < len(opened.segments) else None
         suspect = not clean and (next_base is None or next_base > recovery_point)
+        if not suspect:
+            try:
+                load_indexes(opened, segment, aborted, opened.config.index_interval_bytes)
+                end_offset = (
+                    segment.end_offset(sound=True)
+                    if next_base is None
+                    else _checked_end(opened, segment, next_base, cleaned_to)
+                )
+            except CorruptBatch as error:
+                if next_base is not None:
+                    raise
+                log.warning("%s was closed, but its end is damaged; recovering it: %s", opened.name, error)
+                suspect = True
         if suspect:
             recovered_from = segment.base_offset if recovered_from is None else recovered_from
-            end_offset, damaged = recover_segment(opened, segment)
+            end_offset, damaged = recover_segment(opened, segment, kept_to)
             if next_base is not None and not damaged:
                 _tell_gap(opened, segment, end_offset, next_base, cleaned_to)
-        else:
-            try:
-                segment.load_indexes()
-                check_aborted(segment.transaction_index_path, segment.base_offset)
-            except CorruptIndex as error:
-                log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
-                aborted.write(segment)  # first: a start that is killed here does it again
-                rebuild_indexes(opened, segment)
-            end_offset = (
-                segment.end_offset() if next_base is None else _checked_end(opened, segment, next_base, cleaned_to)
-            )
     opened.set_segments(kept)
     opened.log_end_offset = end_offset
     if end_offset < opened.log_start_offset:
@@ -90,6 +99,21 @@ def load(opened: PartitionLog, *, clean: bool, recovery_point: int, log_start_of
     opened.epochs.truncate_end(opened.log_end_offset)
     opened.epochs.truncate_start(opened.log_start_offset)
     rebuild_producers(opened, recovered_from)
+
+
+def _log_start_of_epochs(opened: PartitionLog) -> int:
+    """Where a log starts if no checkpoint tells: at its first leader epoch, which moves along when records are deleted.
+
+    In a log that was begun in an old format the epochs start later: there it is the first segment's base offset.
+    """
+    first = opened.segments[0]
+    if not opened.epochs.entries or not first.size:
+        return 0
+    try:
+        _, view = next(first.walk_headers())
+    except (CorruptBatch, StopIteration):
+        return 0
+    return opened.epochs.entries[0][1] if view.magic >= 2 else 0
 
 
 def _finish_interrupted_work(directory: str) -> list[str]:
@@ -172,8 +196,11 @@ def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_b
         )  # fmt: skip
 
 
-def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, bool]:
-    """(end offset, cut?): check every batch, rebuild the indexes, cut the file at the first damage."""
+def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0) -> tuple[int, bool]:
+    """(end offset, cut?): check every batch, rebuild the indexes, cut the file at the first damage.
+
+    Raises CorruptBatch for damage below ``kept_to``, and cuts nothing.
+    """
     segment.reset_indexes()
     if os.path.exists(segment.transaction_index_path):
         os.remove(segment.transaction_index_path)
@@ -197,6 +224,11 @@ def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, boo
             position += view.size_bytes
     except CorruptBatch as error:
         reason = str(error)
+    if reason and end_offset < kept_to:
+        text = (
+            f"{segment.path} at {position}: {reason}; it is damaged before offset {kept_to}, up to which it was whole"
+        )
+        raise CorruptBatch(text, path=segment.path, position=position)
     if reason:
         log.warning(
             "%s: cutting %d bytes off segment %d at %d: %s",
@@ -205,65 +237,6 @@ def recover_segment(opened: PartitionLog, segment: LogSegment) -> tuple[int, boo
         segment.truncate(position)
     segment.seal()
     return end_offset, bool(reason)
-
-
-def rebuild_indexes(opened: PartitionLog, segment: LogSegment) -> None:
-    """Write .index and .timeindex anew from the log."""
-    segment.reset_indexes(at_once=True)
-    for position, view in segment.walk():
-        segment.note(view, position, opened.config.index_interval_bytes)
-    segment.seal()
-
-
-class _AbortedAnew:
-    """Writes transaction indexes anew from a log, of one segment after the other in their order.
-
-    Who deletes the indexes of a segment, as Kafka's operators do where one is wrong, gets all of them anew.
-    """
-
-    def __init__(self, opened: PartitionLog) -> None:
-        self._opened = opened
-        self._producers = ProducerStates()
-        self._at = opened.segments[0].base_offset
-        """Up to here the producers are known."""
-
-    def write(self, segment: LogSegment) -> None:
-        """Replace the .txnindex of a segment. Raises OSError, and CorruptBatch for a log that cannot be read."""
-        self._begin_with_snapshot(segment.base_offset)
-        segments, entries = self._opened.segments, []
-        ends = [*(each.base_offset for each in segments[1:]), None]
-        for each, end in zip(segments[: segments.index(segment) + 1], ends, strict=False):
-            if end is not None and end <= self._at:
-                continue
-            for _, view in each.walk_headers():
-                if view.base_offset < self._at or view.producer_id < 0:
-                    continue
-                finished = self._seen(view)
-                if each is segment and finished and not finished.committed:
-                    entries.append(aborted_entry(finished))
-            self._at = self._at if end is None else end
-        replace_aborted(segment.transaction_index_path, entries)
-
-    def _begin_with_snapshot(self, offset: int) -> None:
-        """Take the newest snapshot up to an offset, where it is newer than what is known."""
-        for at, path in reversed(snapshots(self._opened.directory)):
-            if self._at < at <= offset:
-                producers = ProducerStates()
-                try:
-                    read_snapshot(path, producers)
-                except LogError:  # told when the producers are read
-                    continue
-                self._producers, self._at = producers, at
-                return
-
-    def _seen(self, view: BatchView) -> FinishedTransaction | None:
-        if not view.is_control:
-            self._producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
-            return None
-        try:
-            return end_transaction(view, self._producers)
-        except CorruptBatch:  # told when the producers are read
-            return None
 
 
 def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -> None:

@@ -39,6 +39,7 @@ from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.opening import refuse_others
 from kafka_tools.storage.producer_files import append_aborted, read_aborted
+from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 
@@ -320,28 +321,21 @@ class LogSegment:
         at = bisect_right(self._index_positions, position) - 1
         return self._index_positions[at] if at >= 0 else 0
 
-    def header_at(self, position: int) -> tuple[int, int]:
-        """(last offset, size in bytes) of the batch at ``position``. Raises CorruptBatch."""
-        head = os.pread(self.fd, OFFSETS_BYTES, position)
-        if len(head) < OFFSETS_BYTES:
-            raise CorruptBatch(
-                f"{self.path} at {position}: {len(head)} bytes are not a whole batch", path=self.path, position=position
-            )
-        self._refuse(head, position)
-        return offsets_at(head)[1], size_at(head)
-
     def _scan(self, position: int, offset: int) -> int:
         scan_bytes = _FIRST_SCAN_BYTES
-        while position + _SMALLEST_BYTES <= self.size:
+        while position < self.size:
             data, starts, behind = self._headers(position, self.size, scan_bytes)
             found = bisect_left(starts, offset, key=lambda at: offsets_at(data, at)[1])
             if found < len(starts):
                 return position + starts[found]
             if not starts:
-                break
+                raise self._corrupt(position, f"the {self.size - position} bytes left are not a whole batch")
             position += behind
             scan_bytes = _SCAN_BYTES
         return self.size
+
+    def _corrupt(self, position: int, text: str) -> CorruptBatch:
+        return CorruptBatch(f"{self.path} at {position}: {text}", path=self.path, position=position)
 
     def _headers(self, position: int, end: int, scan_bytes: int) -> tuple[bytes, list[int], int]:
         """(bytes from ``position`` on, starts of batches in them that end up to ``end``, where the last of them ends).
@@ -359,8 +353,7 @@ class LogSegment:
     def _refuse(self, data: bytes, position: int) -> None:
         """Raise CorruptBatch where ``data``, read from ``position`` on, begins with a length that no batch has."""
         if len(data) > MAGIC_POSITION and (length := size_at(data) - PREFIX_BYTES) < OF_FILES[data[MAGIC_POSITION]]:
-            text = f"{self.path} at {position}: batch length {length}"
-            raise CorruptBatch(text, path=self.path, position=position)
+            raise self._corrupt(position, f"batch length {length}")
 
     def read(self, position: int, max_bytes: int, limit_offset: int | None, *, whole_first: bool) -> tuple[bytes, int]:
         """(whole batches, offset after them) from ``position``, at most ``max_bytes``.
@@ -451,10 +444,7 @@ class LogSegment:
                 self._refuse(head, position)
                 view = BatchView(head, 0)
                 if view.size_bytes > self.size - position:
-                    raise CorruptBatch(
-                        f"{self.path} at {position}: a batch of {view.size_bytes} bytes goes beyond the end",
-                        path=self.path, position=position,
-                    )  # fmt: skip
+                    raise self._corrupt(position, f"a batch of {view.size_bytes} bytes goes beyond the end")
             if view is None or view.is_control:
                 view = next(batches(self._read_batch(position)))
             yield position, view
@@ -465,14 +455,10 @@ class LogSegment:
         left = self.size - position
         size_bytes = size_at(head) if len(head) == PREFIX_BYTES else 0
         if not _SMALLEST_BYTES <= size_bytes <= left:
-            raise CorruptBatch(
-                f"{self.path} at {position}: a batch of {size_bytes} bytes does not fit the {left} bytes left",
-                path=self.path,
-                position=position,
-            )
+            raise self._corrupt(position, f"a batch of {size_bytes} bytes does not fit the {left} bytes left")
         data = os.pread(self.fd, size_bytes, position)
         if len(data) < size_bytes:
-            raise CorruptBatch(f"{self.path} at {position}: the file ends there", path=self.path, position=position)
+            raise self._corrupt(position, "the file ends there")
         return data
 
     def first_offset_by_time(self, timestamp: int) -> int:
@@ -563,13 +549,25 @@ class LogSegment:
     def time_index_bytes(self) -> int:
         return self.time_index_entries * TIME_ENTRY.size
 
-    def end_offset(self) -> int:
-        """The offset after the last batch, from headers alone, from the last index entry on. Raises CorruptBatch."""
-        position, end_offset = self.last_indexed_position, self.base_offset
+    def end_offset(self, *, sound: bool = False) -> int:
+        """The offset after the last batch, from headers alone, from the last index entry on.
+
+        Raises CorruptBatch if the last batch does not end where the file ends, or offsets do not ascend; with
+        ``sound`` also if its CRC does not match.
+        """
+        position, end_offset, last = self.last_indexed_position, self.base_offset, -1
         while position < self.size:
-            last_offset, size_bytes = self.header_at(position)
-            end_offset = last_offset + 1
-            position += size_bytes
+            data, starts, behind = self._headers(position, self.size, _FIRST_SCAN_BYTES)
+            if not starts:
+                raise self._corrupt(position, f"the {self.size - position} bytes left are not a whole batch")
+            for at in starts:
+                first_offset, last_offset = offsets_at(data, at)
+                if not end_offset <= first_offset <= last_offset <= self.base_offset + MAX_RELATIVE_OFFSET:
+                    raise self._corrupt(position + at, f"offset {first_offset} follows {end_offset - 1}")
+                end_offset, last = last_offset + 1, position + at
+            position += behind
+        if sound and last >= 0 and not next(batches(self._read_batch(last))).crc_ok():
+            raise self._corrupt(last, "the CRC of the last batch does not match")
         return end_offset
 
     def offset_behind(self, position: int) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.loaded_groups import LoadedGroups
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.slices import whole
@@ -26,8 +27,8 @@ from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
-from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue
-from kafka_tools.protocol.stored.offset_commit import OffsetCommitValue
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
+from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.batches import batches
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.memory_broker import MemoryBroker
@@ -760,3 +761,35 @@ def test_what_a_kafka_broker_stored_is_loaded_as_kafkas_own_dump_tells_it(
     assert loaded == expected
     assert set(group_ids(broker)) == groups
     assert not [record for record in caplog.records if "left out" in record.getMessage()]
+
+
+@pytest.mark.req("GC-24")
+def test_a_loaded_group_is_served_after_its_offsets_and_one_that_is_served_already_wins() -> None:
+    """What is found in a partition that is not the group's own (the topic has grown since) holds where nothing does."""
+    broker = MemoryBroker({"offsets.topic.num.partitions": "8"})
+    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    groups = broker.core.groups
+    store, offsets = groups.store, groups.offsets
+    at = TopicPartition("t", 0)
+
+    def load(partition: int, generation: int, offset: int) -> list[tuple[str, int | None]]:
+        seen: list[tuple[str, int | None]] = []
+
+        def begun(group: Any) -> None:
+            found = offsets.of(group.id).get(at)
+            seen.append((group.id, None if found is None else found.offset))
+
+        loaded = LoadedGroups(partition, store, offsets.table, begun, lambda ids: None)
+        value = GroupMetadataValue(protocol_type="consumer", generation=generation, protocol="range", leader=None)
+        loaded.replay(GroupMetadataKey(group="g"), value)
+        loaded.replay(OffsetCommitKey(group="g", topic="t", partition=0), OffsetCommitValue(offset=offset))
+        whole(loaded.adopt())
+        return seen
+
+    own = store.partition("g")
+    other = (own + 1) % 8
+    assert load(own, 5, 50) == [("g", 50)], "its offsets are there when the group is"
+    served = store.groups["g"]
+    assert load(other, 6, 60) == [], "the group that is served wins"
+    assert store.groups["g"] is served
+    assert offsets.of("g")[at].offset == 50

@@ -17,7 +17,8 @@ from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
-from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
+from kafka_tools.protocol.codec import decode_versioned
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE, TransactionState
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
@@ -33,6 +34,8 @@ from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
+from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
+from kafka_tools.records.batches import batches
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 from tests.broker_embedded.transactional_client import Client, read, read_from
@@ -75,6 +78,32 @@ def test_what_is_committed_is_read_and_what_is_aborted_is_not(broker: DiskBroker
     assert read(broker) == [b"1-a", b"1-a"]
     assert read(broker, 1) == [b"1-b", b"1-c"] * 2
     assert read(broker, committed=False) == [b"1-a", b"0-a", b"1-a"]
+
+
+@pytest.mark.req("TX-13")
+@pytest.mark.parametrize(("commit", "kind"), [(True, "Commit"), (False, "Abort")])
+def test_the_decision_is_in_the_log_before_the_first_marker(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, commit: bool, kind: str
+) -> None:
+    client = Client(broker)
+    client.init()
+    client.add(0)
+    client.produce(b"a")
+    (log_of_t,) = [held.log for held in broker.core.partitions if held.id == TopicPartition("t", 0)]
+    append = StateTopics.append
+    seen: list[tuple[str, int]] = []
+    values = dict.fromkeys((0, 1), TransactionLogValue)
+
+    def noted(self: StateTopics, topic: str, partition: int, batch: bytes, **rest: Any) -> Any:
+        if topic == TRANSACTION_STATE:
+            for record in next(batches(batch)).records():
+                _, value = decode_versioned(values, bytes(record.value or b""))
+                seen.append((TransactionState.all[value.transaction_status], log_of_t.log_end_offset))
+        return append(self, topic, partition, batch, **rest)
+
+    monkeypatch.setattr(StateTopics, "append", noted)
+    assert client.end(commit) == 0
+    assert seen == [(f"Prepare{kind}", 1), (f"Complete{kind}", 2)], "the marker is the second record of t-0"
 
 
 def test_nothing_of_an_open_transaction_or_behind_it_is_read(broker: DiskBroker) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from kafka_tools.broker_embedded.directories.reached import BOOT_END_FILE
 from tests.broker_embedded.cuts.recording import (
     Directory,
     Event,
@@ -52,8 +53,13 @@ class CutDisk:
             self._pending.setdefault(event.file, []).append(event)
 
     def write(self, path: Path, dice: random.Random, kept: float) -> None:
-        """Make one of the images, in a directory that is not there yet; ``kept``: how likely a change is on it."""
+        """Make one of the images, in a directory that is not there yet; ``kept``: how likely a change is on it.
+
+        A loss of power is the end of a boot: what was noted for it says nothing any more.
+        """
         self._write_directory(self._root, path, dice, kept)
+        for note in path.rglob(BOOT_END_FILE):
+            note.unlink()
 
     def _write_directory(self, directory: Directory, path: Path, dice: random.Random, kept: float) -> None:
         path.mkdir()

@@ -29,9 +29,11 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.protocol.stored.share_group import ShareGroupMetadataKey, ShareGroupMetadataValue
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.checkpoints import read_meta_properties
+from kafka_tools.storage.checkpoints import read_meta_properties, write_offset_checkpoint
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
+from kafka_tools.storage.names import OFFSET_CHECKPOINTS
+from kafka_tools.values import TopicPartition, uuid_text
 from tests.broker_embedded.directories.test_data_dirs import snapshot
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
@@ -91,7 +93,7 @@ def kafka_directory(folder: Path, change: Change = as_it_is, *, clean: bool = Tr
 
 
 def begin(kafka_dir: Path, data_dir: Path, *, node_id: int = 1, cluster_id: str | None = None) -> None:
-    adopt(str(kafka_dir), [str(data_dir)], node_id=node_id, cluster_id=cluster_id, clock=ManualClock())
+    adopt([str(kafka_dir)], [str(data_dir)], node_id=node_id, cluster_id=cluster_id, clock=ManualClock())
 
 
 def values_of(broker: DiskBroker, partition: int) -> list[bytes | None]:
@@ -255,7 +257,7 @@ def with_record(record: Stored) -> Change:
         (with_record(stored.RegisterControllerRecord(controller_id=9)), r"controllers on other nodes \(9\)"),
         (
             with_record(stored.RegisterBrokerRecord(broker_id=1, log_dirs=[DIRECTORY, uuid.UUID(int=6)])),
-            "its node has 2 log directories",
+            "its node has 2 log directories, and 1 of them is not given",
         ),
         (without(stored.RegisterBrokerRecord), "no broker 1 has registered"),
         (with_record(stored.ZkMigrationStateRecord(zk_migration_state=2)), "is being migrated from ZooKeeper"),
@@ -315,6 +317,63 @@ def test_a_partition_that_is_not_there_is_in_another_log_directory_or_begins_emp
     shutil.rmtree(kafka_dir / "table-0")
     with pytest.raises(ConfigError, match="table-0 is not in it"):
         begin(kafka_dir, tmp_path / "nothing")
+
+
+def two_directories(folder: Path) -> tuple[Path, Path]:
+    """The same as two log directories of one node: orders-1 and the group are in the second."""
+    ids = [uuid.UUID(int=5), uuid.UUID(int=6)]
+
+    def registered(records: list[Stored]) -> list[Stored]:
+        return [stored.RegisterBrokerRecord(broker_id=1, log_dirs=ids), *without(stored.RegisterBrokerRecord)(records)]
+
+    first = kafka_directory(folder, registered)
+    second = folder / "kafka-2"
+    second.mkdir()
+    for name in ("orders-1", "__consumer_offsets-0"):
+        (first / name).rename(second / name)
+    meta = (first / "meta.properties").read_text()
+    for path, id in zip((first, second), ids, strict=True):
+        (path / "meta.properties").write_text(meta.replace("directory.id=x", f"directory.id={uuid_text(id)}"))
+        for name in (".kafka_cleanshutdown", *OFFSET_CHECKPOINTS):
+            if (first / name).exists() and path != first:
+                shutil.copy(first / name, path / name)
+    return first, second
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_all_log_directories_of_a_node_are_adopted_together(tmp_path: Path, clean: bool) -> None:
+    directories = two_directories(tmp_path)
+    # What a directory says of a partition that is not in it is old: it moved away.
+    write_offset_checkpoint(str(directories[0] / "log-start-offset-checkpoint"), {TopicPartition("orders", 1): 2})
+    if not clean:
+        (directories[1] / ".kafka_cleanshutdown").unlink()
+    before = list(map(snapshot, directories))
+    paths = [str(path) for path in directories]
+    adopt(paths, [str(tmp_path / "ours")], node_id=1, cluster_id=None, clock=ManualClock())
+    assert list(map(snapshot, directories)) == before
+    assert (tmp_path / "ours" / ".kafka_cleanshutdown").exists() == clean
+    check(tmp_path / "ours")
+
+
+def test_some_log_directories_of_a_node_are_refused(tmp_path: Path) -> None:
+    first, second = two_directories(tmp_path)
+    third = tmp_path / "kafka-3"
+    third.mkdir()
+    (third / "meta.properties").write_text((second / "meta.properties").read_text().replace("directory.id=", "#"))
+    shutil.copytree(second / "orders-1", third / "orders-1")
+
+    def refused(*paths: Path) -> str:
+        with pytest.raises(ConfigError) as caught:
+            adopt(list(map(str, paths)), [str(tmp_path / "ours")], node_id=1, cluster_id=None, clock=ManualClock())
+        assert not (tmp_path / "ours").exists()
+        return f"{caught.value}: {caught.value.hint}"
+
+    assert "has 2 log directories, and 1 of them is not given: give all log directories of the node" in refused(first)
+    assert "is not in it: give all log directories of the node, as in its log.dirs" in refused(second)
+    assert f"{third} cannot be adopted: the node has no log directory with its id None" in refused(first, second, third)
+    assert "occurs twice" in refused(first, second, first)
+    (third / "meta.properties").write_text((second / "meta.properties").read_text())
+    assert f"orders-1 is in {second} as well" in refused(first, second, third)
 
 
 def test_wrong_ids_and_places_are_refused(tmp_path: Path) -> None:
@@ -427,7 +486,7 @@ def kill(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*given, **named)
 setattr(place, name, kill)
-adoption.adopt(sys.argv[1], [sys.argv[2]], node_id=1, cluster_id=None, clock=ManualClock())
+adoption.adopt([sys.argv[1]], [sys.argv[2]], node_id=1, cluster_id=None, clock=ManualClock())
 """
 
 

@@ -69,6 +69,7 @@ def broker(tmp_path: Path) -> Iterator[DiskBroker]:
     made = DiskBroker(tmp_path / "data")
     made.create("t")
     made.produce("t", made.batch(*[b"v"] * 9))
+    made.step()
     yield made
     made.core.slices.disk = at_once
     made.core.close()

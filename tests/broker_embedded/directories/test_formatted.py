@@ -274,7 +274,7 @@ def test_what_does_not_start_a_broker_leaves_formatted_directories_alone(tmp_pat
     ):
         mend([str(tmp_path / "a")], ManualClock())
     with pytest.raises(ConfigError, match="a cannot be adopted: it was formatted, and no broker has started on it yet"):
-        adopt(str(tmp_path / "a"), [str(tmp_path / "n")], node_id=3, cluster_id=None, clock=ManualClock())
+        adopt([str(tmp_path / "a")], [str(tmp_path / "n")], node_id=3, cluster_id=None, clock=ManualClock())
     assert snapshot(tmp_path) == before
 
 

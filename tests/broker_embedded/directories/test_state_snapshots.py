@@ -169,7 +169,8 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
 )
 CHANGES_OF_EVERY_KIND: Sequence[Change] = [
     *(_made(name, 3, "77777") for name in "abc"), _grown("b"), _deleted("c"), _set((4, ""), 0, 1),
-    _set((32, "g"), 0, 1), _set((16, "m"), 0, 1), *(_limited(entity, 5.0) for entity in ((("user", "u"),), (("ip", None),))),
+    _set((32, "g"), 0, 1), _set((16, "m"), 0, 1),
+    *(_limited(entity, 5.0) for entity in ((("user", "u"),), (("ip", None),))),
     *(_allowed(name, allow) for name in "ab" for allow in (True, False)), _disallowed("b"), _user("a", 1, 4096),
     _user("b", 2, 5000), _user("b", 2, None), *(_token("a", what) for what in ("create", "create", "expire")), _ids,
     *(_set((2, "a"), 0, number % 2) for number in range(60)),
@@ -185,7 +186,7 @@ def snapshot(core: Core) -> None:
     """One now, after which nothing is kept that a start does not need."""
     store = core.store
     assert isinstance(store, LocalStore)
-    whole(store.write_snapshot(core.journal.image(), core.slices, retention_bytes=0))
+    whole(store.write_snapshot(core.journal.image(), core.slices, begin_segment=True))
     store.shorten(retention_bytes=0, retention_ms=-1)
 
 

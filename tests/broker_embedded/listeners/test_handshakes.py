@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+from collections.abc import Callable
 
 import pytest
 import trustme
@@ -23,6 +24,7 @@ class Stranger:
 
     def __init__(self, waiting: Handshakes) -> None:
         self._waiting = waiting
+        self.steps = 0
         self.reasons: list[str] = []
         waiting.began(self)
 
@@ -30,12 +32,31 @@ class Stranger:
         self.reasons.append(reason)
         self._waiting.ended(self)
 
+    def shake_hands(self) -> None:
+        self.steps += 1
+
+
+def test_one_step_is_done_in_each_round_of_the_loop_and_none_for_who_has_gone() -> None:
+    rounds: list[Callable[[], None]] = []
+    waiting = Handshakes(ManualClock().monotonic_s, rounds.append)
+    first, second, third = (Stranger(waiting) for _ in range(3))
+    for each in (first, second, third):
+        waiting.sent(each)
+    assert len(rounds) == 1
+    waiting.ended(second)
+    for steps in ((1, 0, 0), (1, 0, 0), (1, 0, 1)):
+        rounds.pop()()
+        assert (first.steps, second.steps, third.steps) == steps
+    assert not rounds
+    waiting.sent(first)
+    assert len(rounds) == 1
+
 
 def test_who_has_said_nothing_for_longest_goes_first_and_ends_nobody_who_speaks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = ManualClock()
-    waiting = Handshakes(clock.monotonic_s, most_silent=3, most_speaking=2)
+    waiting = Handshakes(clock.monotonic_s, lambda step: None, most_silent=3, most_speaking=2)
     speaks = Stranger(waiting)
     waiting.sent(speaks)
     silent = [Stranger(waiting) for _ in range(5)]
@@ -58,7 +79,7 @@ def test_who_has_said_nothing_for_longest_goes_first_and_ends_nobody_who_speaks(
 
 def test_a_handshake_has_its_time_however_often_something_comes() -> None:
     clock = ManualClock()
-    waiting = Handshakes(clock.monotonic_s)
+    waiting = Handshakes(clock.monotonic_s, lambda step: None)
     first, second = Stranger(waiting), Stranger(waiting)
     clock.advance(50)
     third = Stranger(waiting)

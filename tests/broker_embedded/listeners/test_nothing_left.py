@@ -12,6 +12,7 @@ import random
 import socket
 import ssl
 import struct
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +21,8 @@ import pytest
 import trustme
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.listeners import server
+from kafka_tools.broker_embedded.process import give_back_memory
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.net.sasl.scram import ScramClient
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
@@ -69,9 +72,9 @@ class Opened:
         self._until(lambda: self._counted() == 0)
 
     def _counted(self) -> int:
-        server = self._broker._running.server  # type: ignore[union-attr]
-        assert server is not None
-        return self._broker.call(lambda core: server.shared.admission._limits._open.total())
+        running = self._broker._running.server  # type: ignore[union-attr]
+        assert running is not None
+        return self._broker.call(lambda core: running.shared.admission._limits._open.total())
 
     def _until(self, true: Callable[[], bool]) -> None:
         deadline = Deadline(SystemClock(), 120)
@@ -218,6 +221,23 @@ def test_nothing_is_left_of_connections_that_ended(opened: Opened, phase: Callab
         assert alive() - before == Counter()
     finally:
         gc.enable()
+
+
+def test_memory_is_given_back_when_many_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "MANY_ENDED", 5)
+    given_back = threading.Event()
+    with EmbeddedBroker(
+        config={"connections.max.idle.ms": "100", "connection.failed.authentication.delay.ms": "50"}
+    ) as broker:
+        running = broker._running.server  # type: ignore[union-attr]
+        assert running is not None
+        broker.call(lambda core: setattr(running.shared, "on_many_ended", given_back.set))
+        for _ in range(4):
+            WireClient(broker.bootstrap_servers)._socket.close()
+        assert not given_back.wait(0.3)
+        WireClient(broker.bootstrap_servers)._socket.close()
+        assert given_back.wait(60)
+    give_back_memory()
 
 
 def alive() -> Counter[str]:

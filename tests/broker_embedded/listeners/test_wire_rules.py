@@ -181,6 +181,16 @@ def test_coordinator_type_0_is_a_group_and_1_a_transaction_and_an_unknown_type_i
     assert response.error_code == code
 
 
+@pytest.mark.req("PROTO-20")
+@pytest.mark.parametrize(("kind", "topic"), [(0, "__consumer_offsets"), (1, "__transaction_state")])
+def test_each_type_of_coordinator_has_its_own_topic(kind: int, topic: str) -> None:
+    with EmbeddedBroker() as fresh:
+        asking = Wire(fresh)
+        with asking.socket:
+            asking.call(FindCoordinatorRequest(key="g", key_type=kind), 2)
+        assert fresh.call(lambda core: [each.name for each in core.cluster.topics.values()]) == [topic]
+
+
 @pytest.mark.req("PROTO-7")
 def test_the_client_uses_the_highest_version_that_both_sides_speak() -> None:
     with EmbeddedBroker(release="2.2") as old:

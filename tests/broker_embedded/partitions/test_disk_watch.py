@@ -15,6 +15,7 @@ import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
+from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.partitions import disk_watch
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import LogError
@@ -126,6 +127,7 @@ def test_a_broker_that_loses_its_directory_says_so_once_refuses_and_stops(
     wanted = CreateTopicsRequest.CreatableTopic(name="new", num_partitions=1, replication_factor=1)
     assert broker.call(CreateTopicsRequest(topics=[wanted]), 5).topics[0].error_code != 0
     caplog.clear()
+    broker.advance(4000)  # a snapshot of the state would be due
     assert not loop.stopped, "clients are told for a while"
     loop.run()
     loop.run()
@@ -193,6 +195,18 @@ def test_a_state_log_that_cannot_be_written_stops_the_broker(
         loop.run()
     assert loop.stopped == 1
     assert "which has the cluster's state, is offline: [Errno 5]" in _told(caplog)[0]
+
+
+def test_a_snapshot_that_is_being_written_when_the_state_is_lost_gets_no_name(broker: DiskBroker) -> None:
+    core = broker.core
+    assert isinstance(core.store, LocalStore)
+    work = core.store.write_snapshot(core.journal.image(), core.slices, retention_bytes=-1)
+    next(work)
+    _replaced(broker.path)
+    core.disk_watch.look()
+    with pytest.raises(FileNotFoundError):
+        whole(work)
+    assert not list((broker.path / STATE).glob("*.checkpoint*"))
 
 
 def test_many_partitions_that_are_lost_together_are_one_line(

@@ -76,6 +76,25 @@ def test_topics_on_a_full_disk_are_made_whole_or_not(broker: DiskBroker, monkeyp
     assert number > 20
 
 
+def test_a_directory_that_cannot_be_deleted_does_not_take_its_name(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when no descriptor is left, which looking into a directory needs."""
+    wanted = CreateTopicsRequest(topics=[Topic(name="a", num_partitions=1, replication_factor=1)])
+
+    def refuse(path: str) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+    with monkeypatch.context() as patch:
+        FullFrom(patch, 2)  # the directory is there
+        patch.setattr(shutil, "rmtree", refuse)
+        assert broker.call(wanted, 7).topics[0].error_code == codes.KAFKA_STORAGE_ERROR
+    assert [path.name.endswith("-delete") for path in broker.path.glob("a-0*")] == [True]
+    assert broker.call(wanted, 7).topics[0].error_code == 0
+    broker.restart()
+    assert [path.name for path in broker.path.glob("a-0*")] == ["a-0"]
+
+
 def test_partitions_on_a_full_disk_are_added_all_or_none(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     broker.create("t", 2)
     wanted = CreatePartitionsRequest.Topic(name="t", count=4, assignments=None)

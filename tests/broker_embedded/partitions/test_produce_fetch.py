@@ -143,7 +143,7 @@ def test_acks_0_gets_no_answer_and_an_error_closes_the_connection(broker: DiskBr
         broker.produce_pending("absent", broker.batch(b"a"), acks=0)
 
 
-@pytest.mark.req("REC-21")
+@pytest.mark.req("REC-21", "PROTO-K0")
 def test_batches_that_cannot_be_kept_are_refused(broker: DiskBroker) -> None:
     def code(batch: bytes | None, version: int = 9, topic: str = "t") -> int:
         return int(broker.produce(topic, batch, version=version).error_code)

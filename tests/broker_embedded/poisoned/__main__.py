@@ -30,7 +30,7 @@ def main() -> int:
         reasons.update(what.partition("left out: ")[2][:25] for _, what in trial.left_out)
         for problem in problems:
             print(f"{seed}: {problem}")
-    for reason, times in reasons.most_common():
+    for reason, times in reasons.most_common(20):
         print(f"left out {times} times: {reason}...")
     print(f"seed {given.seed}: {given.tries} tries in {time.monotonic() - started:.0f} s, {wrong} of them wrong")
     return 1 if wrong else 0

@@ -26,7 +26,7 @@ PROPERTIES = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:admin;User:CN=ops,O=x",
 }
-TOPIC, CLUSTER, ALL = 2, 4, 2
+TOPIC, GROUP, CLUSTER, ALL = 2, 3, 4, 2
 
 
 @pytest.fixture
@@ -157,6 +157,35 @@ def test_requests_create_describe_and_delete(broker: DiskBroker, version: int) -
     assert [(acl.resource_name, acl.error_message) for acl in first.matching_acls] == [("t", None)]
     assert (second.error_code, second.matching_acls) == (bad, [])
     assert described() == []
+
+
+@pytest.mark.req("ACL-1")
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"resource_type_filter": TOPIC}, {"resource_name_filter": "t"}, {"principal_filter": "User:a"},
+        {"host_filter": "10.0.0.1"}, {"operation": 3}, {"permission_type": ALLOW}, {"pattern_type_filter": 4},
+    ],
+    ids=lambda chosen: next(iter(chosen)),
+)  # fmt: skip
+def test_each_part_of_a_filter_leaves_out_what_differs_in_it(broker: DiskBroker, chosen: dict[str, Any]) -> None:
+    admin = as_user("User:admin")
+    Creation = CreateAclsRequest.AclCreation
+    matches = {"resource_type": TOPIC, "resource_name": "t", "principal": "User:a", "host": "10.0.0.1", "operation": 3,
+               "permission_type": ALLOW, "resource_pattern_type": 4}  # fmt: skip
+    differs = {"resource_type": GROUP, "resource_name": "g", "principal": "User:b", "host": "10.0.0.2", "operation": 8,
+               "permission_type": DENY, "resource_pattern_type": 3}  # fmt: skip
+    request = CreateAclsRequest(creations=[Creation(**matches), Creation(**differs)])
+    assert [each.error_code for each in broker.send(request, 3, admin).response.results] == [0, 0]
+    everything = {"resource_type_filter": 1, "resource_name_filter": None, "principal_filter": None,
+                  "host_filter": None, "operation": 1, "permission_type": 1, "pattern_type_filter": 1}  # fmt: skip
+
+    def principals(**chosen: Any) -> list[str]:
+        found = broker.send(DescribeAclsRequest(**{**everything, **chosen}), 3, admin).response
+        return sorted(acl.principal for resource in found.resources for acl in resource.acls)
+
+    assert principals() == ["User:a", "User:b"]
+    assert principals(**chosen) == ["User:a"]
 
 
 def test_what_is_denied_can_be_seen_in_the_log(broker: DiskBroker, caplog: pytest.LogCaptureFixture) -> None:

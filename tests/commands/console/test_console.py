@@ -245,6 +245,17 @@ def test_topic_that_does_not_exist_is_named(servers: str, topic: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("more", [(), ("--partition", "0")])
+def test_topic_that_is_created_by_reading_it_is_named(servers: str, topic: str, more: tuple[str, ...]) -> None:
+    done = consume(servers, topic, "--timeout-ms", "3000", *more)
+    warning, created, total = done.stderr.decode().splitlines()
+    assert warning.startswith(f"warning: topic '{topic}' does not exist: reading it creates it where brokers have ")
+    assert (created, total) == (
+        f"Topic '{topic}' was created, because this command reads it.", "Processed a total of 0 messages"
+    )  # fmt: skip
+    assert consume(servers, topic, "--timeout-ms", "500").stderr == b"Processed a total of 0 messages\n"
+
+
 def test_partition_that_does_not_exist_is_named(servers: str, topic: str) -> None:
     wrote(servers, topic, b"a\n")
     done = consume(servers, topic, "--partition", "77", "--offset", "0", "--timeout-ms", "3000")

@@ -51,6 +51,27 @@ def test_a_document_without_a_version_is_version_1() -> None:
     assert read({"partitions": [GOOD | {"log_dirs": ["any", "any"]}]}) == expected
 
 
+@pytest.mark.req("RJ-5")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("topic", value) for value in (5, None, True, ["orders"], {})),
+        *(("partition", value) for value in ("0", 1.5, None, True, [0])),
+        *(("replicas", value) for value in ("12", 5, None, {}, [1, "2"], [1.5, 2], [True, 2], [None, 2])),
+        *(("log_dirs", value) for value in ("any", 5, {}, ["any", 5], [None, "any"], [["any"], "any"])),
+    ],
+)
+def test_a_field_of_another_type_is_refused_with_its_place(field: str, value: object) -> None:
+    assert str(refusal(read, {"partitions": [GOOD | {field: value}]})).startswith(f"plan.json: partitions[0].{field}")
+
+
+@pytest.mark.req("RJ-5")
+@pytest.mark.parametrize("field", ["topic", "partition", "replicas"])
+def test_a_field_that_is_needed_and_missing_is_named(field: str) -> None:
+    entry = {name: value for name, value in GOOD.items() if name != field}
+    assert str(refusal(read, {"partitions": [entry]})) == f"plan.json: partitions[0].{field} is missing"
+
+
 @pytest.mark.req("RJ-4", "TM-3", "GAP-14", "EASY-1")
 def test_a_missing_list_is_an_empty_one() -> None:
     assert read({}) == read({"version": 1}) == ReassignmentDocument([], {})

@@ -57,7 +57,8 @@ class Markers:
         """End the transaction in one partition; returns an error code. It is kept when this returns 0."""
         partition = self._partitions.get(at.topic, at.partition)
         if partition is None:
-            return error_codes.UNKNOWN_TOPIC_OR_PARTITION
+            is_offline = at in self._partitions.offline
+            return error_codes.KAFKA_STORAGE_ERROR if is_offline else error_codes.UNKNOWN_TOPIC_OR_PARTITION
         batch = build_marker(
             marker.producer_id,
             marker.epoch,

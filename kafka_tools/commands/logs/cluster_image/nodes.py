@@ -18,12 +18,14 @@ from kafka_tools.commands.logs.cluster_image.registrations import controller_tex
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
 from kafka_tools.protocol.feature_levels import METADATA_VERSIONS
+from kafka_tools.protocol.secrets import is_secret_config
 from kafka_tools.protocol.stored.cluster_metadata import (
     AccessControlEntryRecord,
     DelegationTokenRecord,
     UserScramCredentialRecord,
 )
 from kafka_tools.scram_math import MECHANISMS
+from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
 
 _Value = TypeVar("_Value")
@@ -207,7 +209,9 @@ def _configs(image: ClusterImage) -> TreeDirectory:
         number = ConfigResourceType.numbers.get(word)
         # An empty name is that of the default, with and without the colon.
         configs = image.configs.get((number, rest)) if number is not None else None
-        return None if configs is None else _texts(configs)
+        if number is None or configs is None:
+            return None
+        return _texts({key: MASK if is_secret_config(key, number) else value for key, value in configs.items()})
 
     return TreeDirectory(names, child)
 
@@ -268,11 +272,7 @@ def _scram(image: ClusterImage) -> TreeDirectory:
 
 
 def _credential(record: UserScramCredentialRecord) -> str:
-    """Everything of it, as Kafka's shell has it: whoever reads the file has it anyway."""
-    return (
-        f"ScramCredentialData(salt={bytes(record.salt).hex()}, storedKey={bytes(record.stored_key).hex()}, "
-        f"serverKey={bytes(record.server_key).hex()}, iterations={record.iterations})"
-    )
+    return f"ScramCredentialData(salt={MASK}, storedKey={MASK}, serverKey={MASK}, iterations={record.iterations})"
 
 
 def _token(record: DelegationTokenRecord) -> str:

@@ -1,0 +1,145 @@
+"""How far the cluster's state reached: a start whose metadata log ends before that has lost some of it.
+
+Kafka does not know: it begins a new cluster on an empty metadata log, and calls every partition stray. Here two files
+beside the directory of the log tell, and are still there where that was emptied:
+
+- an offset checkpoint, written soon after each change when the log was forced to the disk. No loss of power makes it
+  too high.
+- the offset at once after each change, for the boot in which it was written: as long as the kernel lives it has all
+  that was written before, whoever is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
+from kafka_tools.broker_embedded.slices import Slices
+from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.storage.checkpoints import write_offset_checkpoint
+from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, sync_directory
+from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.directories.local_store import LocalStore
+    from kafka_tools.broker_embedded.slices import Work
+    from kafka_tools.broker_embedded.timers import Timers
+
+log = logging.getLogger(__name__)
+
+STATE_END_FILE = "metadata-end-offset-checkpoint"
+BOOT_END_FILE = "metadata-end-offset.boot"
+_NOTE_BYTES = 100
+_STATE = TopicPartition(CLUSTER_METADATA, 0)
+
+
+def read_state_end(log_dir: str) -> int:
+    """The offset up to which the state in a log directory must be there; 0 where that is not known."""
+    synced = read_checkpoint(os.path.join(log_dir, STATE_END_FILE)).get(_STATE, 0)
+    try:
+        with open(os.path.join(log_dir, BOOT_END_FILE), "rb") as file:
+            boot, _, end_offset = file.read(_NOTE_BYTES).partition(b" ")
+    except OSError:
+        return synced
+    written = int(end_offset) if end_offset.isdigit() and boot and boot == _boot_id() else 0
+    return max(synced, written)
+
+
+def _boot_id() -> bytes:
+    """What tells this boot of the machine from others; empty where the system does not say."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read().strip()
+    except OSError:
+        return b""
+
+
+def forget_state_end(log_dirs: Sequence[str]) -> None:
+    """Remove what these directories tell of the state. Raises OSError."""
+    for log_dir in log_dirs:
+        for name in (BOOT_END_FILE, STATE_END_FILE):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(os.path.join(log_dir, name))
+
+
+class StateEnd:
+    """Keeps both offsets of a broker that runs, the one that waits for the disk beside the broker's thread."""
+
+    def __init__(self, log_dir: str, store: LocalStore, timers: Timers, slices: Slices) -> None:
+        """``slices``: those of the broker, whose ways to the disk are taken."""
+        self._log_dir = log_dir
+        self._store = store
+        self._line = Slices(timers)  # of its own: no request waits behind it
+        self._line.disk = lambda run, done: slices.disk(run, done)
+        self._line.group_commit = slices.group_commit
+        self._known = -1
+        """What the checkpoint holds."""
+        self._boot = _boot_id()
+        self._fd: int | None = None
+        self._is_writing = False
+        self._failed = False
+        self._in_doubt = False
+        """Whether forcing the log has failed, after which another attempt says nothing of what was written before."""
+
+    def changed(self) -> None:
+        """The state has changed."""
+        if self._fd is not None:
+            with contextlib.suppress(OSError):  # it is only too low then
+                os.pwrite(self._fd, b"%s %020d" % (self._boot, self._store.end_offset), 0)
+        if not self._is_writing and not self._in_doubt:
+            self._is_writing = True
+            self._line.later(self._keep(), self._kept)
+
+    def write_now(self) -> None:
+        """Force the state to the disk and write the offset, on this thread. Raises OSError."""
+        sync_directory(self._log_dir)
+        self._write(self._store.forcing(), self._store.end_offset)
+        if self._boot:
+            path = os.path.join(self._log_dir, BOOT_END_FILE)
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def end(self, *, is_complete: bool) -> None:
+        """The store was closed; ``is_complete``: with all of it on the disk."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        if is_complete:
+            try:
+                self._forced(self._store.end_offset)
+            except OSError as error:
+                log.warning("how far the cluster's state reaches cannot be noted: %s", error)
+
+    def _forced(self, end_offset: int) -> None:
+        """Write the offset up to which the state is on the disk. Raises OSError."""
+        if end_offset != self._known and not self._in_doubt:
+            write_offset_checkpoint(os.path.join(self._log_dir, STATE_END_FILE), {_STATE: end_offset})
+            self._known = end_offset
+
+    def _keep(self) -> Work[None]:
+        end_offset, force = self._store.end_offset, self._store.forcing()
+        yield from self._line.durable()  # where acknowledgements wait for it little is left to be forced
+        yield from self._line.on_disk(partial(self._write, force, end_offset))
+
+    def _write(self, force: Callable[[], None], end_offset: int) -> None:
+        try:
+            force()
+        except OSError as error:
+            self._in_doubt = error.errno not in NO_DESCRIPTOR
+            raise
+        self._forced(end_offset)
+
+    def _kept(self, _: None, error: BaseException | None) -> None:
+        self._is_writing = False
+        if error is not None:
+            if not self._failed:
+                log.warning("how far the cluster's state reaches cannot be noted: %s", error)
+            self._failed = True
+            return
+        self._failed = False
+        if self._store.end_offset != self._known:
+            self.changed()

@@ -1,0 +1,108 @@
+"""Loading the indexes of a segment, and writing anew from the log those that are not its own."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
+from kafka_tools.records.batches import BatchView
+from kafka_tools.storage.log.segment import LogSegment
+from kafka_tools.storage.producer_files import (
+    aborted_entry,
+    check_aborted,
+    end_transaction,
+    read_snapshot,
+    replace_aborted,
+    snapshots,
+)
+from kafka_tools.storage.producer_state import FinishedTransaction, ProducerStates
+
+if TYPE_CHECKING:
+    from kafka_tools.storage.log.reading import ReadableLog
+
+log = logging.getLogger(__name__)
+
+
+def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew, interval_bytes: int) -> None:
+    """Load the indexes of a segment, written anew where they are not its own.
+
+    Raises CorruptBatch for damage in the last segment. Elsewhere the indexes end there, and readers are told of it.
+    """
+    try:
+        segment.load_indexes()
+        check_aborted(segment.transaction_index_path, segment.base_offset)
+        return
+    except CorruptIndex as error:
+        log.warning("%s: rebuilding the indexes of segment %d: %s", opened.name, segment.base_offset, error)
+    for rebuild in (
+        aborted.write,
+        partial(rebuild_indexes, interval_bytes=interval_bytes),
+    ):  # a start that is killed between does both again
+        try:
+            rebuild(segment)
+        except CorruptBatch as error:
+            if segment is opened.segments[-1]:
+                raise
+            log.error("%s: a segment is damaged, and served up to there: %s", opened.name, error)
+            segment.seal()
+
+
+def rebuild_indexes(segment: LogSegment, interval_bytes: int) -> None:
+    """Write .index and .timeindex anew from the log."""
+    segment.reset_indexes(at_once=True)
+    for position, view in segment.walk():
+        segment.note(view, position, interval_bytes)
+    segment.seal()
+
+
+class AbortedAnew:
+    """Writes transaction indexes anew from a log, of one segment after the other in their order.
+
+    Who deletes the indexes of a segment, as Kafka's operators do where one is wrong, gets all of them anew.
+    """
+
+    def __init__(self, opened: ReadableLog) -> None:
+        self._opened = opened
+        self._producers = ProducerStates()
+        self._at = opened.segments[0].base_offset
+        """Up to here the producers are known."""
+
+    def write(self, segment: LogSegment) -> None:
+        """Replace the .txnindex of a segment. Raises OSError, and CorruptBatch for a log that cannot be read."""
+        self._begin_with_snapshot(segment.base_offset)
+        segments, entries = self._opened.segments, []
+        ends = [*(each.base_offset for each in segments[1:]), None]
+        for each, end in zip(segments[: segments.index(segment) + 1], ends, strict=False):
+            if end is not None and end <= self._at:
+                continue
+            for _, view in each.walk_headers():
+                if view.base_offset < self._at or view.producer_id < 0:
+                    continue
+                finished = self._seen(view)
+                if each is segment and finished and not finished.committed:
+                    entries.append(aborted_entry(finished))
+            self._at = self._at if end is None else end
+        replace_aborted(segment.transaction_index_path, entries)
+
+    def _begin_with_snapshot(self, offset: int) -> None:
+        """Take the newest snapshot up to an offset, where it is newer than what is known."""
+        for at, path in reversed(snapshots(self._opened.directory)):
+            if self._at < at <= offset:
+                producers = ProducerStates()
+                try:
+                    read_snapshot(path, producers)
+                except LogError:  # told when the producers are read
+                    continue
+                self._producers, self._at = producers, at
+                return
+
+    def _seen(self, view: BatchView) -> FinishedTransaction | None:
+        if not view.is_control:
+            self._producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
+            return None
+        try:
+            return end_transaction(view, self._producers)
+        except CorruptBatch:  # told when the producers are read
+            return None
