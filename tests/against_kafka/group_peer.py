@@ -10,7 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from kafka_tools.broker_embedded.coordinators.group_records import KEYS, VALUES
-from kafka_tools.broker_embedded.coordinators.runtime import _decode_record, partition_for
+from kafka_tools.broker_embedded.coordinators.replaying import decode_record
+from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
@@ -423,7 +424,7 @@ class GroupPeer:
                 return found
 
     def _lines(self, key: bytes, value: bytes | None) -> list[tuple[str, str]]:
-        decoded = _decode_record(KEYS, VALUES, key, value)
+        decoded = decode_record(KEYS, VALUES, key, value)
         if decoded is None:
             return []
         struct, content = decoded

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -143,3 +144,36 @@ def test_groups_whose_coordinator_is_offline_are_told_why(real_kafka: Callable[[
         eventually(told, timeout_s=60)
     finally:
         kafka.start_node(2)
+
+
+@pytest.mark.parametrize("how", [(), ("--batch-size", 1)])
+def test_replicas_move_between_log_directories_before_2_4(
+    how: tuple[object, ...],
+    real_kafka: Callable[[Setup], RealKafka],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Brokers since 1.1 move replicas for clients; only reassignments between brokers need 2.4."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kafka = real_kafka(Setup("1.1.1", properties=(("log.dirs", "{folder}/data-{node},{folder}/more-{node}"),)))
+    topic, (id,) = created(kafka), kafka.node_ids
+    both = [kafka.folder / f"data-{id}", kafka.folder / f"more-{id}"]
+    (other,) = (path for path in both if not (path / f"{topic}-0").is_dir())
+    entry = {"topic": topic, "partition": 0, "replicas": [id], "log_dirs": [str(other)]}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"partitions": [entry]}), encoding="utf-8")
+    file = ("--reassignment-json-file", plan)
+    limit = ("--replica-alter-log-dirs-throttle", 50_000_000)
+    out = done(ours(kafka, "reassign-partitions", "--execute", *file, *limit, *how))
+    assert "Moved: 1 of 1 partitions" in out if how else f"moving log directory to {other}" in out
+    moved = f"Reassignment of replica {topic}-0-{id} completed successfully.\n"
+    eventually(lambda: require(moved in done(ours(kafka, "reassign-partitions", "--verify", *file))))
+    assert (other / f"{topic}-0").is_dir()
+    assert "replica.alter" not in done(ours(kafka, "configs", "--describe", "--broker", id))
+    plan.write_text(json.dumps({"partitions": [{"topic": topic, "partition": 0, "replicas": [id]}]}), encoding="utf-8")
+    assert "kafka-reassign-partitions.sh --zookeeper" in refused(ours(kafka, "reassign-partitions", "--execute", *file))
+    done(ours(kafka, "reassign-partitions", "--generate", "--strategy", "least-movement", "--topic", topic))
+
+
+def require(holds: bool) -> None:
+    assert holds

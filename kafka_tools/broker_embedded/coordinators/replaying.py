@@ -94,7 +94,7 @@ def replay_batch(batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader)
 def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> str | None:
     """Tell ``to`` of one record; why it is left out, or None."""
     try:
-        decoded = _decode_record(keys, values, record.key, record.value)
+        decoded = decode_record(keys, values, record.key, record.value)
         if decoded is None:
             return None
         if batch.is_transactional:
@@ -109,7 +109,7 @@ def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes
     return None
 
 
-def _decode_record(
+def decode_record(
     keys: KeyTypes, values: KeyTypes, key: bytes | None, value: bytes | None
 ) -> tuple[Stored, Stored | None] | None:
     """The structs of one record; None for a record type that ``keys`` does not have."""

@@ -28,8 +28,11 @@ def delete(
 
     ``members`` returns those of the group, to be named for partitions that they still consume.
     """
+    # Brokers report success for a partition without an offset, too.
+    committed = admin.list_group_offsets(group, partitions) if partitions else {}
     with running.about(group), running.doing(f"group '{group}'"), naming_holders(members):
         outcomes = admin.delete_group_offsets(group, partitions)
+    absent = {key for key, outcome in committed.items() if outcome.error is None and outcome.value is None}
     shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
     rows = []
@@ -42,7 +45,10 @@ def delete(
             text = f"{found.message}.{held}" if held and is_blocked(outcome.error) else found.message
             errors.append(found._replace(message=text))
         else:
-            rows.append({"group": group, **row, "result": "deleted"})
+            rows.append({"group": group, **row, "result": "unchanged" if key in absent else "deleted"})
+    had_some = {key.topic for key in outcomes if key not in absent}
+    for topic in sorted({key.topic for key in absent} - had_some):
+        running.note(f"there was nothing to delete: group '{group}' has no offsets of topic {topic}")
     if output_format is None:
         running.emit(group_text.deleted_offsets(running.shown(group), running.shown(shown)))
     return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")

@@ -165,6 +165,7 @@ def test_what_moved_and_what_failed_add_up(capsys: Printed) -> None:
     assert status == 1
     assert out.endswith("Moved: 0 of 2 partitions; 0 were there already, 2 failed.\n")
     assert "t-0-3: KAFKA_STORAGE_ERROR: log directory /b of broker 3: disk error" in err
+    assert "warning: what lies in /b of broker 1 is not known: KAFKA_STORAGE_ERROR: log directory /b: disk error" in err
     status, _, err = brokers.run(f"--execute {FILE} --additional", capsys)
     assert (status, "t-0-3: KAFKA_STORAGE_ERROR: log directory /b of broker 3" in err) == (1, True)
 

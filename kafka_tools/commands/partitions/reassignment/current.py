@@ -12,6 +12,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.log_dirs import LogDirs
     from kafka_tools.admin.calls.reassignments import Reassignment
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.partitions.reassignment.documents import Replicas
@@ -122,12 +123,20 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
                 f"warning: the log directories of broker {id} are not known, any stands for them: {outcome.error}"
             )
             continue
+        note_offline(id, outcome.get())
         for path, directory in outcome.get().items():
             if directory.error is None:
                 for partition, replica in directory.get().replicas.items():
                     if not replica.is_future:
                         found[ReplicaPlace(*partition, id)] = path
     return found
+
+
+def note_offline(broker_id: int, directories: LogDirs) -> None:
+    """Name the log directories of a broker that do not tell what lies in them."""
+    for path, directory in sorted(directories.items()):
+        if directory.error is not None:
+            running.note(f"warning: what lies in {path} of broker {broker_id} is not known: {directory.error}")
 
 
 def is_offline(error: KafkaToolsError) -> bool:

@@ -54,6 +54,7 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
         if outcome.error is not None:
             silent[id] = outcome.error
         else:
+            current.note_offline(id, outcome.get())
             described[id] = _online(outcome.get())
     for id, error in silent.items():
         running.note(f"warning: what is on the disks of broker {id} is not known: {error}")
