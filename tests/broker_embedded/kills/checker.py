@@ -28,6 +28,7 @@ SETTINGS = {
     "transaction.state.log.num.partitions": "4", "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000", "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.heartbeat.interval.ms": "100", "group.consumer.heartbeat.interval.ms": "300",
+    "metadata.log.max.record.bytes.between.snapshots": "4000", "metadata.max.retention.bytes": "20000",
 }  # fmt: skip
 LONGEST_LIFE_S = 1.5
 CALM, CALM_LIFE_S = 0.1, 6.0
