@@ -21,7 +21,7 @@ RELEASE = KAFKA_MINOR
 OLDER = "clients older than Kafka 2.1 are served too, whose versions Kafka 4 dropped (KIP-896)"
 REASONS = (
     (r"alter_replica_log_dirs", "a partition stays in the log directory in which it was made"),
-    (r"unregister_broker", "there is one broker, which cannot do without itself"),
+    (r"unregister_(broker|controller)", "there is one node, which cannot do without itself"),
     (r".*share.*", "share groups are not served"),
     (r"streams_group_.*", "groups of the protocol streams are not served"),
     (r"(add|remove)_raft_voter", "the metadata log has one voter, which is this broker"),

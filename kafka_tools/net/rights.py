@@ -72,6 +72,7 @@ NEEDED: dict[str, dict[str, str]] = {
     "StreamsGroupDescribe": _DESCRIBE_GROUPS,
     "SyncGroup": {"group": "Read"},
     "UnregisterBroker": {"cluster": "Alter"},
+    "UnregisterController": {"cluster": "Alter"},
     "UpdateFeatures": {"cluster": "Alter"},
     "WriteTxnMarkers": {"cluster": "Alter"},
 }

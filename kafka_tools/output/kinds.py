@@ -185,6 +185,7 @@ KINDS: Mapping[str, RowKind] = {
     "cluster-id": _kind("cluster_id", "{cluster_id}"),
     "endpoints": _kind("id host port rack state endpoint_type", "{address}", lines=_with_address),
     "unregistered-brokers": _kind("id result", "{id}"),
+    "unregistered-controllers": _kind("id result", "{id}"),
     # kafka-features
     "features": _kind(
         "feature supported_min supported_max finalized", "{feature}",

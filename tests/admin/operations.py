@@ -131,6 +131,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "remove_voter": Operation(lambda admin: admin.remove_voter(1, DIRECTORY), ANY, "4.0"),
     "unregister_broker": Operation(lambda admin: admin.unregister_broker(1), CONTROLLER, "4.0"),
+    "unregister_controller": Operation(lambda admin: admin.unregister_controller(1), CONTROLLER, "4.4"),
 }  # fmt: skip
 
 LOOKUPS = (MetadataRequest, FindCoordinatorRequest, DescribeClusterRequest)
@@ -138,7 +139,7 @@ LOOKUPS = (MetadataRequest, FindCoordinatorRequest, DescribeClusterRequest)
 ABOUT_THE_CLUSTER = ("describe_cluster", "list_topics", "describe_topics")
 """Operations whose own request is one of the lookups."""
 _WORDS_OF_CHANGES = ("add", "alter", "create", "delete", "elect", "expire", "fence", "remove", "renew", "replace")
-_MORE_CHANGES = ("terminate_transaction", "unregister_broker", "update_features")
+_MORE_CHANGES = ("terminate_transaction", "unregister_broker", "unregister_controller", "update_features")
 CHANGES = {name for name in OPERATIONS if name.startswith(_WORDS_OF_CHANGES) or name in _MORE_CHANGES}
 CHANGES -= {"delete_records"}
 """Operations that must not be repeated when a broker may have done them; doing these twice is not doing them once."""

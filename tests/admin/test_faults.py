@@ -375,7 +375,7 @@ EMPTY_IS_AN_ANSWER = {
     "describe_log_dirs", "describe_replica_log_dirs",
     # One answer for one thing, and its error is none.
     "create_delegation_token", "renew_delegation_token", "expire_delegation_token", "update_features", "add_voter",
-    "remove_voter", "unregister_broker", "fence_producers", "terminate_transaction",
+    "remove_voter", "unregister_broker", "unregister_controller", "fence_producers", "terminate_transaction",
     # ApiVersions is what the connection began with.
     "api_versions", "describe_features",
 }  # fmt: skip

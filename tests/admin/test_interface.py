@@ -82,6 +82,7 @@ OURS = {
     "removeRaftVoter": "remove_voter",
     "renewDelegationToken": "renew_delegation_token",
     "unregisterBroker": "unregister_broker",
+    "unregisterController": "unregister_controller",
     "updateFeatures": "update_features",
 }
 NO_OPERATIONS = {

@@ -1,13 +1,16 @@
-"""kafka-features, kafka-metadata-quorum, kafka-client-metrics and kafka-cluster unregister beside Kafka's tools."""
+"""kafka-features, kafka-metadata-quorum, kafka-client-metrics and kafka-cluster unregister, beside Kafka's tools."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 
 import pytest
 
 from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level, of_release
-from tests.against_kafka.harness import RealKafka
+from tests.against_kafka.harness import RealKafka, eventually
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, same, theirs
 
 
@@ -98,3 +101,47 @@ def test_client_metrics_from_first_to_last(kafka_new: RealKafka) -> None:
     assert name not in same(kafka_new, "client-metrics", "--list", sort=True)
     missing = ours(kafka_new, "client-metrics", "--describe", "--name", name)
     assert missing.returncode == 1 and "doesn't exist" in missing.stderr
+
+
+_VOTER = ("-i", 2, "-d", "AAAAAAAAAAAAAAAAAAAAAQ")
+
+
+def test_removing_and_unregistering_a_controller_says_the_same(kafka_new_three: RealKafka) -> None:
+    both = same(kafka_new_three, "metadata-quorum", "remove-controller", *_VOTER, "--unregister", "--dry-run")
+    assert both.splitlines()[1:] == ["DRY RUN of unregistering KRaft controller 2"]
+    remove = ("remove-controller", *_VOTER, "--unregister")
+    our, their = (run(kafka_new_three, "metadata-quorum", *remove) for run in (ours, theirs))
+    assert (our.returncode, our.stdout, their.returncode, their.stdout) == (1, "", 1, "")
+    # The voters of this cluster stand in its configuration: they cannot be removed.
+    expected = their.stderr.strip().replace("kafka-cluster.sh", "kafka-cluster")
+    assert expected.startswith("Failed to remove KRaft voter 2: Cluster doesn't support removing voter")
+    assert expected in our.stderr.replace("UNSUPPORTED_VERSION: ", "")
+
+
+def test_controllers_are_unregistered_as_by_kafka(kafka_new_three: RealKafka) -> None:
+    status = done(ours(kafka_new_three, "metadata-quorum", "describe", "--status"))
+    leader = int(re.findall(r"LeaderId: +(\d+)", status)[0])
+    other = next(node for node in kafka_new_three.node_ids if node != leader)
+    texts = []
+    for run in (ours, theirs):
+        texts.append(done(run(kafka_new_three, "cluster", "unregister-controller", "--id", other)))
+        registered_again(kafka_new_three, other)
+    assert texts == [f"Controller {other} is no longer registered.\n"] * 2
+    for controller, why in ((99, "Controller ID 99 is not currently registered."), (leader, "while it is active.")):
+        our, their = (
+            run(kafka_new_three, "cluster", "unregister-controller", "--id", controller) for run in (ours, theirs)
+        )
+        assert (our.returncode, their.returncode) == (1, 1)
+        assert why in our.stderr and why in their.stderr
+
+
+def registered_again(kafka: RealKafka, controller: int) -> None:
+    """Wait until a controller that lives has registered again: it does so as soon as it misses itself."""
+
+    def asked() -> None:
+        addresses = ("--bootstrap-controller", kafka.bootstrap_controllers)
+        words = ("-m", "kafka_tools", "cluster", "list-endpoints", *addresses, "-o", "json")
+        ended = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60, check=True)
+        assert controller in [row["id"] for row in json.loads(ended.stdout)["data"]]
+
+    eventually(asked)

@@ -105,7 +105,12 @@ def _updated(_: Any, updates: Mapping[str, Any], **__: Any) -> Outcomes[str, Non
     return Outcomes((name, Outcome[None](None)) for name in updates)
 
 
-_QUORUM_CALLS = {"describe_quorum": _always(_QUORUM), "add_voter": _always(None), "remove_voter": _always(None)}
+_QUORUM_CALLS = {
+    "describe_quorum": _always(_QUORUM),
+    "add_voter": _always(None),
+    "remove_voter": _always(None),
+    "unregister_controller": _always(None),
+}
 _TOKEN_CALLS = {
     "create_delegation_token": _always(_TOKEN),
     "describe_delegation_tokens": _always([_TOKEN]),
@@ -265,7 +270,9 @@ CASES = (
     Case("broker-api-versions", ""),
     Case("cluster cluster-id", ""),
     Case("cluster list-endpoints", ""),
+    Case("cluster api-versions", ""),
     Case("cluster unregister", "--id 3", instead={"unregister_broker": _always(None)}),
+    Case("cluster unregister-controller", "--id 3", instead={"unregister_controller": _always(None)}),
     Case("features describe", "", instead=_FEATURE_CALLS),
     Case("features upgrade", "--feature metadata.version=30", instead=_FEATURE_CALLS),
     Case("features downgrade", "--feature metadata.version=29 --dry-run", instead=_FEATURE_CALLS),
@@ -281,6 +288,10 @@ CASES = (
     Case(
         "metadata-quorum remove-controller", "--controller-id 1 --controller-directory-id 8bpaWIu9SiydwIqO5atq0g",
         instead=_QUORUM_CALLS,
+    ),
+    Case(
+        "metadata-quorum remove-controller",
+        "--controller-id 1 --controller-directory-id 8bpaWIu9SiydwIqO5atq0g --unregister", instead=_QUORUM_CALLS,
     ),
     Case("transactions list", "", instead=_TRANSACTION_CALLS),
     Case("transactions describe", "--transactional-id billing", instead=_TRANSACTION_CALLS),
@@ -331,6 +342,13 @@ FAILING = (
     Case("consumer-groups", "--delete-offsets --group no-such --topic orders", "delete_offsets", failed=1, rows=False),
     Case("client-metrics", "--describe --name no-such-name", "describe", failed=1, rows=False),
     Case("cluster unregister", "--id 3", failed=1, rows=False, instead={"unregister_broker": _refused}),
+    Case("cluster unregister-controller", "--id 3", failed=1, rows=False, instead={"unregister_controller": _refused}),
+    Case(
+        "metadata-quorum remove-controller",
+        "--controller-id 1 --controller-directory-id 8bpaWIu9SiydwIqO5atq0g --unregister",
+        failed=1,
+        instead=_QUORUM_CALLS | {"unregister_controller": _refused},
+    ),
     Case("metadata-quorum describe", "--status", "status", failed=1, rows=False, instead={"describe_quorum": _refused}),
     Case("share-groups", "--delete --group jobs --group idle --group none", "delete", failed=2, instead=_SHARE_CALLS),
     Case("share-groups", "--describe --group jobs", "describe", failed=1, rows=False),

@@ -1,5 +1,5 @@
 """The metadata quorum of a KRaft cluster (KIP-595, KIP-836, KIP-853): describe, add and remove voters; unregister
-brokers."""
+brokers and controllers."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse
     from kafka_tools.protocol.messages.remove_raft_voter import RemoveRaftVoterResponse
     from kafka_tools.protocol.messages.unregister_broker import UnregisterBrokerResponse
+    from kafka_tools.protocol.messages.unregister_controller import UnregisterControllerResponse
 
 
 class QuorumReplica(NamedTuple):
@@ -178,7 +179,7 @@ class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
     interpret = AddVoter.interpret
 
 
-class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse"]):
+class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse | UnregisterControllerResponse"]):
     """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
 
     name = "unregister broker"
@@ -196,9 +197,21 @@ class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse"]):
     def interpret(
         self,
         keys: list[int],
-        response: UnregisterBrokerResponse,
+        response: UnregisterBrokerResponse | UnregisterControllerResponse,
         version: int,
         node: Node,
         progress: Progress[int, None],
     ) -> None:
         progress.settle(keys[0], response.error_code, response.error_message, None)
+
+
+class UnregisterController(UnregisterBroker):
+    """Controller id -> forgotten by the cluster; for controllers that are gone for good (4.4)."""
+
+    name = "unregister controller"
+
+    def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
+        from kafka_tools.protocol.messages.unregister_controller import UnregisterControllerRequest
+
+        versions.require(UnregisterControllerRequest, 0, "unregistering a controller")
+        return UnregisterControllerRequest(controller_id=keys[0])

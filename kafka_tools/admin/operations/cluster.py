@@ -255,3 +255,11 @@ class ClusterOperations(Connected):
         from kafka_tools.admin.calls.quorum import UnregisterBroker
 
         self.run(UnregisterBroker(), [broker_id], timeout_s, deadline)[broker_id].get()
+
+    def unregister_controller(
+        self, controller_id: int, *, timeout_s: float | None = None, deadline: Deadline | None = None
+    ) -> None:
+        """Make the cluster forget a controller that is gone for good (4.4); a voter is removed first."""
+        from kafka_tools.admin.calls.quorum import UnregisterController
+
+        self.run(UnregisterController(), [controller_id], timeout_s, deadline)[controller_id].get()

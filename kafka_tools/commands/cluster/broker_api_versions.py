@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
-from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-
-if TYPE_CHECKING:
-    from kafka_tools.output.cells import Row
 
 
 @click.command(name="kafka-broker-api-versions", cls=Command)
@@ -21,50 +15,9 @@ if TYPE_CHECKING:
 def command(connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the API versions that each broker supports.
 
-    With each version range comes the newest version that this tool and the broker share.
+    With each version range comes the newest version that this tool and the broker share. Deprecated since Kafka 4.4:
+    "kafka-cluster api-versions" shows the same, and controllers too.
     """
-    from kafka_tools.output.kafka import text as kafka_text
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.commands.cluster import node_api_versions
 
-    with connection.admin() as admin:
-        outcomes = admin.api_versions()
-    rows = []
-    errors = []
-    for node, outcome in outcomes.items():
-        row: Row = {"id": node.id, "host": node.host, "port": node.port, "rack": node.rack, "fenced": False}
-        row["apis"] = [] if outcome.error else _apis(outcome.value)
-        if output_format is None:
-            running.emit(kafka_text.api_versions(running.shown(row), outcome.error))
-        if outcome.error:
-            errors.append(ItemError.of(node, outcome.error))
-        else:
-            rows.append(row)
-    return running.finish(Rows("broker-api-versions", rows, errors), output_format)
-
-
-def _apis(advertised: Any) -> list[Row]:
-    """One row per API, by key: those that the broker advertises and those that only a newer one does."""
-    from kafka_tools import KAFKA_RELEASE
-    from kafka_tools.protocol import registry
-    from kafka_tools.protocol.releases import max_versions
-
-    known = {row.key: row for row in registry.rows()}
-    newest = KAFKA_RELEASE.rpartition(".")[0]
-    rows = []
-    for key in sorted(advertised.keys() | max_versions(newest).keys()):
-        ours = known.get(key)
-        oldest_theirs, newest_theirs = advertised.get(key, (None, None))
-        usable = None
-        if ours is not None and oldest_theirs is not None:
-            highest = min(ours.max_version, newest_theirs)
-            usable = highest if highest >= max(ours.min_version, oldest_theirs) else None
-        rows.append(
-            {
-                "key": key,
-                "name": ours.name if ours else None,
-                "min_version": oldest_theirs,
-                "max_version": newest_theirs,
-                "usable": usable,
-            }
-        )
-    return rows
+    return node_api_versions.show(connection, output_format)

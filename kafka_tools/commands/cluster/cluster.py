@@ -1,4 +1,4 @@
-"""``kafka-cluster``: the id and the endpoints of a cluster, and brokers to forget (Kafka's ClusterTool)."""
+"""``kafka-cluster``: the id, endpoints and API versions of a cluster, and nodes to forget (Kafka's ClusterTool)."""
 
 from __future__ import annotations
 
@@ -59,15 +59,44 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
 @output_options("unregistered-brokers")
 def unregister(broker_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
     """Make a KRaft cluster forget a broker."""
+    return _unregister("broker", broker_id, connection, output_format)
+
+
+@command.command(name="unregister-controller", cls=Command)
+@option(
+    "-i", "--id", "controller_id", type=int, required=True, metavar="ID", help="The controller that is gone for good."
+)
+@connection_options(controllers=True, short=True)
+@output_options("unregistered-controllers")
+def unregister_controller(controller_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
+    """Make a KRaft cluster forget a controller (Kafka 4.4 and later)."""
+    return _unregister("controller", controller_id, connection, output_format)
+
+
+@command.command(name="api-versions", cls=Command)
+@connection_options(controllers=True, short=True)
+@output_options("broker-api-versions")
+def api_versions(connection: ConnectionOptions, output_format: str | None) -> int:
+    """Show the API versions of each broker, or with --bootstrap-controller of each controller."""
+    from kafka_tools.commands.cluster import node_api_versions
+
+    return node_api_versions.show(connection, output_format)
+
+
+def _unregister(kind: str, node_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
+    """``kind``: broker or controller."""
     from kafka_tools.output.rows import Rows
 
-    if not 0 <= broker_id < 2**31:
+    if not 0 <= node_id < 2**31:
         raise UsageError("--id: a number from 0 on is expected")
-    with running.about(broker_id), connection.admin() as admin:
-        admin.unregister_broker(broker_id)
+    with running.about(node_id), connection.admin() as admin:
+        if kind == "broker":
+            admin.unregister_broker(node_id)
+        else:
+            admin.unregister_controller(node_id)
     if output_format is None:
-        running.emit(f"Broker {broker_id} is no longer registered.\n")
-    return running.finish(Rows("unregistered-brokers", [{"id": broker_id, "result": "unregistered"}]), output_format)
+        running.emit(f"{kind.capitalize()} {node_id} is no longer registered.\n")
+    return running.finish(Rows(f"unregistered-{kind}s", [{"id": node_id, "result": "unregistered"}]), output_format)
 
 
 def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:

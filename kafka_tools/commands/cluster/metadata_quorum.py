@@ -10,7 +10,8 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, CommandGroup, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-from kafka_tools.errors import InputError, KafkaToolsError, UsageError
+from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, UnsupportedVersion, UsageError
+from kafka_tools.protocol import error_codes
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
@@ -68,25 +69,27 @@ def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: 
     if not dry_run:
         with running.about(node_id), connection.admin(is_for_clients=False) as admin:
             admin.add_voter(node_id, directory_id, endpoints)
-    what = "DRY RUN of adding" if dry_run else "Added"
-    return _done("added", what, node_id, directory_id, endpoints, output_format, dry_run)
+    return _added(node_id, directory_id, endpoints, output_format, dry_run)
 
 
 @command.command(name="remove-controller", cls=Command)
 @option("-i", "--controller-id", type=click.IntRange(0, 2**31 - 1), required=True, metavar="ID", help="The controller.")
 @option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
 @option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@option("--unregister", is_flag=True, help="Make the cluster forget the controller as well (Kafka 4.4 and later).")
 @connection_options(controllers=True)
 @output_options("changed-quorum")
 def remove_controller(
     controller_id: int,
     controller_directory_id: str,
     dry_run: bool,
+    unregister: bool,
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
     """Make a voter an observer, before it is shut down for good."""
-    from kafka_tools.values import parse_uuid
+    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.values import parse_uuid, uuid_text
 
     if controller_id < 0:
         raise UsageError("--controller-id: a number from 0 on is expected")
@@ -95,36 +98,71 @@ def remove_controller(
     except InputError as error:
         raise UsageError(f"--controller-directory-id: {error}") from error
     connection.check()
-    if not dry_run:
-        with running.about(controller_id), connection.admin() as admin:
+    name = f"KRaft controller {controller_id}"
+    row: Row = {"node_id": controller_id, "directory_id": uuid_text(directory_id), "endpoints": [], "result": "planned"}
+    errors: list[ItemError] = []
+
+    def say(text: str) -> None:
+        if output_format is None:
+            running.emit(f"{text}\n")
+
+    if dry_run:
+        say(f"DRY RUN of removing {name} with directory id {uuid_text(directory_id)}")
+        if unregister:
+            say(f"DRY RUN of unregistering {name}")
+        return running.finish(Rows("changed-quorum", [row]), output_format)
+    with running.about(controller_id), connection.admin() as admin:
+        try:
             admin.remove_voter(controller_id, directory_id)
-    word = "DRY RUN of removing " if dry_run else "Removed "  # Kafka prints both blanks
-    return _done("removed", f"{word} KRaft", controller_id, directory_id, [], output_format, dry_run)
+        except KafkaToolsError as error:
+            if unregister and _has_no_voter(error):
+                error.args = (f"Failed to remove KRaft voter {controller_id}: {_advised(str(error), controller_id)}",)
+            raise
+        row["result"] = "removed"
+        say(f"Removed {name} with directory id {uuid_text(directory_id)}")
+        if unregister:
+            try:
+                admin.unregister_controller(controller_id)
+            except KafkaToolsError as error:
+                failed = ItemError.of(controller_id, error)
+                errors.append(failed._replace(message=_advised(failed.message, controller_id)))
+            else:
+                row["result"] = "unregistered"
+                say(f"Unregistered {name}")
+    return running.finish(Rows("changed-quorum", [row], errors), output_format, "Failed to unregister controller")
 
 
-def _done(
-    result: str,
-    what: str,
-    node_id: int,
-    directory_id: Any,
-    endpoints: list[QuorumEndpoint],
-    form: str | None,
-    dry_run: bool,
+def _has_no_voter(error: KafkaToolsError) -> bool:
+    """Whether a removal failed because the cluster has no such voter, or has voters that cannot be removed."""
+    missing = (error_codes.UNSUPPORTED_VERSION, error_codes.VOTER_NOT_FOUND)
+    return isinstance(error, UnsupportedVersion) or (isinstance(error, BrokerError) and error.code.code in missing)
+
+
+def _advised(error: str, controller_id: int) -> str:
+    return (
+        f"{error.rstrip('.')}. To unregister the controller from the cluster, run "
+        f"`kafka-cluster unregister-controller --id {controller_id}`."
+    )
+
+
+def _added(
+    node_id: int, directory_id: Any, endpoints: list[QuorumEndpoint], output_format: str | None, dry_run: bool
 ) -> int:
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import format_address, uuid_text
 
     texts = [f"{each.name}://{format_address(each.host, each.port)}" for each in endpoints]
-    if form is None:
-        listed = f" and endpoints: {', '.join(texts)}" if texts else ""
-        running.emit(f"{what} controller {node_id} with directory id {uuid_text(directory_id)}{listed}\n")
+    if output_format is None:
+        what = "DRY RUN of adding" if dry_run else "Added"
+        directory = uuid_text(directory_id)
+        running.emit(f"{what} controller {node_id} with directory id {directory} and endpoints: {', '.join(texts)}\n")
     row = {
         "node_id": node_id,
         "directory_id": uuid_text(directory_id),
         "endpoints": texts,
-        "result": "planned" if dry_run else result,
+        "result": "planned" if dry_run else "added",
     }
-    return running.finish(Rows("changed-quorum", [row]), form)
+    return running.finish(Rows("changed-quorum", [row]), output_format)
 
 
 def _leader(quorum: QuorumDescription) -> QuorumReplica:
