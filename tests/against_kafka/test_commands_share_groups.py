@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.against_kafka.harness import RealKafka, eventually
-from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs
+from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs, write
 from tests.broker_embedded.wire_client import WireClient
 
 COMMAND = "share-groups"
@@ -92,6 +93,29 @@ def test_plans_and_resets_are_the_same(kafka_new: RealKafka, topic: str) -> None
         done(ours(kafka_new, COMMAND, *latest[:5], "--to-earliest", "--execute"))
 
 
+def test_plans_of_4_4_are_the_same_and_go_through_files(kafka_new: RealKafka, topic: str, tmp_path: Path) -> None:
+    group = made(kafka_new, topic)
+    reset = ("--reset-offsets", "--group", group)
+    done(ours(kafka_new, COMMAND, *reset, "--topic", f"{topic}:0", "--to-offset", 3, "--execute"))
+    for mode in (("--to-offset", 4), ("--to-offset", 999), ("--to-current",)):
+        for scope in (("--topic", topic), ("--topic", f"{topic}:1"), ("--all-topics",)):
+            plan = (*reset, *scope, *mode, "--dry-run")
+            assert topic in same(kafka_new, COMMAND, *plan, sort=True)
+            assert topic in same(kafka_new, COMMAND, *plan, "--export", sort=True)
+    exported = done(ours(kafka_new, COMMAND, *reset, "--all-topics", "--to-current", "--dry-run", "--export"))
+    assert f"{topic},0,3\n" in exported
+    for tool in (ours, theirs):
+        done(ours(kafka_new, COMMAND, *reset, "--topic", topic, "--to-latest", "--execute"))
+        text = done(tool(kafka_new, COMMAND, *reset, "--from-file", write(tmp_path, exported.rstrip()), "--execute"))
+        assert_equal(
+            text, done(ours(kafka_new, COMMAND, *reset, "--all-topics", "--to-current", "--dry-run")), sort=True
+        )
+        again = done(ours(kafka_new, COMMAND, *reset, "--all-topics", "--to-current", "--dry-run", "--export"))
+        assert_equal(again, exported, sort=True)
+    with_group = write(tmp_path, "".join(f"{group},{line}\n" for line in exported.split()))
+    same(kafka_new, COMMAND, *reset, "--from-file", with_group, "--dry-run", sort=True)
+
+
 def test_a_group_with_members_is_not_touched_and_its_members_are_named(
     kafka_new: RealKafka, topic: str, busy: str
 ) -> None:
@@ -151,6 +175,9 @@ def test_consumer_groups_are_not_deleted_as_share_groups(kafka_new: RealKafka, t
         ("--reset-offsets", "--all-topics", "--to-earliest", "--execute"),
         ("--reset-offsets", "--group", "g", "--to-earliest", "--execute"),
         ("--reset-offsets", "--group", "g", "--all-topics", "--execute"),
+        ("--reset-offsets", "--group", "g", "--all-topics", "--from-file", "plan.csv", "--execute"),
+        ("--reset-offsets", "--group", "g", "--topic", "t", "--from-file", "plan.csv", "--execute"),
+        ("--reset-offsets", "--group", "g", "--topic", "t", "--to-offset", "1", "--to-current", "--execute"),
     ],
 )
 def test_command_lines_that_are_wrong_are_refused_in_kafkas_words(kafka_new: RealKafka, words: tuple[str, ...]) -> None:

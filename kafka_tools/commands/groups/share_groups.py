@@ -12,7 +12,14 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.groups import typed_groups
-from kafka_tools.commands.groups.options import group_option, modes_given, new_offsets, topic_option, views
+from kafka_tools.commands.groups.options import (
+    KAFKAS_MODES,
+    group_option,
+    modes_given,
+    new_offsets,
+    topic_option,
+    views,
+)
 from kafka_tools.commands.options.command import Command, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import ItemError
 
 ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
-MODES = ("to_earliest", "to_latest", "to_datetime")
+MODES = ("to_offset", "to_datetime", "to_earliest", "to_latest", "to_current", "from_file")
 _RESET = ("reset_offsets",)
 _ALLOWED: dict[str, Sequence[str]] = {
     "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
@@ -35,7 +42,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "members": ("describe",),
     "verbose": ("describe",),
     "state": ("describe", "list"),
-    **dict.fromkeys(("dry_run", "execute", *MODES), _RESET),
+    **dict.fromkeys(("dry_run", "execute", "export", *MODES), _RESET),
 }
 
 
@@ -50,9 +57,10 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @topic_option("--topic", "The topic, or with --reset-offsets some of its partitions: orders:0,2. May be repeated.")
 @option("--all-topics", is_flag=True, help="Every topic that the group shares.")
 @views()
-@new_offsets(*MODES)
+@new_offsets(*(mode for mode in KAFKAS_MODES if mode in MODES))
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
 @option("--execute", is_flag=True, help="Change the offsets.")
+@option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()
 @output_options(
     {
@@ -70,7 +78,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     """List, describe and delete share groups, and reset their offsets."""
     action = one_of(context, *ACTIONS)
     only_with(context, action, _ALLOWED)
-    _check(context, action, given)
+    _check(context, action, given | {"output_format": output_format})
     connection.check()
     run = {
         "list": _list,
@@ -90,21 +98,27 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     if action == "describe":
         typed_groups.check_described(refuse, given)
     if action == "delete" and not (given["group"] or given["all_groups"]):
-        refuse("Option [delete] takes the options [group] or [all-groups]")
+        refuse("Option [delete] takes the options [group] or [all-groups].")
     if action == "delete" and given["group"] and given["all_groups"]:
         refuse("Option [delete] takes either [group] or [all-groups], not both.")
     typed_groups.check_apart(refuse, given, "group", "all_groups")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
         refuse("Option [delete-offsets] takes the following options: [group], [topic] (one group)")
     if action == "reset_offsets":
-        typed_groups.check_committing(refuse, given)
-        if not given["group"]:
-            refuse("Option [reset-offsets] takes the option: [group]")
-        if not (given["topic"] or given["all_topics"]):
-            refuse("Option [reset-offsets] takes one of these options: [all-topics], [topic]")
-        typed_groups.check_apart(refuse, given, "topic", "all_topics")
-        if not typed_groups.check_one_mode(refuse, given, MODES):
-            refuse("Option [reset-offsets] takes one of these options: [to-datetime], [to-earliest], [to-latest]")
+        _check_reset(refuse, given)
+
+
+def _check_reset(refuse: typed_groups.Refuse, given: dict[str, Any]) -> None:
+    typed_groups.check_committing(refuse, given)
+    if not given["group"]:
+        refuse("Option [reset-offsets] takes the option: [group]")
+    scopes = ("all_topics", "from_file", "topic")
+    if not any(given[scope] for scope in scopes):
+        refuse(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(scopes)}")
+    for first, second in (("topic", "all_topics"), ("topic", "from_file"), ("all_topics", "from_file")):
+        typed_groups.check_apart(refuse, given, first, second)
+    if not typed_groups.check_one_mode(refuse, given, MODES):
+        refuse(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(MODES)}")
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

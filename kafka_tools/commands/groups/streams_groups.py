@@ -144,11 +144,8 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
 
 def _check_reset(refuse: Any, given: dict[str, Any], has_topics: bool) -> None:
     typed_groups.check_committing(refuse, given)
-    if given["export"] and given["output_format"] is not None:
-        refuse("-o does not go with --export, which prints CSV.")
     if not typed_groups.check_one_mode(refuse, given, MODES):
-        listed = ", ".join(f"[{name.replace('_', '-')}]" for name in sorted(MODES))
-        refuse(f"Option '[reset-offsets]' requires one of the following scenarios: {listed}")
+        refuse(f"Option '[reset-offsets]' requires one of the following scenarios: {typed_groups.bracketed(MODES)}")
     if not (has_topics or given["from_file"]):
         refuse("One of the reset scopes should be defined: --all-input-topics, --input-topic.")
     if not given["execute"] and given["delete_all_internal_topics"]:

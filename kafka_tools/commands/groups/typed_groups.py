@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kafka_tools.commands import running
@@ -28,11 +28,18 @@ def check_described(refuse: Refuse, given: Mapping[str, Any]) -> None:
 
 
 def check_committing(refuse: Refuse, given: Mapping[str, Any]) -> None:
-    """Refuse a reset without ``--execute`` or ``--dry-run``, and one with both."""
+    """Refuse a reset without ``--execute`` or ``--dry-run``, one with both, and ``-o`` beside ``--export``."""
     if given["dry_run"] and given["execute"]:
         refuse("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
     if not (given["dry_run"] or given["execute"]):
         refuse("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+    if given["export"] and given["output_format"] is not None:
+        refuse("-o does not go with --export, which prints CSV.")
+
+
+def bracketed(names: Iterable[str]) -> str:
+    """Options as Kafka's tools list them, sorted: ``[from-file], [topic]``."""
+    return ", ".join(f"[{name.replace('_', '-')}]" for name in sorted(names))
 
 
 def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:

@@ -137,6 +137,15 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
             "--delete --group g --topic t": "--topic only goes with --reset-offsets or --delete-offsets.",
             "--reset-offsets --group g --topic t --to-latest": "takes the option: [execute] or [dry-run]",
             "--reset-offsets --group g --topic t --execute --to-latest --to-earliest": "can't be used with option",
+            "--reset-offsets --group g --to-latest --dry-run": "of these options: [all-topics], [from-file], [topic]",
+            "--reset-offsets --group g --topic t --dry-run": (
+                "[from-file], [to-current], [to-datetime], [to-earliest], [to-latest], [to-offset]"
+            ),
+            "--reset-offsets --group g --topic t --from-file plan.csv --dry-run": (
+                'Option "[topic]" can\'t be used with option "[from-file]"'
+            ),
+            "--reset-offsets --group g --topic t --to-current --dry-run --export -o csv": "-o does not go with",
+            "--describe --group g --export": "--export only goes with --reset-offsets.",
             "--delete-offsets --group g": "Option [delete-offsets] takes the following options: [group], [topic]",
         },
     )
