@@ -148,6 +148,9 @@ KINDS: Mapping[str, RowKind] = {
         "group member_id process_id client_id tasks", "{member_id}",
         more="host protocol member_epoch topology_epoch target_assignment_epoch target_tasks",
     ),
+    "streams-topologies": _kind(
+        "group subtopology node type topics stores successors predecessors", "{node}", more="global_store"
+    ),
     "deleted-share-offsets": _kind("group topic result", "{topic}"),
     "removed-members": _kind("group member result", "{member}", more="is_static"),
     "deleted-offsets": _kind("group topic partition result", _PARTITION),

@@ -356,6 +356,24 @@ class FeatureUpgradeType(Words):
     UNSAFE_DOWNGRADE = 3
 
 
+class TopologyDescriptionStatus(Words):
+    """Whether a streams group's topology is described (``clients.admin`` ``StreamsGroupTopologyDescriptionStatus``,
+    KIP-1331)."""
+
+    NOT_REQUESTED = 0
+    NOT_STORED = 1
+    ERROR = 2
+    AVAILABLE = 3
+
+
+class TopologyNodeType(Words):
+    """Nodes in the description of a topology (KIP-1331)."""
+
+    SOURCE = 1
+    PROCESSOR = 2
+    SINK = 3
+
+
 class EndpointType(Words):
     """Whose endpoints DescribeCluster tells (``clients.admin`` ``EndpointType``, KIP-919)."""
 

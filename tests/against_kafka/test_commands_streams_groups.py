@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.streams_group_describe import TopologyDescription, TopologyNode
 from kafka_tools.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest, TopicInfo
-from tests.against_kafka.harness import RealKafka, eventually
+from kafka_tools.protocol.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
+from tests.against_kafka.harness import RealKafka, Setup, eventually
+from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.side_by_side import assert_equal, done, fresh, ours, produce, same, theirs, write
 from tests.broker_embedded.wire_client import WireClient
 
@@ -203,3 +208,55 @@ def test_releases_without_streams_groups_say_which_release_has_them(kafka_39: Re
     ended = ours(kafka_39, COMMAND, "--describe", "--group", "g")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "brokers of Kafka 4.2 and later" in ended.stderr
+
+
+PLUGIN = (
+    (
+        "group.streams.topology.description.plugin.class",
+        "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin",
+    ),
+)
+NODES = TopologyDescription(
+    subtopologies=[
+        TopologyDescription.SubtopologyDescription(
+            subtopology_id="0",
+            nodes=[
+                TopologyNode(name="read", node_type=1, source_topics=["z", "a"], successors=["count", "copy"]),
+                TopologyNode(name="count", node_type=2, stores=["counts"], successors=["write"]),
+                TopologyNode(name="copy", node_type=2, successors=["write", "choose"]),
+                TopologyNode(name="write", node_type=3, sink_topic="out"),
+                TopologyNode(name="choose", node_type=3, sink_topic=None),
+            ],
+        ),
+        TopologyDescription.SubtopologyDescription(
+            subtopology_id="1", nodes=[TopologyNode(name="pattern", node_type=1, source_topics=[])]
+        ),
+    ],
+    global_stores=[
+        TopologyDescription.GlobalStore(
+            source=TopologyNode(name="all", node_type=1, source_topics=["g"], successors=["keep"]),
+            processor=TopologyNode(name="keep", node_type=2, stores=["table"]),
+        )
+    ],
+)
+
+
+def test_topologies_are_described_the_same(real_kafka: Callable[[Setup], RealKafka]) -> None:
+    kafka = real_kafka(Setup(NEWEST, properties=PLUGIN))
+    topic = fresh("streamed")
+    done(ours(kafka, "topics", "--create", "--topic", topic, "--partitions", 2))
+    application = Application(kafka, fresh("described-app"), topic)
+    application.join()
+    words = ("--describe", "--group", application.group, "--topology")
+    our, their = ours(kafka, COMMAND, *words), theirs(kafka, COMMAND, *words)
+    assert (our.returncode, our.stdout, their.returncode) == (1, "", 1)
+    assert their.stdout.strip().removeprefix("Error: ") in our.stderr
+    update = StreamsGroupTopologyDescriptionUpdateRequest(
+        group_id=application.group, member_id=application.member, topology_epoch=0, topology_description=NODES
+    )
+    answer = application.wire.call(update, 0)
+    assert answer.error_code == 0, answer
+    text = same(kafka, COMMAND, *words)
+    assert "Sub-topology: 2 for global store (will not generate tasks)" in text
+    assert "ASSIGNOR" in same(kafka, COMMAND, "--describe", "--group", application.group, "--state")
+    application.close()

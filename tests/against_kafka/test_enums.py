@@ -27,6 +27,7 @@ NUMBERED: dict[type[enums.Words], str] = {
     enums.ControlRecordType: "common.record.internal.ControlRecordType",
     enums.ElectionType: "common.ElectionType",
     enums.FeatureUpgradeType: "clients.admin.FeatureUpdate$UpgradeType",
+    enums.TopologyDescriptionStatus: "clients.admin.StreamsGroupTopologyDescriptionStatus",
     enums.EndpointType: "clients.admin.EndpointType",
 }
 TEXTS: dict[type[enums.Texts], str] = {

@@ -22,11 +22,13 @@ from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, Qu
 from kafka_tools.admin.calls.reassignments import Reassignment
 from kafka_tools.admin.calls.share_groups import ShareOffset
 from kafka_tools.admin.calls.streams_groups import (
+    DescribedSubtopology,
     StreamsAssignment,
     StreamsGroupDescription,
     StreamsMember,
     StreamsTopic,
     Subtopology,
+    TopologyNode,
 )
 from kafka_tools.admin.calls.tokens import DelegationToken, parse_principal
 from kafka_tools.admin.calls.transactions import ProducerState, TransactionDescription, TransactionListing
@@ -167,9 +169,12 @@ _STREAMER = StreamsMember(
     "m-1", None, None, "cli", "/10.0.0.9", 3, 1, "p-1", None, {}, {}, {}, _TASKS, _TASKS, False
 )  # fmt: skip
 _PART = Subtopology("0", ("orders",), (), (StreamsTopic("app-count-changelog", 0, 1, {}),), ())
+_NODES = DescribedSubtopology("0", (TopologyNode("KSTREAM-SOURCE-0", "SOURCE", ("orders",), (), ("SINK-1",), ()),))
 _STREAMING = {
-    name: StreamsGroupDescription(name, state, Node(1, "localhost", 9092), 3, 3, 1, (_PART,), members, None)
-    for name, state, members in (("app", "Stable", (_STREAMER,)), ("idle", "Empty", ()))
+    name: StreamsGroupDescription(
+        name, state, Node(1, "localhost", 9092), 3, 3, 1, (_PART,), members, None, "uniform", status, (_NODES,)
+    )
+    for name, state, members, status in (("app", "Stable", (_STREAMER,), 3), ("idle", "Empty", (), 1))
 }
 _COMMITTED = Outcomes([(_ORDERS_0, Outcome(CommittedOffset(0)))])
 _STREAMS_CALLS = {
@@ -224,6 +229,7 @@ CASES = (
     Case("streams-groups", "--describe --group app", "describe", instead=_STREAMS_CALLS),
     Case("streams-groups", "--describe --group app --members", "describe members", instead=_STREAMS_CALLS),
     Case("streams-groups", "--describe --group app --state", "describe state", instead=_STREAMS_CALLS),
+    Case("streams-groups", "--describe --group app --topology", "describe topology", instead=_STREAMS_CALLS),
     Case("streams-groups", "--delete --group idle", "delete", instead=_STREAMS_CALLS),
     Case(
         "streams-groups", "--reset-offsets --group idle --all-input-topics --to-latest --dry-run", "reset_offsets",
@@ -356,6 +362,13 @@ FAILING = (
         "streams-groups", "--delete --group app --group idle --group none", "delete", failed=2, instead=_STREAMS_CALLS
     ),
     Case("streams-groups", "--describe --group app", "describe", failed=1, rows=False),
+    Case(
+        "streams-groups",
+        "--describe --group app --group idle --topology",
+        "describe topology",
+        failed=1,
+        instead=_STREAMS_CALLS,
+    ),
     Case("streams-application-reset", "--application-id app-{n} --input-topics orders,no-such-topic", "", failed=1),
     Case("consumer-groups", "--remove-members --group live --member nobody", "remove_members", failed=1, rows=False),
     Case("groups", "--list", failed=1, instead={"list_groups": _listed_by_one}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.groups import not_found
@@ -13,6 +13,7 @@ from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.enums import TopologyDescriptionStatus, TopologyNodeType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
@@ -72,6 +73,29 @@ class Subtopology(NamedTuple):
     repartition_source_topics: tuple[StreamsTopic, ...]
 
 
+class TopologyNode(NamedTuple):
+    """A node of a topology: a source, a processor or a sink, with the names of the nodes before and after it.
+
+    ``topics``: what a source reads (none where a pattern subscribes) or a sink writes to (none where each record
+    decides). ``stores``: the state stores of a processor.
+    """
+
+    name: str
+    kind: str
+    topics: tuple[str, ...]
+    stores: tuple[str, ...]
+    successors: tuple[str, ...]
+    predecessors: tuple[str, ...]
+
+
+class DescribedSubtopology(NamedTuple):
+    """The nodes of a subtopology, or the source and processor of a global store, which every instance has whole."""
+
+    subtopology_id: str
+    nodes: tuple[TopologyNode, ...]
+    is_global_store: bool = False
+
+
 class StreamsGroupDescription(NamedTuple):
     """One group. ``topology_epoch`` is None and ``subtopologies`` empty until a member has told the topology."""
 
@@ -84,22 +108,34 @@ class StreamsGroupDescription(NamedTuple):
     subtopologies: tuple[Subtopology, ...]
     members: tuple[StreamsMember, ...]
     authorized_operations: tuple[str, ...] | None
+    assignor: str | None = None
+    """The assignor of the next assignment (KIP-1357); None before Kafka 4.4, empty where the broker names none."""
+    description_status: int = TopologyDescriptionStatus.NOT_REQUESTED
+    described_topology: tuple[DescribedSubtopology, ...] = ()
+    """The nodes of the topology (KIP-1331), where the status is AVAILABLE."""
 
 
 class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGroupDescribeResponse"]):
-    """Group -> description (4.1)."""
+    """Group -> description (4.1); ``include_topology_description``: with the nodes of its topology (4.4)."""
 
     name = "describe streams groups"
 
-    def __init__(self, include_authorized_operations: bool = False) -> None:
+    def __init__(self, include_authorized_operations: bool = False, include_topology_description: bool = False) -> None:
         self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
+        self._topology = include_topology_description
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 
         versions.require(StreamsGroupDescribeRequest, 0, "describing streams groups")
-        return StreamsGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
+        if self._topology:
+            versions.require(StreamsGroupDescribeRequest, 1, "describing the topology of streams groups")
+        return StreamsGroupDescribeRequest(
+            group_ids=keys,
+            include_authorized_operations=self._operations,
+            include_topology_description=self._topology,
+        )
 
     def interpret(
         self,
@@ -116,10 +152,10 @@ class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGrou
             elif error is not None:
                 progress.refuse(item.group_id, error)
             else:
-                progress.completed[item.group_id] = _group(item, node)
+                progress.completed[item.group_id] = _group(item, version, node)
 
 
-def _group(item: StreamsGroupDescribeResponse.DescribedGroup, node: Node) -> StreamsGroupDescription:
+def _group(item: StreamsGroupDescribeResponse.DescribedGroup, version: int, node: Node) -> StreamsGroupDescription:
     topology = item.topology
     return StreamsGroupDescription(
         item.group_id,
@@ -131,7 +167,42 @@ def _group(item: StreamsGroupDescribeResponse.DescribedGroup, node: Node) -> Str
         () if topology is None else tuple(_subtopology(part) for part in topology.subtopologies or ()),
         tuple(_member(member) for member in item.members),
         operations_of(item.authorized_operations),
+        item.assignor_name or "" if version >= 1 else None,
+        item.topology_description_status,
+        () if item.topology_description is None else tuple(_described(item.topology_description)),
     )
+
+
+def _described(item: streams_group_describe.TopologyDescription) -> Iterator[DescribedSubtopology]:
+    for part in item.subtopologies:
+        yield DescribedSubtopology(part.subtopology_id, _nodes(part.nodes))
+    # Kafka numbers the global stores on from the subtopologies.
+    for number, store in enumerate(item.global_stores, len(item.subtopologies)):
+        yield DescribedSubtopology(str(number), _nodes((store.source, store.processor)), is_global_store=True)
+
+
+def _nodes(items: Sequence[streams_group_describe.TopologyNode]) -> tuple[TopologyNode, ...]:
+    before: dict[str, set[str]] = {}
+    for item in items:
+        for name in item.successors:
+            before.setdefault(name, set()).add(item.name)
+    return tuple(
+        TopologyNode(
+            item.name,
+            TopologyNodeType.words.get(item.node_type, str(item.node_type)),
+            _topics(item),
+            tuple(sorted(set(item.stores))),
+            tuple(sorted(set(item.successors))),
+            tuple(sorted(before.get(item.name, ()))),
+        )
+        for item in items
+    )
+
+
+def _topics(item: streams_group_describe.TopologyNode) -> tuple[str, ...]:
+    if item.node_type == TopologyNodeType.SINK:
+        return () if item.sink_topic is None else (item.sink_topic,)
+    return tuple(sorted(set(item.source_topics)))
 
 
 def _subtopology(item: StreamsGroupDescribeResponse.DescribedGroup.Topology.Subtopology) -> Subtopology:

@@ -97,14 +97,16 @@ class GroupOperations(ClusterOperations):
         group_ids: Many[str],
         *,
         include_authorized_operations: bool = False,
+        include_topology_description: bool = False,
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, StreamsGroupDescription]:
-        """Streams group -> topology, tasks of its members, and state (4.1)."""
+        """Streams group -> topology, tasks of its members, and state (4.1); the nodes of the topology (4.4)."""
         group_ids = several("group_ids", group_ids, "str")
         from kafka_tools.admin.calls.streams_groups import DescribeStreamsGroups
 
-        return self.run(DescribeStreamsGroups(include_authorized_operations), group_ids, timeout_s, deadline)
+        call = DescribeStreamsGroups(include_authorized_operations, include_topology_description)
+        return self.run(call, group_ids, timeout_s, deadline)
 
     def delete_groups(
         self, group_ids: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None

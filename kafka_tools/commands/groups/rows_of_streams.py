@@ -19,9 +19,10 @@ from kafka_tools.commands.groups.resettable import (
     not_inactive,
     standings_of,
 )
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
-from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState, GroupType
+from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState, GroupType, TopologyDescriptionStatus
 from kafka_tools.values import Many, TopicPartition
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ STATES = (
 )
 
 
-def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[StreamsGroupDescription], list[ItemError]]:
+def describe(
+    admin: AdminClient, groups: Sequence[str], with_topology: bool = False
+) -> tuple[list[StreamsGroupDescription], list[ItemError]]:
     """The descriptions of groups, in their order, and the groups that could not be described."""
-    outcomes = admin.describe_streams_groups(groups)
+    outcomes = admin.describe_streams_groups(groups, include_topology_description=with_topology)
     running.refuse_old_brokers(outcomes)
     errors = [ItemError.of(f"group '{group}'", error) for group, error in outcomes.failures().items()]
     return list(outcomes.succeeded().values()), errors
@@ -146,12 +149,40 @@ def state(group: StreamsGroupDescription) -> Row:
         "group": group.group_id,
         "type": GroupType.STREAMS,
         "state": group.state,
-        "assignor": None,
+        "assignor": group.assignor,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
         "group_epoch": group.group_epoch,
         "target_assignment_epoch": group.assignment_epoch,
         "members": len(group.members),
     }
+
+
+def topology(group: StreamsGroupDescription) -> list[Row]:
+    """A row per node of the group's topology. Raises KafkaToolsError, in the words of Kafka's tool, if it has none."""
+    name, status = group.group_id, group.description_status
+    if status == TopologyDescriptionStatus.NOT_STORED:
+        raise KafkaToolsError(f"No topology description is stored for streams group '{name}'.")
+    if status == TopologyDescriptionStatus.ERROR:
+        text = f"The broker failed to fetch the topology description for streams group '{name}'."
+        raise KafkaToolsError(f"{text} See the broker logs for details.")
+    if status != TopologyDescriptionStatus.AVAILABLE:
+        told = TopologyDescriptionStatus.words.get(status, status)
+        raise KafkaToolsError(f"No topology description is available for streams group '{name}' (status: {told}).")
+    return [
+        {
+            "group": name,
+            "subtopology": part.subtopology_id,
+            "global_store": part.is_global_store,
+            "node": node.name,
+            "type": node.kind.lower(),
+            "topics": list(node.topics),
+            "stores": list(node.stores),
+            "successors": list(node.successors),
+            "predecessors": list(node.predecessors),
+        }
+        for part in group.described_topology
+        for node in part.nodes
+    ]
 
 
 def internal_topics(group: StreamsGroupDescription) -> list[str]:

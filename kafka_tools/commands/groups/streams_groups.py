@@ -23,11 +23,11 @@ from kafka_tools.commands.groups.options import (
 from kafka_tools.commands.options.command import Command, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
+from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.groups.holders import Holder
-    from kafka_tools.errors import KafkaToolsError
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError
 
@@ -52,6 +52,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "delete_all_internal_topics": ("reset_offsets", "delete"),
     "offsets": ("describe",),
     "members": ("describe",),
+    "topology": ("describe",),
     "verbose": ("describe",),
     "state": ("describe", "list"),
     **dict.fromkeys(("dry_run", "execute", "export", *MODES), _RESET),
@@ -83,6 +84,12 @@ _ALLOWED: dict[str, Sequence[str]] = {
     help="With --delete, or --reset-offsets --execute: delete the group's internal topics as well.",
 )
 @views("Describe the members and their tasks.")
+@option(
+    "--topology",
+    is_flag=True,
+    section="Views",
+    help="Describe the nodes of the topology, if brokers store it (Kafka 4.4 and later).",
+)
 @new_offsets(*KAFKAS_MODES)
 @option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
@@ -94,6 +101,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
         "describe": "group-offsets",
         "describe members": "streams-group-members",
         "describe state": "group-states",
+        "describe topology": "streams-topologies",
         "delete": "changed-groups",
         "reset_offsets": "reset-offsets",
         "delete_offsets": "deleted-offsets",
@@ -125,7 +133,7 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     has_group = bool(given["group"] or given["all_groups"])
     has_topics = bool(given["input_topic"] or given["all_input_topics"])
     if action == "describe":
-        typed_groups.check_described(refuse, given)
+        typed_groups.check_described(refuse, given, ("members", "offsets", "state", "topology"))
     if action == "delete_offsets":
         if not (has_topics and given["group"]):
             refuse(
@@ -163,15 +171,16 @@ def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) 
 def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
     from kafka_tools.commands.groups import rows_of_streams
     from kafka_tools.output.kafka import streams_group_text
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.output.rows import ItemError, Rows
     from kafka_tools.protocol.enums import GroupState
 
-    groups, errors = rows_of_streams.describe(admin, typed_groups.named(admin, given, rows_of_streams.TYPE))
+    names = typed_groups.named(admin, given, rows_of_streams.TYPE)
+    groups, errors = rows_of_streams.describe(admin, names, with_topology=given["topology"])
     verbose = given["verbose"]
     is_text = output_format is None
     rows: list[Row] = []
     for group in groups:
-        if group.state == GroupState.EMPTY:
+        if group.state == GroupState.EMPTY and not given["topology"]:
             running.note(f"\nStreams group '{group.group_id}' has no active members.")
     if given["members"]:
         kind = "streams-group-members"
@@ -180,6 +189,17 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
             rows += made
             if is_text:
                 running.emit(streams_group_text.members(running.shown(made), verbose))
+    elif given["topology"]:
+        kind = "streams-topologies"
+        for group in groups:
+            try:
+                made = rows_of_streams.topology(group)
+            except KafkaToolsError as error:
+                errors.append(ItemError.of(f"group '{group.group_id}'", error))
+                continue
+            rows += made
+            if is_text:
+                running.emit(streams_group_text.topology(running.shown(made)))
     elif given["state"]:
         kind = "group-states"
         rows = [rows_of_streams.state(group) for group in groups]

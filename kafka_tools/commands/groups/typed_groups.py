@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 Refuse = Callable[[str], NoReturn]
 
 
-def check_described(refuse: Refuse, given: Mapping[str, Any]) -> None:
+def check_described(
+    refuse: Refuse, given: Mapping[str, Any], views: Sequence[str] = ("members", "offsets", "state")
+) -> None:
     """Refuse ``--describe`` without the options it needs, in the words of Kafka's tools."""
     if not (given["group"] or given["all_groups"]):
         refuse("Option [describe] takes one of these options: [all-groups], [group]")
-    if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
-        refuse("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+    if sum(bool(given[view]) for view in views) > 1:
+        refuse(f"Option [describe] takes at most one of these options: {bracketed(views)}")
     if given["state"] not in (None, ANY):
         refuse("Option [describe] does not take a value for [state]")
 

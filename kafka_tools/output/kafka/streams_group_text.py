@@ -5,6 +5,7 @@ Its tables begin with their heading, without the empty line of the other tools.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,17 +68,42 @@ def members(rows: Sequence[Row], verbose: bool) -> str:
 
 
 def state(row: Row, verbose: bool) -> str:
-    """``--describe --state`` of one group."""
+    """``--describe --state`` of one group; without the assignor where brokers before 4.4 do not tell it."""
     place = row["coordinator"]
     coordinator = f"{place['host']}:{place['port']} ({place['id']})"
-    titles = ["GROUP", "COORDINATOR (ID)", "STATE", "#MEMBERS"]
-    widths = [max(15, len(row["group"])), max(25, len(coordinator)), 25, 0]
-    cells = [row["group"], coordinator, row["state"], str(row["members"])]
+    columns = [
+        ("GROUP", row["group"], 15),
+        ("COORDINATOR (ID)", coordinator, 25),
+        *([] if row["assignor"] is None else [("ASSIGNOR", row["assignor"], 15)]),
+        ("STATE", row["state"], 25),
+    ]
     if verbose:
-        titles[3:3] = ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
-        widths[3:3] = [15, 25]
-        cells[3:3] = [str(row["group_epoch"]), str(row["target_assignment_epoch"])]
-    return _lines(widths, titles, [cells])
+        columns += [
+            ("GROUP-EPOCH", str(row["group_epoch"]), 15),
+            ("TARGET-ASSIGNMENT-EPOCH", str(row["target_assignment_epoch"]), 25),
+        ]
+    columns.append(("#MEMBERS", str(row["members"]), 0))
+    widths = [max(width, len(cell)) if width else 0 for _, cell, width in columns]
+    return _lines(widths, [title for title, _, _ in columns], [[cell for _, cell, _ in columns]])
+
+
+def topology(rows: Sequence[Row]) -> str:
+    """``--describe --topology`` of one group (class TopologyDescriptionFormatter)."""
+    text = "Topologies:\n"
+    for (part, is_global), nodes in itertools.groupby(rows, lambda row: (row["subtopology"], row["global_store"])):
+        text += f"   Sub-topology: {part}{' for global store (will not generate tasks)' if is_global else ''}\n"
+        text += "".join(f"    {_node(node)}\n" for node in nodes) + "\n"
+    return text + "\n"
+
+
+def _node(row: Row) -> str:
+    after, before = (", ".join(row[key]) or "none" for key in ("successors", "predecessors"))
+    title, name = row["type"].capitalize(), row["node"]
+    if row["type"] == "source":
+        return f"{title}: {name} (topics: [{', '.join(row['topics'])}])\n      --> {after}"
+    if row["type"] == "sink":
+        return f"{title}: {name} (topic: {', '.join(row['topics']) or 'null'})\n      <-- {before}"
+    return f"{title}: {name} (stores: [{', '.join(row['stores'])}])\n      --> {after}\n      <-- {before}"
 
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:

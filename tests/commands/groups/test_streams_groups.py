@@ -18,6 +18,8 @@ from kafka_tools.protocol.messages.streams_group_describe import (
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
     TopicInfo,
+    TopologyDescription,
+    TopologyNode,
 )
 from tests.commands.groups.scripted import (
     Run,
@@ -63,6 +65,99 @@ def test_of_three_groups_one_is_not_there_and_the_others_are_described(run: Run)
     (status, out, err), _ = run("--describe --group idle --group none --group busy --state -o csv")
     assert (status, [line.split(",")[0] for line in out.splitlines()[1:]]) == (1, ["idle", "busy"])
     assert "could not describe group 'none': GROUP_ID_NOT_FOUND: Group none not found." in err
+
+
+NODES = TopologyDescription(
+    subtopologies=[
+        TopologyDescription.SubtopologyDescription(
+            subtopology_id="0",
+            nodes=[
+                TopologyNode(name="read", node_type=1, source_topics=["z", "a"], successors=["count", "copy"]),
+                TopologyNode(name="count", node_type=2, stores=["counts"], successors=["write"]),
+                TopologyNode(name="copy", node_type=2, successors=["write"]),
+                TopologyNode(name="write", node_type=3, sink_topic="out"),
+                TopologyNode(name="choose", node_type=3, sink_topic=None),
+            ],
+        )
+    ],
+    global_stores=[
+        TopologyDescription.GlobalStore(
+            source=TopologyNode(name="all", node_type=1, successors=["keep"]),
+            processor=TopologyNode(name="keep", node_type=2, stores=["table"]),
+        )
+    ],
+)
+TEXT = """\
+Topologies:
+   Sub-topology: 0
+    Source: read (topics: [a, z])
+      --> copy, count
+    Processor: count (stores: [counts])
+      --> write
+      <-- read
+    Processor: copy (stores: [])
+      --> write
+      <-- read
+    Sink: write (topic: out)
+      <-- copy, count
+    Sink: choose (topic: null)
+      <-- none
+
+   Sub-topology: 1 for global store (will not generate tasks)
+    Source: all (topics: [])
+      --> keep
+    Processor: keep (stores: [table])
+      --> none
+      <-- all
+
+
+"""
+STATUSES = {"idle": 1, "busy": 3, "broken": 2, "later": 9}
+
+
+def described(request: Any, version: int, node: Any) -> Any:
+    """The groups of ``STATUSES``, with what brokers store of their topologies; ``busy`` has the assignor sticky."""
+    if not isinstance(request, StreamsGroupDescribeRequest):
+        return told(request, version, node)
+    groups = []
+    for name in request.group_ids:
+        group = _described("busy")
+        group.group_id = name
+        if version >= 1:
+            group.assignor_name = "sticky" if name == "busy" else None
+            if request.include_topology_description:
+                group.topology_description_status = STATUSES[name]
+                group.topology_description = NODES if STATUSES[name] == 3 else None
+        groups.append(group)
+    return StreamsGroupDescribeResponse(groups=groups)
+
+
+def test_a_topology_is_shown_and_the_reasons_of_groups_without_one(run: Run) -> None:
+    words = "--describe --topology " + " ".join(f"--group {name}" for name in STATUSES)
+    (status, out, err), _ = run(words, fault=described)
+    assert (status, out) == (1, TEXT)
+    for text in (
+        "group 'idle': No topology description is stored for streams group 'idle'.",
+        "The broker failed to fetch the topology description for streams group 'broken'. See the broker logs for",
+        "No topology description is available for streams group 'later' (status: 9).",
+    ):
+        assert text in err
+    (status, out, err), _ = run("--describe --topology --group busy -o csv", fault=described)
+    assert (status, len(out.splitlines()), err) == (0, 8, "")
+
+
+def test_the_assignor_is_shown_where_brokers_tell_it(run: Run) -> None:
+    for view in ("--state", "--state --verbose"):
+        (status, out, _), _ = run(f"--describe {view} --group busy --group idle", fault=described)
+        heading, busy, _, idle = out.splitlines()
+        assert (status, heading.split()[3], busy[42:58]) == (0, "ASSIGNOR", "sticky          ")
+        assert idle[42:58] == " " * 16
+        (status, out, _), _ = run(f"--describe {view} --group busy", release="4.3", fault=described)
+        assert (status, out.splitlines()[0].split()[3]) == (0, "STATE")
+
+
+def test_brokers_before_4_4_have_no_topologies(run: Run) -> None:
+    check_releases_without(run, "--describe --topology --group idle", "4.3", "4.4")
 
 
 def test_a_group_is_deleted_with_its_internal_topics_and_with_nobody_elses(run: Run) -> None:
@@ -168,6 +263,8 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
         run,
         {
             "": "Give exactly one of --list, --describe, --delete, --reset-offsets, --delete-offsets.",
+            "--describe --group g --topology --state": "of these options: [members], [offsets], [state], [topology]",
+            "--list --topology": "--topology only goes with --describe.",
             "--list --state Empty,Lost": "Invalid state list 'Empty,Lost'. Valid states are: Assigning, Dead, Empty",
             "--list --members": "--members only goes with --describe.",
             "--reset-offsets --group g --to-latest --execute": "One of the reset scopes should be defined",
