@@ -213,7 +213,7 @@ class Peer:
             topics=[Asked(name=self.name, partitions=[partition])],
         )  # fmt: skip
         if version >= 3:
-            request.generation_id = generation
+            request.generation_id_or_member_epoch = generation
         return (self.client.call(request, version).topics[0].partitions[0].error_code,)
 
     def _describe(self, *_: Any) -> tuple[Any, ...]:

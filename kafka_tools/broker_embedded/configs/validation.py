@@ -206,6 +206,17 @@ def _check_cleaner_threads(store: ConfigStore, threads: int) -> None:
         raise bad_request(f"Log cleaner threads cannot be increased to more than double the current value {current}")
 
 
+_BOUNDED = (
+    "consumer.heartbeat.interval.ms", "consumer.session.timeout.ms", "consumer.assignment.interval.ms",
+    "share.heartbeat.interval.ms", "share.session.timeout.ms", "share.record.lock.duration.ms",
+    "share.delivery.count.limit", "share.partition.max.record.locks", "share.assignment.interval.ms",
+    "streams.heartbeat.interval.ms", "streams.session.timeout.ms", "streams.num.standby.replicas",
+    "streams.assignment.interval.ms", "streams.task.offset.interval.ms", "streams.num.warmup.replicas",
+)  # fmt: skip
+"""Group configs that the broker's group.<kind>.min and max bound, in Kafka's order (``GroupConfig.validateValues``)."""
+_STREAMS_ASSIGNOR, _DEAD_LETTER_TOPIC = "streams.assignor.name", "errors.deadletterqueue.topic.name"
+
+
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
     """Beyond type and range: each config within the broker's group.<kind>.min/max, sessions longer than heartbeats."""
     from kafka_tools.config_definitions import broker
@@ -218,16 +229,30 @@ def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
             return values[name]
         return store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, TABLE[name])
 
-    for name in TABLE:
+    for name in (name for name in _BOUNDED if name in values):
         kind, _, rest = name.partition(".")
-        value = effective(name)
-        for bound, words in (("min", "greater"), ("max", "less")):
-            limit_name = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
-            if limit_name not in broker.TABLE or not isinstance(value, int):
-                continue
-            limit = store.broker.integer(limit_name)
-            if value < limit if bound == "min" else value > limit:
-                raise bad_config(f"{name} must be {words} than or equal to {limit_name}")
+        value = values[name]
+        assert isinstance(value, int)
+        low, high = (
+            store.broker.integer(limit) if limit in broker.TABLE else None
+            for limit in (f"group.{kind}.{bound}.{rest.removeprefix('num.')}" for bound in ("min", "max"))
+        )
+        if low is not None and high is not None:
+            if not low <= value <= high:
+                raise bad_config(f"{name} must be in the range {low} to {high} inclusive.")
+        elif high is not None and value > high:
+            raise bad_config(f"{name} must be less than or equal to {high}")
+        elif low is not None and value < low:
+            raise bad_config(f"{name} must be greater than or equal to {low}")
+    assignor, assignors = values.get(_STREAMS_ASSIGNOR), store.broker.get("group.streams.assignors")
+    if assignor is not None and isinstance(assignors, list) and assignor not in assignors:
+        raise bad_config(
+            f"{_STREAMS_ASSIGNOR} '{assignor}' is not a registered task assignor. Registered assignors are: "
+            f"[{', '.join(assignors)}]."
+        )
+    dead_letters = values.get(_DEAD_LETTER_TOPIC)
+    if isinstance(dead_letters, str) and dead_letters.startswith("__"):
+        raise bad_config(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
     for kind in (CoordinatorGroupType.CONSUMER, CoordinatorGroupType.SHARE, CoordinatorGroupType.STREAMS):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         session_ms, heartbeat_ms = effective(session), effective(heartbeat)
