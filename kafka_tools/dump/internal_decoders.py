@@ -10,7 +10,7 @@ from typing import Any
 from kafka_tools.dump.decoders import INT16, Decoder
 from kafka_tools.dump.java_json import java_json
 from kafka_tools.errors import CorruptBatch, LogError, WireError
-from kafka_tools.protocol.as_json import to_json
+from kafka_tools.protocol.as_json import stored_to_json, to_json
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, ControlRecordType
 from kafka_tools.protocol.schema import Stored
@@ -128,7 +128,7 @@ def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> st
         message, _ = decode_prefix(cls, version, value, 2, text_errors=JAVA_ERRORS)
     except WireError as error:
         raise _unreadable("value", version, error) from error
-    data = to_json(message, version)
+    data = stored_to_json(message, version)
     if cls.__name__ == "GroupMetadataValue" and data.get("protocolType") == CONSUMER_PROTOCOL_TYPE:
         _open_members(data, message)
     return java_json({"version": str(version), "data": data})

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from kafka_tools.errors import EncodeError, InputError
 from kafka_tools.protocol.codec import check_version
-from kafka_tools.protocol.schema import Field, Message, Struct
+from kafka_tools.protocol.enums import TransactionState
+from kafka_tools.protocol.schema import Field, Message, Stored, Struct
 from kafka_tools.protocol.secrets import is_secret
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
@@ -31,6 +32,19 @@ def to_json(message: Message, version: int, *, reveal: bool = False, records: bo
     """
     check_version(type(message), version)
     return _struct_to_json(message, version, reveal, records)
+
+
+def stored_to_json(value: Stored, version: int) -> dict[str, Any]:
+    """The value of a record in an internal topic, as Kafka's tools show it: with a transaction's state by its name.
+
+    Kafka's tools did so first in 4.4 (``TransactionLogMessageFormatter``); a state that they do not know is its number.
+    """
+    document = to_json(value, version)
+    number = document.get("transactionStatus")
+    if number is not None:
+        known = 0 <= number < len(TransactionState.all)
+        document["transactionStatus"] = TransactionState.all[number] if known else str(number)
+    return document
 
 
 def from_json(cls: type[M], version: int, document: Mapping[str, Any]) -> M:

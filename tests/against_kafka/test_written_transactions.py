@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.protocol.enums import TransactionState
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_tools.storage.check import check_partition
 from tests.against_kafka.jars import NEWEST
@@ -49,8 +50,8 @@ def test_kafka_reads_the_log_of_transactions(written: Path, java_tool: Tool) -> 
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "payload:" in line]
     assert len(lines) > 20
-    for status in range(6):  # from Empty to CompleteAbort
-        assert any(f'"transactionStatus":{status},' in line for line in lines), (status, lines[:3])
+    for status in TransactionState.all[:6]:  # from Empty to CompleteAbort
+        assert any(f'"transactionStatus":"{status}",' in line for line in lines), (status, lines[:3])
     assert "isvalid: false" not in done.stdout
 
 

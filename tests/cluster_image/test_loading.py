@@ -15,6 +15,7 @@ from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory, TreeFil
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.records.build import build_batch
+from kafka_tools.storage.check import check_file
 from kafka_tools.storage.names import log_file_name
 from kafka_tools.storage.segment import Segment
 from tests.cluster_image.files import ORDERS, TIME_MS, changes, encoded, log_bytes, state, write_log, write_snapshot
@@ -48,6 +49,18 @@ def test_changes_removals_and_transactions_are_replayed(tmp_path: Path) -> None:
     assert "leaderEpoch=3, partitionEpoch=5" in partition
     assert text_at(path, "image", "cluster", "brokers", "1").count("fenced=true") == 1
     assert load(str(path)).image.tokens == {}
+
+
+def test_a_controller_that_was_unregistered_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / log_file_name(0)
+    removal = [
+        records.UnregisterControllerRecord(controller_id=3000),
+        records.UnregisterControllerRecord(controller_id=9),
+    ]
+    path.write_bytes(log_bytes([state(), removal]))
+    loaded = load(str(path))
+    assert (loaded.refused, loaded.image.controllers) == (None, {})
+    assert [finding for finding in check_file(str(path), records=True) if finding.is_damage] == []
 
 
 def test_a_directory_is_its_newest_snapshot_and_the_log_behind_it(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from kafka_tools.dump import internal_decoders
 from kafka_tools.dump.json import contents as json_contents
 from kafka_tools.dump.json.lines import FIELDS
 from kafka_tools.protocol.codec import encode, encode_versioned
-from kafka_tools.protocol.stored.cluster_metadata import TopicRecord
+from kafka_tools.protocol.stored.cluster_metadata import TopicRecord, UnregisterControllerRecord
 from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from kafka_tools.protocol.stored.transaction_log import TransactionLogKey, TransactionLogValue
 
 NO_TEXT = b"a\xff\xed\xa0\x80\xc3"
 SHOWN = "a\ufffd\ufffd\ufffd"
@@ -68,6 +69,20 @@ def test_what_is_wrong_with_a_record_is_said_as_kafka_says_it(
         f"Error at offset 7, skipping. Could not read record with version {number} from {part}'s buffer due to: {why}."
     )
     assert internal_decoders.offsets()(7, key, value) == (shown, None)
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, "Empty"), (7, "PrepareEpochFence"), (8, "8"), (-1, "-1")])
+def test_the_state_of_a_transaction_is_shown_by_name_and_an_unknown_one_by_number(number: int, shown: str) -> None:
+    key = b"\x00\x00" + encode(TransactionLogKey(transactional_id="x"), 0)
+    value = TransactionLogValue(transaction_status=number, transaction_partitions=None)
+    _, text = internal_decoders.transaction_log()(0, key, encode_versioned(value, 1))
+    assert text is not None and f',"transactionStatus":"{shown}","transactionPartitions":null,' in text
+
+
+def test_controllers_that_were_unregistered_are_shown() -> None:
+    value = b"\x01\x1d\x00" + encode(UnregisterControllerRecord(controller_id=3), 0)
+    shown = '{"type":"UNREGISTER_CONTROLLER_RECORD","version":0,"data":{"controllerId":3}}'
+    assert internal_decoders.cluster_metadata()(0, None, value) == (None, shown)
 
 
 def test_a_record_of_a_version_to_come_is_read_as_the_newest_one() -> None:

@@ -16,6 +16,7 @@ import pytest
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.dump import walk
+from kafka_tools.protocol.enums import TransactionState
 from tests.corpus.golden import Case, Run, cases
 
 TOOL = "4.3.1"
@@ -49,6 +50,15 @@ COMPARED = 2660
 
 SECRETS = re.compile(rb'"(salt|storedKey|serverKey)":"[^"]+"')
 """What is masked in records of the cluster's metadata, unlike in Kafka's tool."""
+
+
+STATUSES = re.compile(rb'(?<="transactionStatus":)-?\d+')
+"""What 4.4 shows by name, and 4.3.1 as a number."""
+
+
+def _status_name(match: re.Match[bytes]) -> bytes:
+    known = dict(enumerate(TransactionState.all))
+    return b'"%s"' % known.get(int(match[0]), match[0].decode()).encode()
 
 
 def runs(case: Case) -> list[Run]:
@@ -105,6 +115,8 @@ def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.
         expected = run.stdout
         if "--cluster-metadata-decoder" in run.args:
             expected = SECRETS.sub(rb'"\1":"***"', expected)
+        if "--transaction-log-decoder" in run.args:
+            expected = STATUSES.sub(_status_name, expected)
         assert stdout == expected, f"{run.id} {' '.join(run.args)}: {difference(stdout, expected)}\n{stderr}"
         assert "Traceback" not in stderr and "internal error" not in stderr, f"{run.id}: {stderr}"
         if run.exit_code:

@@ -163,6 +163,7 @@ _APPLIERS: dict[type[Stored], Callable[[KafkaState, Any], object]] = {
     stored.UnregisterBrokerRecord: lambda state, it: state.brokers.pop(it.broker_id, None),
     stored.BrokerRegistrationChangeRecord: KafkaState._registration,
     stored.RegisterControllerRecord: lambda state, it: state.controllers.add(it.controller_id),
+    stored.UnregisterControllerRecord: lambda state, it: state.controllers.discard(it.controller_id),
     stored.ZkMigrationStateRecord: KafkaState._migrated,
 }
 

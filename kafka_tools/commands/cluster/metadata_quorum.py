@@ -11,7 +11,6 @@ from kafka_tools.commands.options.command import Command, CommandGroup, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, UnsupportedVersion, UsageError
-from kafka_tools.protocol import error_codes
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.quorum import QuorumDescription, QuorumEndpoint, QuorumReplica
@@ -134,6 +133,8 @@ def remove_controller(
 
 def _has_no_voter(error: KafkaToolsError) -> bool:
     """Whether a removal failed because the cluster has no such voter, or has voters that cannot be removed."""
+    from kafka_tools.protocol import error_codes
+
     missing = (error_codes.UNSUPPORTED_VERSION, error_codes.VOTER_NOT_FOUND)
     return isinstance(error, UnsupportedVersion) or (isinstance(error, BrokerError) and error.code.code in missing)
 

@@ -52,7 +52,7 @@ def formatter(name: str) -> Formatter | None:
 def _json(kind: _Kind, record: ConsumedRecord) -> bytes:
     import json
 
-    from kafka_tools.protocol.as_json import to_json
+    from kafka_tools.protocol.as_json import stored_to_json, to_json
 
     found = _decode(kind, record)
     if found is None:
@@ -61,7 +61,7 @@ def _json(kind: _Kind, record: ConsumedRecord) -> bytes:
     document: dict[str, object] = {"key": {"type": number, "data": to_json(key, 0)}, "value": None}
     if value is not None:
         version, struct = value
-        document["value"] = {"version": version, "data": to_json(struct, version)}
+        document["value"] = {"version": version, "data": stored_to_json(struct, version)}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
 

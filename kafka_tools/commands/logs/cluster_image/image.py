@@ -139,6 +139,10 @@ def _register_controller(image: ClusterImage, record: records.RegisterController
     image.controllers[record.controller_id] = record
 
 
+def _unregister_controller(image: ClusterImage, record: records.UnregisterControllerRecord) -> None:
+    image.controllers.pop(record.controller_id, None)
+
+
 def _topic(image: ClusterImage, record: records.TopicRecord) -> None:
     image.add_topic(record.name, record.topic_id)
 
@@ -268,6 +272,7 @@ _APPLY: dict[type[Stored], Callable[[ClusterImage, Any], None]] = {
     records.UnfenceBrokerRecord: _unfence,
     records.BrokerRegistrationChangeRecord: _change_broker,
     records.RegisterControllerRecord: _register_controller,
+    records.UnregisterControllerRecord: _unregister_controller,
     records.TopicRecord: _topic,
     records.RemoveTopicRecord: _remove_topic,
     records.PartitionRecord: _partition,
