@@ -59,9 +59,9 @@ def page() -> dict[Path, str]:
     lines = [
         "# APIs of the bundled broker",
         "",
-        f"Every API of Kafka {KAFKA_MINOR} with the versions that its broker serves on a listener for clients, those that",
-        "the bundled broker serves, and the reason where they differ. With `--release` the bundled broker serves what it",
-        "has of that release. Versions that Kafka guards with `unstable.api.versions.enable` are in neither.",
+        f"Every API of Kafka {KAFKA_MINOR} with the versions that its broker serves on a listener for clients, those",
+        "that the bundled broker serves, and the reason where they differ. With `--release` the bundled broker serves",
+        "what it has of that release. Versions that Kafka guards with `unstable.api.versions.enable` are in neither.",
         "Written by `python -m tests.regen apis`.",
         "",
         f"| key | API | Kafka {KAFKA_RELEASE} | bundled broker | why they differ |",

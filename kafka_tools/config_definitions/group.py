@@ -33,3 +33,8 @@ TABLE: dict[str, Row] = {
     "streams.session.timeout.ms": ("INT", "45000", "[1,...]"),
     "streams.task.offset.interval.ms": ("INT", "60000", "[1,...]", "internal"),
 }
+
+
+def broker_name(name: str) -> str:
+    """The broker config that gives a group config its default, if Kafka has it (``GroupConfig.brokerSynonym``)."""
+    return "group.streams.assignors" if name == "streams.assignor.name" else f"group.{name}"

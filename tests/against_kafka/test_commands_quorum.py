@@ -37,7 +37,7 @@ def without_numbers(text: str) -> str:
 )
 def test_answers_are_equal_but_for_their_numbers(kafka: RealKafka, command: str, arguments: tuple[object, ...]) -> None:
     our, their = (done(run(kafka, command, *arguments)) for run in (ours, theirs))
-    their = their.replace("UNKNOWN 1\t", "3.0-IV1\t")  # a level that only older releases had has its name here
+    their = re.sub(r"UNKNOWN 1\b", "3.0-IV1", their)  # a level that only older releases had has its name here
     assert_equal(re.sub(r" +|N +", " ", without_numbers(our)), re.sub(r" +|N +", " ", without_numbers(their)))
 
 

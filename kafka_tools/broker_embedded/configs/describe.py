@@ -82,18 +82,14 @@ def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[DescribedConfig
     return _with_overrides(TABLE, given, value_of, inherited, TOPIC_SOURCE)
 
 
-_BROKERS_GROUP_CONFIG = {"streams.assignor.name": "group.streams.assignors"}
-"""Group config -> the broker's that gives its default, where that is not group.<name> (``GroupConfig``)."""
-
-
 def _group(store: ConfigStore, group_id: str) -> list[DescribedConfig]:
     from kafka_tools.config_definitions import broker
-    from kafka_tools.config_definitions.group import TABLE
+    from kafka_tools.config_definitions.group import TABLE, broker_name
 
     inherited = {}
     for name, row in TABLE.items():
         own = Synonym(name, to_text(default_of(name, row)), DEFAULT)
-        theirs = _BROKERS_GROUP_CONFIG.get(name, f"group.{name}")
+        theirs = broker_name(name)
         inherited[name] = _broker_chain(store, theirs) if theirs in broker.TABLE else [own]
     return _with_overrides(TABLE, store.dynamic(GROUP, group_id), store.group(group_id).get, inherited, GROUP_SOURCE)
 

@@ -146,7 +146,8 @@ class GroupView(View):
         text = self._store.dynamic(GROUP, self._group_id).get(name)
         if text is not None:
             return parse(name, row[0], text)
-        return self._store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, row)
+        theirs = group.broker_name(name)
+        return self._store.broker.get(theirs) if theirs in broker.TABLE else default_of(name, row)
 
 
 class ConfigStore:

@@ -220,14 +220,16 @@ _STREAMS_ASSIGNOR, _DEAD_LETTER_TOPIC = "streams.assignor.name", "errors.deadlet
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
     """Beyond type and range: each config within the broker's group.<kind>.min/max, sessions longer than heartbeats."""
     from kafka_tools.config_definitions import broker
-    from kafka_tools.config_definitions.group import TABLE
+    from kafka_tools.config_definitions.group import TABLE, broker_name
 
     values = _checked(TABLE, wanted, "Unknown group config name: ")
 
     def effective(name: str) -> Value:
         if name in values:
             return values[name]
-        return store.broker.get(f"group.{name}") if f"group.{name}" in broker.TABLE else default_of(name, TABLE[name])
+        return (
+            store.broker.get(broker_name(name)) if broker_name(name) in broker.TABLE else default_of(name, TABLE[name])
+        )
 
     for name in (name for name in _BOUNDED if name in values):
         kind, _, rest = name.partition(".")
