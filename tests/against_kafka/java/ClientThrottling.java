@@ -16,8 +16,10 @@ public class ClientThrottling {
             } catch (ClassNotFoundException e) {
                 continue; // gone with ZooKeeper
             }
-            // The method looks at the version alone, so that an instance without data will do.
+            // The method looks at the API and the version alone, so that an instance without data will do.
             AbstractResponse response = (AbstractResponse) unsafe.allocateInstance(type);
+            Field api = AbstractResponse.class.getDeclaredField("apiKey");
+            unsafe.putObject(response, unsafe.objectFieldOffset(api), key);
             StringBuilder line = new StringBuilder().append(key.id);
             for (short version = key.oldestVersion(); version <= key.latestVersion(true); version++) {
                 if (response.shouldClientThrottle(version)) {
