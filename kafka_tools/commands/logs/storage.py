@@ -62,7 +62,7 @@ def info(config: str) -> int:
     "--release-version",
     metavar="VERSION",
     help="The release whose feature levels the cluster begins with: 4.1, or 3.9-IV0; the least is 3.3-IV3, the default "
-    "4.3-IV0.",
+    "is the newest.",
 )
 @option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="A feature's level. May be repeated.")
 @option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.commands.toolkit.step_checks import CommandResult, Step, has, lists, require
 from kafka_tools.commands.toolkit.tour_steps import PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY as PASSWORD
 from kafka_tools.commands.toolkit.tour_steps import USER, TourPlace
@@ -23,7 +24,7 @@ def _cluster(place: TourPlace) -> list[Step]:
         Step(
             "At which levels the cluster's features are",
             ["kafka-features", *at, "describe"],
-            has("Feature: metadata.version", "FinalizedVersionLevel: 4.3-IV0"),
+            has("Feature: metadata.version", f"FinalizedVersionLevel: {KAFKA_MINOR}-IV"),
         ),
         Step(
             "Who decides",

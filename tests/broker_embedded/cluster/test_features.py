@@ -16,6 +16,7 @@ from kafka_tools.clock import Deadline, ManualClock, SystemClock
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes as codes
+from kafka_tools.protocol import feature_levels
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -25,15 +26,10 @@ from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLe
 from tests.broker_embedded.wire_client import WireClient
 
 BROKER = 4
-LEVELS = {
-    "eligible.leader.replicas.version": 1,
-    "group.version": 1,
-    "metadata.version": 30,
-    "share.version": 1,
-    "streams.version": 1,
-    "transaction.version": 2,
-}
-"""What kafka-storage format of Kafka 4.3.1 finalizes."""
+NEWEST = feature_levels.LATEST_PRODUCTION
+LEVELS = dict(sorted((feature_levels.PRODUCTION | {"metadata.version": NEWEST}).items()))
+del LEVELS["kraft.version"]
+"""What kafka-storage format of the newest release finalizes."""
 
 
 class Asking:
@@ -109,7 +105,7 @@ def test_levels_are_written_once_in_kafkas_records(tmp_path: Path) -> None:
         with EmbeddedBroker(data_dir=folder):
             pass
     written = [record for record in records_in(folder) if isinstance(record, FeatureLevelRecord | ConfigRecord)]
-    assert written[0] == FeatureLevelRecord(name="metadata.version", feature_level=30)
+    assert written[0] == FeatureLevelRecord(name="metadata.version", feature_level=NEWEST)
     assert {each.name: each.feature_level for each in written if isinstance(each, FeatureLevelRecord)} == LEVELS
     assert written[6:] == [ConfigRecord(resource_type=BROKER, resource_name="", name="min.insync.replicas", value="1")]
 
@@ -189,8 +185,8 @@ def test_levels_change_and_are_kept(tmp_path: Path) -> None:
         ("group.version", 2, 1, "Local controller 1 only supports versions 0-1"),
         ("group.version", -1, 1, "A feature version cannot be less than 0."),
         ("group.version", 1, 0, "The controller does not support the given upgrade type."),
-        ("metadata.version", 29, 2, "Unsupported metadata.version downgrade from 30 to 29. Refusing"),
-        ("metadata.version", 0, 3, "Local controller 1 only supports versions 7-30"),
+        ("metadata.version", 29, 2, f"Unsupported metadata.version downgrade from {NEWEST} to 29. Refusing"),
+        ("metadata.version", 0, 3, f"Local controller 1 only supports versions 7-{NEWEST}"),
         ("kraft.version", 2, 1, "Local controller 1 only supports versions 0-1"),
         ("nosuch", 1, 1, "Local controller 1 does not support this feature."),
         ("nosuch", 0, 2, "Feature nosuch not found."),

@@ -14,11 +14,13 @@ from kafka_tools import cli
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.formatting import formatting
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.values import parse_uuid
 from tests.server_properties import write_server_properties
 
+NEWEST, MADE_LATER = METADATA_VERSIONS[LATEST_PRODUCTION], METADATA_VERSIONS[LATEST_PRODUCTION + 1]
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 SECRET = "wonderland"
 QUORUM = "1@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bUuRU6A"
@@ -95,7 +97,7 @@ def test_each_way_to_name_voters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     assert format_(tmp_path, *words, **changed) == 0
-    assert f"Formatting {kind} {tmp_path}/b with metadata.version 4.3-IV0." in capsys.readouterr().out
+    assert f"Formatting {kind} {tmp_path}/b with metadata.version {NEWEST}." in capsys.readouterr().out
     assert (tmp_path / "b" / FIRST_SNAPSHOT).exists() == snapshot
     if snapshot and not changed:
         assert read_meta_properties(str(tmp_path / "b/meta.properties")).directory_id == "JEXY6aqzQY-32P5TStzaFg"
@@ -178,8 +180,8 @@ NEEDED = (
         (["-s"], {"log_dirs": "a\\u0000b"}, 1, "the name of a log directory holds a character with the code 0"),
         (["-s"], {"controller_listener_names": None}, 1, "No controller listeners found."),
         (["-s", "-r", "9.9"], {}, 1, "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, 3.4"),
-        (["-s", "-r", "4.4-IV0"], {}, 1, "Unknown metadata.version '4.4-IV0'. Supported"),
-        (["-s", "-f", "metadata.version=31"], {}, 1, "metadata.version 4.4-IV0 is not yet stable."),
+        (["-s", "-r", MADE_LATER], {}, 1, f"Unknown metadata.version '{MADE_LATER}'. Supported"),
+        (["-s", "-f", f"metadata.version={LATEST_PRODUCTION + 1}"], {}, 1, f"metadata.version {MADE_LATER} is not yet stable."),
         (["-s", "-f", "metadata.version=6"], {}, 1, "No MetadataVersion with feature level 6. Valid feature levels"),
         (["-s", "-r", "4.0", "-f", "metadata.version=25"], {}, 2, "Use --release-version instead of --feature"),
         (["-s", "-f", "nope=1"], {}, 1, "Unsupported feature: nope. Supported features are: eligible.leader.replicas"),
