@@ -227,9 +227,8 @@ def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
     def effective(name: str) -> Value:
         if name in values:
             return values[name]
-        return (
-            store.broker.get(broker_name(name)) if broker_name(name) in broker.TABLE else default_of(name, TABLE[name])
-        )
+        theirs = broker_name(name)
+        return store.broker.get(theirs) if theirs in broker.TABLE else default_of(name, TABLE[name])
 
     for name in (name for name in _BOUNDED if name in values):
         kind, _, rest = name.partition(".")

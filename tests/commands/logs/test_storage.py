@@ -181,7 +181,7 @@ NEEDED = (
         (["-s"], {"controller_listener_names": None}, 1, "No controller listeners found."),
         (["-s", "-r", "9.9"], {}, 1, "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, 3.4"),
         (["-s", "-r", MADE_LATER], {}, 1, f"Unknown metadata.version '{MADE_LATER}'. Supported"),
-        (["-s", "-f", f"metadata.version={LATEST_PRODUCTION + 1}"], {}, 1, f"metadata.version {MADE_LATER} is not yet stable."),
+        (["-s", "-f", f"metadata.version={LATEST_PRODUCTION + 1}"], {}, 1, f"{MADE_LATER} is not yet stable."),
         (["-s", "-f", "metadata.version=6"], {}, 1, "No MetadataVersion with feature level 6. Valid feature levels"),
         (["-s", "-r", "4.0", "-f", "metadata.version=25"], {}, 2, "Use --release-version instead of --feature"),
         (["-s", "-f", "nope=1"], {}, 1, "Unsupported feature: nope. Supported features are: eligible.leader.replicas"),

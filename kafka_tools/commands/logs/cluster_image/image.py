@@ -15,7 +15,7 @@ from kafka_tools.commands.logs.cluster_image.plain_partitions import plain_key, 
 from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState, check_controller
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
-from kafka_tools.protocol.feature_levels import METADATA_VERSION, METADATA_VERSIONS
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, known_levels
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.values import uuid_text
@@ -207,7 +207,7 @@ def _known_configs() -> dict[int, set[str]]:
 
 def _feature(image: ClusterImage, record: records.FeatureLevelRecord) -> None:
     if record.name == METADATA_VERSION:
-        if record.feature_level not in METADATA_VERSIONS:
+        if record.feature_level not in known_levels():
             raise InputError(f"metadata.version {record.feature_level} is not known")
         image.metadata_version = record.feature_level
     elif record.name != _KRAFT_VERSION:

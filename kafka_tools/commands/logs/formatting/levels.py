@@ -72,10 +72,10 @@ def _release(wanted: Mapping[str, int], release_version: str | None, unstable: b
         if release_version is not None:
             raise UsageError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
         level = wanted[METADATA_VERSION]
-        if level not in METADATA_VERSIONS:
+        if level not in feature_levels.known_levels():
             raise InputError(
                 f"No MetadataVersion with feature level {level}. Valid feature levels are from "
-                f"{min(METADATA_VERSIONS)} to {max(METADATA_VERSIONS)}."
+                f"{feature_levels.OLDEST} to {max(METADATA_VERSIONS)}."
             )
     elif release_version is not None:
         level = feature_levels.metadata_level(release_version, unstable=unstable)
