@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import operator
 import uuid as _uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -44,7 +45,7 @@ def several(name: str, given: Many[T], *kinds: str) -> list[T]:
     _refuse_single(name, given, kinds)
     found = list(given)
     _refuse_other_kinds(name, found, kinds)
-    return found
+    return found if kinds != ("int",) else [as_int(each) for each in found]  # type: ignore[misc]
 
 
 def check_keys(name: str, given: Mapping[Any, Any], *kinds: str, values: str = "") -> None:
@@ -72,7 +73,8 @@ def _refuse_single(name: str, given: object, kinds: tuple[str, ...]) -> None:
 
 def _refuse_other_kinds(name: str, items: Iterable[Any], kinds: tuple[str, ...]) -> None:
     for found in {type(item): item for item in items if item is not None}.values():
-        if not any(base.__name__ in kinds for base in type(found).__mro__):
+        is_meant = any(base.__name__ in kinds for base in type(found).__mro__)
+        if not is_meant and ("int" not in kinds or as_int(found) is None):
             raise InputError(f"invalid {name}: expected {' or '.join(kinds)} inside, not {_shown(found)}")
 
 
@@ -133,6 +135,14 @@ def parse_uuid(text: str) -> _uuid.UUID:
 def can_be_sent(text: str) -> bool:
     """Whether a text is UTF-8: bytes of a command line or environment that are not come as halves of characters."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def as_int(given: Any) -> int | None:
+    """The whole number that an int, or one of numpy or pandas, is; None for anything else."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        return None
 
 
 def parse_integer(text: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kafka_tools.clients.batch import Header
 from kafka_tools.errors import InputError
-from kafka_tools.values import can_be_sent
+from kafka_tools.values import as_int, can_be_sent
 
 
 def bytes_of(name: str, given: object) -> bytes:
@@ -29,10 +29,12 @@ def headers_of(given: Sequence[Header]) -> tuple[Header, ...]:
     return tuple((name, None if content is None else bytes_of(f"header '{name}'", content)) for name, content in pairs)
 
 
-def check_timestamp(given: object) -> None:
-    """Raises InputError unless it is a time that a record can have."""
-    if not (isinstance(given, int) and 0 <= given < 2**63):
+def timestamp_of(given: object) -> int:
+    """The time of a record. Raises InputError for one that a record cannot have."""
+    number = as_int(given)
+    if number is None or not 0 <= number < 2**63:
         raise InputError(f"invalid timestamp_ms {given!r}: expected milliseconds since 1970, or None for now")
+    return number
 
 
 def headers_size_bytes(headers: Sequence[Header]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kafka_tools.clients.accumulator import Accumulator
 from kafka_tools.clients.batch import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Header, ProducerBatch
-from kafka_tools.clients.given_records import bytes_of, check_timestamp, headers_of, headers_size_bytes
+from kafka_tools.clients.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
 from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
 from kafka_tools.clients.reports import OnFailure, RecordsLost, Reports
 from kafka_tools.clients.sender import Sender
@@ -26,7 +26,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.topic_metadata import TopicMetadata
-from kafka_tools.values import can_be_sent
+from kafka_tools.values import as_int, can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
@@ -168,7 +168,7 @@ class Producer:
         if headers:
             headers = headers_of(headers)
         if timestamp_ms is not None:
-            check_timestamp(timestamp_ms)
+            timestamp_ms = timestamp_of(timestamp_ms)
         if on_delivery is not None and not callable(on_delivery):
             raise InputError("invalid on_delivery: expected a function")
         info = self._metadata.topics.get(topic)
@@ -285,12 +285,13 @@ class Producer:
         if partition is None and self._partitioner is not None:
             partition = self._partitioner(info.name, key, sorted(info.partitions))
         if partition is not None:
-            if not isinstance(partition, int) or partition not in info.partitions:
+            number = as_int(partition)
+            if number is None or number not in info.partitions:
                 raise InputError(
                     f"Invalid partition {partition!r} for topic '{info.name}': it has partitions 0 to "
                     f"{len(info.partitions) - 1}"
                 )
-            return partition
+            return number
         if key is not None and not self.settings.ignore_keys:
             return partition_for_key(key, len(info.partitions))
         sticky = self._sticky.get(info.name)

@@ -15,7 +15,7 @@ from kafka_tools.admin import AdminClient
 from kafka_tools.admin.calls.acls import AclFilter
 from kafka_tools.clients import Consumer
 from kafka_tools.errors import InputError
-from kafka_tools.values import TopicPartition
+from kafka_tools.values import TopicPartition, check_keys, several
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPED_CALLS = Path(__file__).with_name("typed_calls.py")
@@ -73,11 +73,21 @@ def test_the_message_says_what_to_pass() -> None:
     assert raised.value.hint == "pass ['orders']"
 
 
-@pytest.mark.parametrize("several", [["t"], ("t",), {"t"}, {"t": 1}, {"t": 1}.keys(), iter(["t"]), frozenset(["t"])])
-def test_any_collection_is_taken(several: Any) -> None:
+@pytest.mark.parametrize("given", [["t"], ("t",), {"t"}, {"t": 1}, {"t": 1}.keys(), iter(["t"]), frozenset(["t"])])
+def test_any_collection_is_taken(given: Any) -> None:
     with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g"}) as consumer:
-        consumer.subscribe(several)
+        consumer.subscribe(given)
         assert consumer.subscription() in ((), ("t",))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    numbers = several("broker_ids", numpy.array([1, 2]), "int")
+    assert numbers == [1, 2] and {type(each) for each in numbers} == {int}
+    check_keys("wanted", {TopicPartition("t", 0): numpy.array([1])}, "TopicPartition", values="int")
+    for wrong in (numpy.array([1.5]), numpy.array(["1"])):
+        with pytest.raises(InputError, match=r"^invalid broker_ids: expected int inside"):
+            several("broker_ids", wrong, "int")
 
 
 @pytest.mark.parametrize(

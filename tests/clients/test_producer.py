@@ -441,6 +441,15 @@ def test_what_cannot_be_sent_is_refused_by_the_call_that_brings_it(
     assert log.values() == [b"good", b"better"]
 
 
+def test_numbers_of_numpy_are_taken(make: Callable[..., Producer], log: Log) -> None:
+    numpy = pytest.importorskip("numpy")
+    with make() as producer:
+        sent = producer.send("t", b"1", partition=numpy.int32(0), timestamp_ms=numpy.int64(2**40))
+        assert type(sent.result().partition) is int
+    (record,) = [record for _, batch in log.batches for record in batch.records()]
+    assert record.timestamp == 2**40
+
+
 def test_what_is_given_can_be_changed_after_it_was_sent(make: Callable[..., Producer], log: Log) -> None:
     value, headers = bytearray(b"before"), [("h", b"1")]
     with make(linger_ms="600000") as producer:

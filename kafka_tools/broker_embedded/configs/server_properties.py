@@ -32,7 +32,7 @@ def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str
             raise ConfigError(f"invalid config: expected names as str, not {type(name).__name__}")
         if check_names and not _is_known(name):
             raise ConfigError(
-                f"config: Kafka's brokers have no setting '{name}'",
+                f"config: the bundled broker knows no setting '{name}'",
                 hint=did_you_mean([name], [*broker.TABLE, *_OF_PLUGINS], most=1)
                 or "check_config=False keeps names that this version does not know, as Kafka does",
             )
@@ -45,7 +45,10 @@ def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str
 def _is_known(name: str) -> bool:
     if broker_row(name) is not None or name in _OF_PLUGINS or name.startswith("config.providers."):
         return True
-    return name.endswith(tuple(f".{each}" for each in dynamic.LISTENER_MECHANISM))  # plain.sasl.jaas.config
+    if name.endswith(tuple(f".{each}" for each in dynamic.LISTENER_MECHANISM)):  # plain.sasl.jaas.config
+        return True
+    own = name.partition("oauthbearer.sasl.oauthbearer.")[2]
+    return f"sasl.oauthbearer.{own}" in broker.TABLE
 
 
 def _text(name: str, value: object) -> str:

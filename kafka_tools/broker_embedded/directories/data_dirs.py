@@ -149,7 +149,11 @@ class DataDirs:
                 metas.append((path, meta))
         for path, meta in metas:
             if meta != naming(meta, named):
-                write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
+                try:
+                    write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
+                except OSError as error:  # as before these names were kept: no reason to refuse a start
+                    log.warning("%s does not name all log directories: a later start does not notice by it that one "
+                                "is missing. The next start writes it again: %s", path, error)  # fmt: skip
 
     def at_start(self, path: str, name: str) -> dict[TopicPartition, int]:
         """What a checkpoint file of a directory held at the start."""

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 _PREFIX = "sasl.oauthbearer."
 _URL = f"{_PREFIX}jwks.endpoint.url"
+_OWN_PREFIX = f"oauthbearer.{_PREFIX}"
 _HANDLER = "oauthbearer.sasl.server.callback.handler.class"
 
 
@@ -36,6 +37,7 @@ class TokenValidator(Protocol):
 def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timers) -> TokenValidator:
     """The validator of a listener's tokens. Raises ConfigError for settings that are missing or contradict."""
     options = _module_options(values, endpoint)
+    values = _of_mechanism(values)
     handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
     url = values.get(_URL, "").strip()
     if handler == "OAuthBearerUnsecuredValidatorCallbackHandler" and url:
@@ -48,6 +50,12 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timer
 
     log.warning("listener %s takes unsecured tokens, which anybody can write: for tests only", endpoint.name)
     return UnsecuredValidator(options)
+
+
+def _of_mechanism(values: Mapping[str, str]) -> dict[str, str]:
+    """``oauthbearer.sasl.oauthbearer.x`` beats ``sasl.oauthbearer.x`` (``ConfigurationUtils``)."""
+    own = {key.removeprefix("oauthbearer."): text for key, text in values.items() if key.startswith(_OWN_PREFIX)}
+    return {**values, **own}
 
 
 def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], timers: Timers) -> SignedTokens:

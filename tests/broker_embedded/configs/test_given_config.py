@@ -16,10 +16,10 @@ from kafka_tools.errors import ConfigError
     [
         (
             {"num.partition": 3},
-            "config: Kafka's brokers have no setting 'num.partition'",
+            "config: the bundled broker knows no setting 'num.partition'",
             "did you mean num.partitions?",
         ),
-        ({"nonsense": 3}, "config: Kafka's brokers have no setting 'nonsense'", "check_config=False keeps names"),
+        ({"nonsense": 3}, "config: the bundled broker knows no setting 'nonsense'", "check_config=False keeps names"),
         ({"num.partitions": "three"}, "Invalid value three for configuration num.partitions: Not a number", None),
         ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1", None),
         ({"num.partitions": None}, "invalid value of num.partitions: expected a text, number, boolean, path", None),
@@ -35,6 +35,19 @@ def test_a_config_that_cannot_be_meant_is_refused_where_it_is_given(
         EmbeddedBroker(config=config)
     assert (raised.value.hint or "").startswith(hint or "")
     assert raised.value.hint or hint is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "listener.name.sasl_ssl.ssl.keystore.location",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config",
+        "listener.name.sasl_ssl.oauthbearer.sasl.oauthbearer.jwks.endpoint.url",
+        "super.users",
+    ],
+)
+def test_settings_of_listeners_mechanisms_and_plugins_are_known(name: str) -> None:
+    EmbeddedBroker(config={name: "x"})
 
 
 def test_settings_of_a_newer_kafka_can_be_kept() -> None:

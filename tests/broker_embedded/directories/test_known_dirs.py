@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import shutil
 import subprocess
@@ -13,11 +15,13 @@ import pytest
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.coordinators.mending import mend
 from kafka_tools.broker_embedded.core import Core
+from kafka_tools.broker_embedded.directories import data_dirs
+from kafka_tools.broker_embedded.directories.known_dirs import named_in
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock, SystemClock
 from kafka_tools.errors import ConfigError
-from kafka_tools.storage.checkpoints import read_meta_properties
+from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
 from tests.broker_embedded.cuts.images import CutDisk
 from tests.broker_embedded.cuts.recording import Recorder
 from tests.broker_embedded.directories.test_data_dirs import snapshot
@@ -137,3 +141,27 @@ def test_an_unmounted_directory_is_not_mended_away(tmp_path: Path) -> None:
     core = begun(paths)
     assert len(core.cluster.topics["t"].partitions) == 4
     core.close()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EBUSY, errno.EROFS])  # EBUSY: a file that is a mount of its own
+def test_directories_of_an_older_broker_start_where_meta_properties_cannot_be_replaced(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths = filled(tmp_path)
+    files = [Path(path, "meta.properties") for path in paths]
+    for file in files:  # as brokers wrote it that did not name the directories
+        file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith("log.dir.")))
+    before = [file.read_bytes() for file in files]
+
+    def refused(path: str, meta: MetaProperties) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(data_dirs, "write_meta_properties", refused)
+        core = begun(paths)
+        assert core.cluster.topic("t") is not None
+        core.close()
+    assert [file.read_bytes() for file in files] == before
+    assert [record.levelname for record in caplog.records if "does not name all" in record.message] == ["WARNING"] * 2
+    begun(paths).close()
+    assert all(set(named_in(read_meta_properties(str(file)))) == set(map(directory_id, paths)) for file in files)

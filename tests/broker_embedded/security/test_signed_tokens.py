@@ -421,6 +421,26 @@ def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider, caplo
         assert log_in(broker, f"{encoded({'alg': 'none'})}.{encoded(unsecured)}.") == refused
 
 
+def test_the_settings_of_tokens_may_be_those_of_a_mechanism(tmp_path: Path) -> None:
+    """As Kafka's documentation spells them; the listener's own settings hold where the mechanism has none."""
+    import time
+
+    path = tmp_path / "keys.json"
+    path.write_bytes(all_keys())
+    settings = config(expected_audience="nobody", expected_issuer="acme")
+    for name, value in {
+        "server.callback.handler.class": SIGNED,
+        "oauthbearer.jwks.endpoint.url": path.as_uri(),
+        "oauthbearer.expected.audience": "kafka",
+    }.items():
+        settings[f"listener.name.sasl_plaintext.oauthbearer.sasl.{name}"] = value
+    now_s = int(time.time())
+    with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=settings) as broker:
+        assert log_in(broker, token(now_s=now_s, aud="kafka", iss="acme")) == (codes.NONE, None)
+        for wrong in ({"aud": "nobody", "iss": "acme"}, {"aud": "kafka", "iss": "other"}):
+            assert log_in(broker, token(now_s=now_s, **wrong))[0] == codes.SASL_AUTHENTICATION_FAILED
+
+
 def test_librdkafka_logs_in_with_a_signed_token(tmp_path: Path) -> None:
     import time
 
