@@ -161,6 +161,8 @@ class EmbeddedBroker:
         self._config = given_config({} if config is None else config, check_names=check_config)
         if self._given_dirs is None:
             self._given_dirs = data_dirs_of(self._config) or None
+        if self._given_dirs is not None:  # a restart in another working directory finds the same ones
+            self._given_dirs = [os.path.abspath(path) if path else path for path in self._given_dirs]
         self._thread: threading.Thread | None = None
         self._selector: selectors.DefaultSelector | None = None
         self._process_id = os.getpid()

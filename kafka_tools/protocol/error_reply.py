@@ -216,6 +216,11 @@ def _join_group(request: Any, response: Any, version: int, code: int, message: s
     response.protocol_name = None if version >= 7 else ""
 
 
+def _init_producer_id(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
+    response.error_code = code
+    response.producer_epoch = -1
+
+
 def _list_offsets(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
     _fill(request, response, version, code, message)
     for topic in response.topics:
@@ -306,6 +311,7 @@ _SPECIAL = {
     13: _leave_group,
     18: _api_versions,
     19: _create_topics,
+    22: _init_producer_id,
     34: _alter_replica_log_dirs,
     48: _describe_client_quotas,
     49: _alter_client_quotas,

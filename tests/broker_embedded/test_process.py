@@ -253,6 +253,21 @@ def test_overrides() -> None:
 # In process
 
 
+@pytest.mark.parametrize("given", ["data_dir", "log.dirs"])
+def test_an_embedded_broker_restarts_on_its_data_in_another_working_directory(
+    tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    broker = EmbeddedBroker(data_dir="data") if given == "data_dir" else EmbeddedBroker(config={"log.dirs": "data"})
+    with broker:
+        cluster_id = broker.cluster_id
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        broker.restart()
+        assert broker.cluster_id == cluster_id
+        assert broker.data_dir == str(tmp_path / "data")
+
+
 def test_an_embedded_broker_restarts_on_its_port_with_its_data(tmp_path: Path) -> None:
     with EmbeddedBroker(data_dir=tmp_path) as broker:
         address, cluster = broker.bootstrap_servers, broker.cluster_id

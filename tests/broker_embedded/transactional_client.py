@@ -43,7 +43,7 @@ class Client:
             self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
             self.sequences.clear()
         else:
-            assert (answer.producer_id, answer.producer_epoch) == (-1, -1)
+            assert (answer.producer_id, answer.producer_epoch) == (-1, -1), answer
         return int(answer.error_code)
 
     def add(self, *partitions: int, topic: str = "t", version: int = 3) -> list[int]:

@@ -83,7 +83,7 @@ LINES = tuple(
         "acls --add --allow-principal User:a --operation Read --topic t",
         ("acls --add --allow-principal User:a --operation Read --topic t --resource-pattern-type prefixed", "2.0"),
         "acls --add --producer --idempotent --allow-principal User:a --topic t",
-        "acls --remove --force --allow-principal User:a --operation Write --topic t",
+        "acls --remove --force --allow-principal User:a --operation Write --topic going-{n}",
         "delegation-tokens --describe",
         "delegation-tokens --create --max-life-time-period -1",
         ("delegation-tokens --create --max-life-time-period -1 --owner-principal User:x", "3.3"),
@@ -301,6 +301,7 @@ def _write_files(folder: Path) -> None:
 
 
 _MAKE_TOPIC = "topics --create --topic {name} --partitions 1 --replication-factor 1"
+_MAKE_ENTRY = "acls --add --allow-principal User:a --operation Write --topic {name}"
 _MAKE_GROUP = "consumer-groups --reset-offsets --group {name} --topic orders --to-earliest --execute"
 
 
@@ -308,7 +309,7 @@ def mistake(run: Run, line: Line, number: int, release: str) -> str | None:
     """What is wrong with how a line ends on a release; None: nothing."""
     text = line.text.replace("{n}", str(number))
     if made := re.search(r"\b(?:going|changing)-\d+", text):
-        make = _MAKE_GROUP if "--group" in text else _MAKE_TOPIC
+        make = _MAKE_ENTRY if text.startswith("acls") else _MAKE_GROUP if "--group" in text else _MAKE_TOPIC
         run(make.format(name=made[0]))
     ended = run(text)
     works = line.since != NEVER and RELEASES.index(line.since) <= RELEASES.index(release)

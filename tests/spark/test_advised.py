@@ -20,7 +20,9 @@ TRIED = {
     *test_advice_actions.ACTIONS, *test_advice_actions.CONFIGS,
 }  # fmt: skip
 NOTHING_TO_TRY = {
+    "large-records": "nothing is wrong: it says how to look at them",
     "unreadable": "rights and disks are the machine's",
+    "unseen": "which files executors see is the machines'",
     "tombstones-overdue": "it says to look at compaction-lag",
     "tiny-batches": "settings of producers",
     "poor-compression": "settings of producers",

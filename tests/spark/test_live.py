@@ -165,6 +165,8 @@ def test_a_segment_that_was_away_while_the_others_were_listed_is_no_damage(
 def test_a_partition_that_is_deleted_meanwhile(writer: Writer) -> None:
     renamed = writer.directory.with_name(f"orders-0.{'0' * 32}-delete")
     assert findings(writer.directory.parent, Busy(lambda: writer.directory.rename(renamed))) == []
+    renamed.rename(writer.directory)
+    assert findings(writer.directory.parent, Busy(lambda: shutil.rmtree(writer.directory))) == []
 
 
 def test_a_batch_that_is_half_written(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:

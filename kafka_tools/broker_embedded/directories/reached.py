@@ -68,7 +68,10 @@ def forget_state_end(log_dirs: Sequence[str]) -> None:
 
 
 class StateEnd:
-    """Keeps both offsets of a broker that runs, the one that waits for the disk beside the broker's thread."""
+    """Keeps both offsets of a broker that runs, the one that waits for the disk beside the broker's thread.
+
+    Once the state is lost nothing is written: what is at the paths may be something else.
+    """
 
     def __init__(self, log_dir: str, store: LocalStore, timers: Timers, slices: Slices) -> None:
         """``slices``: those of the broker, whose ways to the disk are taken."""
@@ -88,6 +91,8 @@ class StateEnd:
 
     def changed(self) -> None:
         """The state has changed."""
+        if self._store.is_lost:
+            return
         if self._fd is not None:
             with contextlib.suppress(OSError):  # it is only too low then
                 os.pwrite(self._fd, b"%s %020d" % (self._boot, self._store.end_offset), 0)
@@ -116,11 +121,13 @@ class StateEnd:
 
     def _forced(self, end_offset: int) -> None:
         """Write the offset up to which the state is on the disk. Raises OSError."""
-        if end_offset != self._known and not self._in_doubt:
+        if end_offset != self._known and not self._in_doubt and not self._store.is_lost:
             write_offset_checkpoint(os.path.join(self._log_dir, STATE_END_FILE), {_STATE: end_offset})
             self._known = end_offset
 
     def _keep(self) -> Work[None]:
+        if self._store.is_lost:
+            return
         end_offset, force = self._store.end_offset, self._store.forcing()
         yield from self._line.durable()  # where acknowledgements wait for it little is left to be forced
         yield from self._line.on_disk(partial(self._write, force, end_offset))
@@ -136,7 +143,7 @@ class StateEnd:
     def _kept(self, _: None, error: BaseException | None) -> None:
         self._is_writing = False
         if error is not None:
-            if not self._failed:
+            if not self._failed and not self._store.is_lost:  # of a loss the watch tells
                 log.warning("how far the cluster's state reaches cannot be noted: %s", error)
             self._failed = True
             return

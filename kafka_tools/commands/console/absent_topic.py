@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from kafka_tools.clock import Deadline
 from kafka_tools.commands import running
+from kafka_tools.errors import NetworkError
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol import error_codes
@@ -20,12 +21,18 @@ class AbsentTopic:
         self._is_absent = False
 
     def look(self) -> None:
-        """Before the consumer asks for the topic: a warning where there is none. Raises NetworkError, BrokerError."""
+        """Before the consumer asks for the topic: a warning where there is none. Raises BrokerError.
+
+        Where no broker answers, nothing is known: the consumer tries longer, and says what is wrong.
+        """
         if self._topic is None:
             return
         cluster = ClusterMetadata(self._exchange)  # one that creates nothing
         cluster.add(self._topic)
-        cluster.refresh(Deadline(self._exchange.clock, self._exchange.config.number("request.timeout.ms") / 1000))
+        try:
+            cluster.refresh(Deadline(self._exchange.clock, self._exchange.config.number("request.timeout.ms") / 1000))
+        except NetworkError:
+            return
         found = cluster.topics.get(self._topic)
         self._is_absent = found is not None and found.error == error_codes.UNKNOWN_TOPIC_OR_PARTITION
         if self._is_absent:

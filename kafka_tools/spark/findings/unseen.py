@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
-from kafka_tools.spark.files import size_and_identity
+from kafka_tools.spark.files import is_remote, size_and_identity
 from kafka_tools.spark.findings.facts import PartitionFacts
 from kafka_tools.spark.segments import Range
 from kafka_tools.storage.findings import INFO, Finding
@@ -20,7 +21,9 @@ def of_all(tasks: Iterable[Iterable[Range]], every: Iterable[PartitionFacts]) ->
         for facts in every
     }
     planned: dict[str, list[int]] = {}
+    places: set[tuple[str, str]] = set()
     for each in (part for task in tasks for part in task):
+        places.add((each.log_dir, os.path.dirname(each.file)))
         count = planned.setdefault(each.log_dir, [0, 0])
         count[0] += 1
         key = each.log_dir, each.topic, each.partition
@@ -38,8 +41,22 @@ def of_all(tasks: Iterable[Iterable[Range]], every: Iterable[PartitionFacts]) ->
             yield Finding(log_dir, "unseen", text)
     total = sum(each[0] for each in planned.values())
     removed = sum(facts.summary.finding_counts[INFO, "vanished"] for facts in every)
-    if total and removed == total and not any(missed.values()):
+    if total and removed == total and not any(missed.values()) and not all(_was_deleted(*each) for each in places):
         yield Finding(None, "unseen", f"all {total} pieces of log were removed before they were read")
+
+
+def _was_deleted(log_dir: str, directory: str) -> bool:
+    """Whether a partition's directory is gone, as when a broker deletes or moves it, and its log directory is not.
+
+    A log directory in which nothing is left is no broker's: a disk was unmounted.
+    """
+    if is_remote(log_dir) or os.path.lexists(directory):
+        return False
+    try:
+        with os.scandir(log_dir) as entries:
+            return any(True for _ in entries)
+    except OSError:
+        return False
 
 
 def _is_gone(range_: Range) -> bool:

@@ -104,7 +104,8 @@ def load(
 def _log_start_of_epochs(opened: PartitionLog) -> int:
     """Where a log starts if no checkpoint tells: at its first leader epoch, which moves along when records are deleted.
 
-    In a log that was begun in an old format the epochs start later: there it is the first segment's base offset.
+    Batches without an epoch, as old formats have them and what compaction makes of those, lie before the first epoch:
+    where the log begins with one, it starts at the first segment's base offset.
     """
     first = opened.segments[0]
     if not opened.epochs.entries or not first.size:
@@ -113,7 +114,7 @@ def _log_start_of_epochs(opened: PartitionLog) -> int:
         _, view = next(first.walk_headers())
     except (CorruptBatch, StopIteration):
         return 0
-    return opened.epochs.entries[0][1] if view.magic >= 2 else 0
+    return opened.epochs.entries[0][1] if view.partition_leader_epoch >= 0 else 0
 
 
 def _finish_interrupted_work(directory: str) -> list[str]:

@@ -34,6 +34,7 @@ from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest
 from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from kafka_tools.records.batches import batches
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.coordinators.slow_start import PIECES, SlowStart, names_in, size_of, state
 from tests.broker_embedded.disk_broker import DiskBroker
@@ -242,7 +243,8 @@ def test_a_partition_that_turns_out_to_be_damaged_is_told_and_the_others_are_loa
     broker.core.close()
     path = broker.path / f"{CONSUMER_OFFSETS}-0" / "00000000000000000000.log"
     data = bytearray(path.read_bytes())
-    data[-3] ^= 0x10
+    *_, hurt, _ = batches(bytes(data))  # a sound batch is behind it, so that no end is cut off at the start
+    data[hurt.position + hurt.size_bytes - 3] ^= 0x10
     path.write_bytes(data)
     start.open()
     assert committed(broker, LATE) == LOADING
@@ -251,6 +253,8 @@ def test_a_partition_that_turns_out_to_be_damaged_is_told_and_the_others_are_loa
     assert committed(broker, SOON) == {("t", 0): COMMITS}
     assert [group.group_id for group in broker.call(ListGroupsRequest(), 4).groups] == [SOON], "as in Kafka"
     assert f"{path} at " in caplog.text and "kafka-tools broker mend" in caplog.text
+    assert f"the CRC of the batch at offset {COMMITS - 2} does not match" in caplog.text
+    assert path.read_bytes() == data, "nothing is written to what is damaged"
 
 
 def test_a_kill_in_the_midst_of_it_loses_nothing(broker: DiskBroker, start: SlowStart) -> None:

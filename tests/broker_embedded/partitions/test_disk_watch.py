@@ -200,7 +200,7 @@ def test_a_state_log_that_cannot_be_written_stops_the_broker(
 def test_a_snapshot_that_is_being_written_when_the_state_is_lost_gets_no_name(broker: DiskBroker) -> None:
     core = broker.core
     assert isinstance(core.store, LocalStore)
-    work = core.store.write_snapshot(core.journal.image(), core.slices, retention_bytes=-1)
+    work = core.store.write_snapshot(core.journal.image(), core.slices, begin_segment=False)
     next(work)
     _replaced(broker.path)
     core.disk_watch.look()
