@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.audit [--gb 0.1 --gb 1] [--batch-records N] [--codec C] [--keep DIR] [--kafka]``. Each size is
 audited twice, by headers only and in full, on a Spark that is up already and has done an audit before; the files are in
-the page cache. CPU time counts all processes. ``--kafka`` lets Kafka 4.3.1's DumpLogSegments read the same files
+the page cache. CPU time counts all processes. ``--kafka`` lets Kafka's DumpLogSegments read the same files
 (``--deep-iteration``; needs its jars). ``--connector`` does something else: see ``audit_connector``.
 """
 

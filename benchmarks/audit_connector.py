@@ -1,6 +1,6 @@
 """The same counts of the same topics: read from the broker by Spark's Kafka connector, and from its logs by ours.
 
-Part of ``python -m benchmarks.audit --connector``. A real Kafka 4.3.1 broker holds a topic of one partition for each of
+Part of ``python -m benchmarks.audit --connector``. A real Kafka broker holds a topic of one partition for each of
 three codecs, each with the same records from Kafka's console producer. All run in one Spark that is up and warm, in
 turn; the log is in the page cache. The connector reads a partition in one task, or, told so by ``minPartitions``, in
 one per core ("split"). Ours are the table ``kafka_log_records`` under the same query, and a whole audit of the topic.

@@ -1,4 +1,4 @@
-"""The bundled broker beside Kafka 4.3.1's, under Kafka's own ProducerPerformance and ConsumerPerformance.
+"""The bundled broker beside Kafka's, under Kafka's own ProducerPerformance and ConsumerPerformance.
 
 ``python -m benchmarks.broker [--records N] [--rounds N] [--only TEXT] [--beside PATH]``: time from start to ready, then
 produce and fetch throughput, the brokers' CPU time for it, and latency, one partition, ours and Kafka's in turn on the

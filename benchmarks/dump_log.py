@@ -1,4 +1,4 @@
-"""kafka-dump-log beside Kafka 4.3.1's DumpLogSegments: whole processes, output to a file, in turn; outputs compared.
+"""kafka-dump-log beside Kafka's DumpLogSegments: whole processes, output to a file, in turn; outputs compared.
 
 ``python -m benchmarks.dump_log``, in the environment where the package is installed. Needs Java and Kafka's jars (see
 CONTRIBUTING.md). The logs are those of a real broker (``dump_log_files``), made on the first run and kept: 1,000,000

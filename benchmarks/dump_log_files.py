@@ -1,4 +1,4 @@
-"""The logs that benchmarks.dump_log reads, written by a real Kafka 4.3.1 broker and kept for the next time.
+"""The logs that benchmarks.dump_log reads, written by a real Kafka broker and kept for the next time.
 
 Kafka's console producer sends keys and JSON values through its own batching and codecs; ``__consumer_offsets`` holds
 commits of 200 groups, sent as OffsetCommit requests on eight connections at once, which the broker's coordinator

@@ -1,4 +1,4 @@
-"""The bundled broker beside Kafka 4.3.1's: many connections, and many partitions.
+"""The bundled broker beside Kafka's: many connections, and many partitions.
 
 ``python -m benchmarks.scale [--connections N ...] [--partitions N] [--rounds N]``. Connections: each sends a record of
 100 bytes, acks=all, and waits for the answer before the next one; how many are acknowledged a second, and how long one

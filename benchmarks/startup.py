@@ -1,4 +1,4 @@
-"""How long commands take, whole process, beside Kafka 4.3.1's own in the same run, and what each of ours imports.
+"""How long commands take, whole process, beside Kafka's own in the same run, and what each of ours imports.
 
 ``python -m benchmarks.startup [--rounds N] [--help-only]``, in the environment where the package is installed. Needs
 Java and Kafka's jars (see CONTRIBUTING.md). Each round runs every contestant once, ours and Kafka's in turn.

@@ -1,4 +1,4 @@
-"""Kafka 4.3.1's bin folder, script by script, beside what there is here.
+"""Kafka's bin folder, script by script, beside what there is here.
 
 ``docs/commands/README.md`` gets its table of this by ``python -m tests.regen bin``. Whether a script has a
 counterpart is asked of the table of commands, so a row changes by itself when a command is added.

@@ -1,4 +1,4 @@
-"""Which configs of Kafka 4.3.1 are in force in the bundled broker, and why the others are not.
+"""Which configs of Kafka are in force in the bundled broker, and why the others are not.
 
 In force is what the broker's code reads: every name of a config that stands there is found here, but for the code that
 handles all configs alike. Of every other one ``REASONS`` says why nothing reads it. ``docs/broker-configs.md`` is made
@@ -152,7 +152,7 @@ def page() -> dict[Path, str]:
     lines = [
         "# Configs of the bundled broker",
         "",
-        "Every broker and topic config of Kafka 4.3.1 is taken, judged, stored and described by the bundled broker.",
+        "Every broker and topic config of Kafka is taken, judged, stored and described by the bundled broker.",
         "These tables say which of them it obeys; of the others, why they change nothing. They are written by",
         "`python -m tests.regen configs` from what the broker's code reads.",
         "",

@@ -188,7 +188,7 @@ def configs() -> dict[Path, str]:
 
 
 def apis() -> dict[Path, str]:
-    """``docs/broker-apis.md``: which APIs the bundled broker serves, beside Kafka 4.3.1."""
+    """``docs/broker-apis.md``: which APIs the bundled broker serves, beside Kafka."""
     from tests.broker_apis import page
 
     return page()

@@ -1,4 +1,4 @@
-"""The table of APIs says of each difference from Kafka 4.3.1 why it is there."""
+"""The table of APIs says of each difference from Kafka why it is there."""
 
 from __future__ import annotations
 

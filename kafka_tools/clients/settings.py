@@ -1,7 +1,7 @@
 """Settings of producers and consumers: Kafka's names, defaults and bounds, read from a ClientConfig.
 
 Connection settings (``security.protocol``, ``request.timeout.ms``, ...) are ``net.config``'s; here is only what
-``ProducerConfig`` and ``ConsumerConfig`` of Kafka 4.3 add and this client honours.
+``ProducerConfig`` and ``ConsumerConfig`` of Kafka add and this client honours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kafka 4.3.1's definitions of its configs: name, type, default, valid values. One table per kind, data only.
+"""Kafka's definitions of its configs: name, type, default, valid values. One table per kind, data only.
 
 Each table is imported when a config of its kind is first asked for; ``values`` reads the notation of the third
 column, which is ConfigDef's own, and ``broker_names`` the forms of a broker config's name.

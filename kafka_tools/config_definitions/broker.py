@@ -1,4 +1,4 @@
-"""Broker configs of Kafka 4.3.1: ``org.apache.kafka.server.config.AbstractKafkaConfig`` and what it gathers."""
+"""Broker configs of Kafka: ``org.apache.kafka.server.config.AbstractKafkaConfig`` and what it gathers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which broker configs change without a restart: ``kafka.server.DynamicBrokerConfig`` of Kafka 4.3.1 (KIP-226)."""
+"""Which broker configs change without a restart: ``kafka.server.DynamicBrokerConfig`` of Kafka (KIP-226)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group configs of Kafka 4.3.1: ``org.apache.kafka.coordinator.group.GroupConfig``."""
+"""Group configs of Kafka: ``org.apache.kafka.coordinator.group.GroupConfig``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic configs of Kafka 4.3.1: ``org.apache.kafka.storage.internals.log.LogConfig``."""
+"""Topic configs of Kafka: ``org.apache.kafka.storage.internals.log.LogConfig``."""
 
 from __future__ import annotations
 

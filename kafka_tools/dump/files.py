@@ -1,6 +1,6 @@
 """Dumping the files of a partition: the kind, the contents, the damage and the end of each.
 
-With a strict ending (Kafka's text) everything is as in Kafka 4.3.1's tool: what that ends on with an exception ends
+With a strict ending (Kafka's text) everything is as in Kafka's tool: what that ends on with an exception ends
 here with a LogError, after the same text. With any other ending the dump goes on behind damage. What is only remarked
 on is gathered as findings. Knows no options and no command line.
 """

@@ -178,7 +178,7 @@ _JAVA_NULL_VALUE = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
 )
-"""What Kafka 4.3.1 prints for a null value among records of tiered storage."""
+"""What Kafka prints for a null value among records of tiered storage."""
 
 
 def cluster_metadata() -> Decoder:

@@ -1,4 +1,4 @@
-"""The lines of Kafka 4.3.1's ``DumpLogSegments``, to the byte.
+"""The lines of Kafka's ``DumpLogSegments``, to the byte.
 
 One function per kind of line, pure: values in, text out; ``files`` decides which lines there are. Source:
 ``org.apache.kafka.tools.DumpLogSegments`` and what it printed for the golden files.

@@ -13,7 +13,7 @@ VersionRange = tuple[int, int]
 
 
 def newest_stable(request: type[Request]) -> int:
-    """The newest version of an API that Kafka 4.3 calls stable."""
+    """The newest version of an API that Kafka calls stable."""
     return request.MAX_VERSION - 1 if request.LATEST_UNSTABLE else request.MAX_VERSION
 
 

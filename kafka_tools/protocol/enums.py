@@ -28,7 +28,7 @@ class Words:
 
     @classmethod
     def word(cls, number: int) -> str:
-        """Kafka's spelling of a number; ``UNKNOWN`` for one that Kafka 4.3.1 does not know."""
+        """Kafka's spelling of a number; ``UNKNOWN`` for one that Kafka does not know."""
         return cls.words.get(number, "UNKNOWN")
 
     @classmethod

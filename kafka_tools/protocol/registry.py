@@ -53,7 +53,7 @@ def _by_stem() -> dict[str, Row]:
 
 
 def find_row(key: int) -> Row | None:
-    """The row of an API key, or None for a key that Kafka 4.3 does not have."""
+    """The row of an API key, or None for a key that Kafka does not have."""
     return _by_key().get(key)
 
 

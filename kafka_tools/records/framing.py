@@ -1,6 +1,6 @@
 """Metadata records as their log has them: behind a frame version, a type and a version.
 
-Rules and texts are those of ``MetadataRecordSerde`` (``AbstractApiMessageSerde``) of Kafka 4.3.1.
+Rules and texts are those of ``MetadataRecordSerde`` (``AbstractApiMessageSerde``) of Kafka.
 """
 
 from __future__ import annotations

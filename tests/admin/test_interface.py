@@ -1,4 +1,4 @@
-"""The admin client has every operation and every option of Kafka 4.3.1's Admin interface, under the names given here.
+"""The admin client has every operation and every option of Kafka's Admin interface, under the names given here.
 
 ``kafka_admin.txt`` is Kafka's list; ``tests/against_kafka/test_admin_interface.py`` holds it against Kafka's jar.
 """

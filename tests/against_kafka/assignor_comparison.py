@@ -1,4 +1,4 @@
-"""The server-side assignors beside Kafka 4.3.1's classes: random groups over rounds, the same targets each time.
+"""The server-side assignors beside Kafka's classes: random groups over rounds, the same targets each time.
 
 ``python -m tests.against_kafka.assignor_comparison [--seed N] [--groups N]`` is the thorough run; the suite runs a
 seeded part. In each round members join and leave, change what they subscribe to, come back under an instance id,

@@ -1,4 +1,4 @@
-"""Command lines of kafka-configs for the comparison with Kafka 4.3.1's ConfigCommand, in scenarios that leave no trace.
+"""Command lines of kafka-configs for the comparison with Kafka's ConfigCommand, in scenarios that leave no trace.
 
 Each scenario is run by one tool to its end and then by the other on the same cluster. ``differs`` begins the reason on
 the command's page, below "Differences from Kafka's tool"; a line without it prints the same text and ends with the same
@@ -301,4 +301,4 @@ BEFORE_2_3 = (
     Line("--describe --client-metrics cmp-m"),
     Line("--describe --ip 127.0.0.9"),
 )
-"""For brokers that Kafka 4.3.1's tool can ask but not change: here both tools run each line before the next."""
+"""For brokers that Kafka's tool can ask but not change: here both tools run each line before the next."""

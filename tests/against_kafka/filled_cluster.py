@@ -192,7 +192,7 @@ def committed_records(server: str, topic: str) -> list[tuple[int, int, bytes | N
 
 
 def told(server: str, release: str, tool: Tool) -> dict[str, object]:
-    """What clients are told of the cluster and its records: Kafka 4.3.1's own tools, and librdkafka."""
+    """What clients are told of the cluster and its records: Kafka's own tools, and librdkafka."""
 
     def run(main: str, *arguments: str) -> list[str]:
         done = tool(NEWEST, main, "--bootstrap-server", server, *arguments)

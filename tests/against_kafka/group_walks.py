@@ -1,4 +1,4 @@
-"""Groups of both protocols in every state and in wrong order: random walks of Kafka 4.3.1 and the bundled broker.
+"""Groups of both protocols in every state and in wrong order: random walks of Kafka and the bundled broker.
 
 ``python -m tests.against_kafka.group_walks --walks 200 --seed 1`` walks from seed on and prints every step whose
 answers differ. A step is one request of one of four members, which may say the epoch that it has, an older, a newer or
@@ -134,7 +134,7 @@ def differences(addresses: tuple[str, str], seed: int, steps: int) -> Iterator[s
 @click.option("--steps", default=40, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def main(walks: int, steps: int, seed: int) -> None:
-    """Walk on a Kafka 4.3.1 that is started for it, and on the bundled broker."""
+    """Walk on a Kafka that is started for it, and on the bundled broker."""
     import tempfile
     from pathlib import Path
 

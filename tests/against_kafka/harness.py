@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.against_kafka.jars import NEWEST
 from tests.against_kafka import secrets_for_tests as secrets
 from tests.against_kafka.archives import SERVER, shared
 from tests.against_kafka.jars import class_path, java

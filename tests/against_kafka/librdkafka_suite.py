@@ -1,4 +1,4 @@
-"""librdkafka's broker tests on the bundled broker, and those that fail there on Kafka 4.3.1 as well.
+"""librdkafka's broker tests on the bundled broker, and those that fail there on Kafka as well.
 
 ``python -m tests.against_kafka.librdkafka_suite DIR``: DIR is the ``tests`` folder of a librdkafka whose test runner is
 built already (``test-runner``, by its own Makefile). Each number of its tests runs by itself, with a time limit,

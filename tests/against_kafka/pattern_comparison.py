@@ -1,4 +1,4 @@
-"""Clients' regular expressions beside RE2/J of Kafka 4.3.1: the same are taken, and they match the same names.
+"""Clients' regular expressions beside RE2/J of Kafka: the same are taken, and they match the same names.
 
 ``python -m tests.against_kafka.pattern_comparison [--seed N] [--count N]`` is the thorough run; the suite runs a part.
 """

@@ -1,4 +1,4 @@
-"""The same batches to Kafka 4.3.1's broker and to ours: accepted and refused alike, stored alike, read by anybody.
+"""The same batches to Kafka's broker and to ours: accepted and refused alike, stored alike, read by anybody.
 
 ``python -m tests.against_kafka.produced_comparison [--seed N] [--count N]`` is the thorough run, on brokers of its own;
 ``old_clients`` beside it does so with magic 0 and 1. The suite runs a seeded part.

@@ -1,4 +1,4 @@
-"""Throttle times beside Kafka 4.3.1: its quota managers on a told clock, and its broker under the same load.
+"""Throttle times beside Kafka: its quota managers on a told clock, and its broker under the same load.
 
 ``python -m tests.against_kafka.quota_comparison [--seed N] [--rounds N]`` is the thorough run; the suite runs a part.
 A round sets, changes and removes limits of all eight levels while users and clients produce, fetch, ask and change

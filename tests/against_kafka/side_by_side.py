@@ -1,4 +1,4 @@
-"""Our command and Kafka 4.3.1's tool on the same real cluster, with the same arguments."""
+"""Our command and Kafka's tool on the same real cluster, with the same arguments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ours(kafka: RealKafka, command: str, *arguments: object, stdin: str | None =
 
 
 def theirs(kafka: RealKafka, command: str, *arguments: object) -> Ended:
-    """Kafka 4.3.1's tool."""
+    """Kafka's tool."""
     first, rest = _with_subcommand(command, arguments)
     if first:
         address = ("--bootstrap-server", kafka.bootstrap_servers)

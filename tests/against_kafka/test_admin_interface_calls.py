@@ -1,4 +1,4 @@
-"""What the admin client gained with Kafka 4.3.1's whole interface, on real Kafka of each age."""
+"""What the admin client gained with Kafka's whole interface, on real Kafka of each age."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def over(names: list[str]) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def guarded_43(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    """Kafka 4.3.1 with an authorizer and delegation tokens; anonymous is a super user."""
+    """Kafka with an authorizer and delegation tokens; anonymous is a super user."""
     settings = (
         ("authorizer.class.name", KRAFT_AUTHORIZER),
         ("super.users", "User:ANONYMOUS;User:admin"),

@@ -1,4 +1,4 @@
-"""A seeded part of ``assignor_comparison``: the server-side assignors give what Kafka 4.3.1's classes give."""
+"""A seeded part of ``assignor_comparison``: the server-side assignors give what Kafka's classes give."""
 
 from __future__ import annotations
 

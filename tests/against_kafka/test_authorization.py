@@ -1,4 +1,4 @@
-"""Who may not do what: the bundled broker refuses as Kafka 4.3.1 does, request by request.
+"""Who may not do what: the bundled broker refuses as Kafka does, request by request.
 
 The requests are those of the broker's own table (``tests/broker_embedded/security/test_authorization_table.py``). A
 user asks both brokers, first without any right, then with every right but the one that a row is about.

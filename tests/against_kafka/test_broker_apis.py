@@ -1,4 +1,4 @@
-"""The table of APIs is what both brokers tell: Kafka 4.3.1's and the bundled one."""
+"""The table of APIs is what both brokers tell: Kafka's and the bundled one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka 4.3.1's own tools on the bundled broker: its clients on the wire, its dump tool on the files."""
+"""Kafka's own tools on the bundled broker: its clients on the wire, its dump tool on the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small text files of a log directory are read and refused as Kafka 4.3.1's own classes read and refuse them."""
+"""The small text files of a log directory are read and refused as Kafka's own classes read and refuse them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-streams-application-reset beside Kafka 4.3.1's StreamsResetter: equal text, equal state afterwards."""
+"""kafka-streams-application-reset beside Kafka's StreamsResetter: equal text, equal state afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-configs beside Kafka 4.3.1's ConfigCommand on real clusters: equal text, equal state."""
+"""kafka-configs beside Kafka's ConfigCommand on real clusters: equal text, equal state."""
 
 from __future__ import annotations
 

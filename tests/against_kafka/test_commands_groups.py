@@ -1,4 +1,4 @@
-"""kafka-consumer-groups beside Kafka 4.3.1's ConsumerGroupCommand on real clusters: equal text, equal state."""
+"""kafka-consumer-groups beside Kafka's ConsumerGroupCommand on real clusters: equal text, equal state."""
 
 from __future__ import annotations
 

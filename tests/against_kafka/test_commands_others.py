@@ -1,4 +1,4 @@
-"""kafka-delete-records, kafka-broker-api-versions and kafka-cluster beside Kafka 4.3.1's tools on real clusters."""
+"""kafka-delete-records, kafka-broker-api-versions and kafka-cluster beside Kafka's tools on real clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-get-offsets, kafka-log-dirs and kafka-leader-election beside Kafka 4.3.1's tools: equal to the byte."""
+"""kafka-get-offsets, kafka-log-dirs and kafka-leader-election beside Kafka's tools: equal to the byte."""
 
 from __future__ import annotations
 

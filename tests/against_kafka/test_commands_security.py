@@ -1,4 +1,4 @@
-"""kafka-acls and kafka-delegation-tokens beside Kafka 4.3.1's own tools, on a cluster with an authorizer."""
+"""kafka-acls and kafka-delegation-tokens beside Kafka's own tools, on a cluster with an authorizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.against_kafka.test_admin_operations import KRAFT_AUTHORIZER, MASTER_K
 
 @pytest.fixture(scope="module")
 def guarded_43(real_kafka: Callable[[Setup], RealKafka]) -> RealKafka:
-    """Kafka 4.3.1 with an authorizer and delegation tokens; anonymous is a super user."""
+    """Kafka with an authorizer and delegation tokens; anonymous is a super user."""
     settings = (
         ("authorizer.class.name", KRAFT_AUTHORIZER),
         ("super.users", "User:ANONYMOUS;User:admin"),

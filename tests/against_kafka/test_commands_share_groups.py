@@ -1,4 +1,4 @@
-"""kafka-share-groups beside Kafka 4.3.1's ShareGroupCommand: equal text, equal state."""
+"""kafka-share-groups beside Kafka's ShareGroupCommand: equal text, equal state."""
 
 from __future__ import annotations
 

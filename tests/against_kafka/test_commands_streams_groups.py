@@ -1,4 +1,4 @@
-"""kafka-streams-groups beside Kafka 4.3.1's StreamsGroupCommand: equal text, equal state."""
+"""kafka-streams-groups beside Kafka's StreamsGroupCommand: equal text, equal state."""
 
 from __future__ import annotations
 

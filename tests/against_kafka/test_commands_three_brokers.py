@@ -1,4 +1,4 @@
-"""Commands beside Kafka 4.3.1's tools on three brokers, the last of which goes down and comes back."""
+"""Commands beside Kafka's tools on three brokers, the last of which goes down and comes back."""
 
 from __future__ import annotations
 

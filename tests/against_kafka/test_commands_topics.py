@@ -1,4 +1,4 @@
-"""kafka-topics beside Kafka 4.3.1's TopicCommand on real clusters: equal text, equal state."""
+"""kafka-topics beside Kafka's TopicCommand on real clusters: equal text, equal state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-transactions beside Kafka 4.3.1's TransactionsCommand on real brokers, with transactions that really hang."""
+"""kafka-transactions beside Kafka's TransactionsCommand on real brokers, with transactions that really hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounds of compaction beside Kafka 4.3.1's own ``Cleaner``, on copies of the same random logs.
+"""Rounds of compaction beside Kafka's own ``Cleaner``, on copies of the same random logs.
 
 ``python -m tests.against_kafka.test_compaction FROM TO`` compares the seeds of a range; a few of them run as a test.
 """

@@ -1,4 +1,4 @@
-"""A seeded part of the comparison of the bundled broker's answers with Kafka 4.3.1's, and of their features."""
+"""A seeded part of the comparison of the bundled broker's answers with Kafka's, and of their features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A seeded part of the comparison of our commands with Kafka 4.3.1's tools."""
+"""A seeded part of the comparison of our commands with Kafka's tools."""
 
 from __future__ import annotations
 

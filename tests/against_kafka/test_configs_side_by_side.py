@@ -1,4 +1,4 @@
-"""kafka-configs and Kafka 4.3.1's ConfigCommand, line by line: text and exit status, on real clusters.
+"""kafka-configs and Kafka's ConfigCommand, line by line: text and exit status, on real clusters.
 
 Every difference has its reason on the command's page. ``pytest -s`` prints how many lines were tried and equal.
 """

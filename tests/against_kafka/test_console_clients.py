@@ -1,4 +1,4 @@
-"""Kafka 4.3.1's console producer and consumer, and ours, on the bundled broker and on real ones.
+"""Kafka's console producer and consumer, and ours, on the bundled broker and on real ones.
 
 The same topic is read by both consumers and must give the same bytes; what either producer wrote, the other side reads.
 """
@@ -43,7 +43,7 @@ def bundled() -> Iterator[EmbeddedBroker]:
 
 @pytest.fixture(params=["bundled", "kafka_new", "kafka_39", "kafka_22", "kafka_11"])
 def servers(request: pytest.FixtureRequest) -> str:
-    """Where both tools work: 4.3.1's own clients need brokers of 2.1 and later."""
+    """Where both tools work: Kafka's own clients need brokers of 2.1 and later."""
     return str(request.getfixturevalue(request.param).bootstrap_servers)
 
 

@@ -1,4 +1,4 @@
-"""``kafka-console-consumer --formatter`` for internal topics beside the formatters of Kafka 4.3.1 and 3.9.2.
+"""``kafka-console-consumer --formatter`` for internal topics beside the formatters of the newest Kafka and of 3.9.2.
 
 A formatter does not ask which topic a record is from, so any record can be put before it: every type and version of the
 records, tombstones, null keys, records of other types, and what is none.

@@ -1,4 +1,4 @@
-"""Groups, offsets, configs, quotas and SCRAM users: the bundled broker answers as Kafka 4.3.1 does.
+"""Groups, offsets, configs, quotas and SCRAM users: the bundled broker answers as Kafka does.
 
 Each script sends the same requests to both and compares the answers: error codes, texts, and what is described.
 Member ids are random, so they are named by the order in which they appear.

@@ -1,4 +1,4 @@
-"""kafka-dump-log beside Kafka 4.3.1's own tool on files damaged at random: the same text, ending at the same place.
+"""kafka-dump-log beside Kafka's own tool on files damaged at random: the same text, ending at the same place.
 
 The golden files hold damage of every kind that somebody thought of; these hold what nobody thought of.
 """

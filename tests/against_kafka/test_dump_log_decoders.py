@@ -1,4 +1,4 @@
-"""Every decoder of kafka-dump-log beside Kafka 4.3.1's own tool, on logs with random records of the topics they read.
+"""Every decoder of kafka-dump-log beside Kafka's own tool, on logs with random records of the topics they read.
 
 The golden files hold what brokers write; these hold whatever the formats allow, and what they do not.
 """

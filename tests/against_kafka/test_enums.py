@@ -1,4 +1,4 @@
-"""Kafka's words beside Kafka 4.3.1's classes that have them: the same spelling and number, none left out."""
+"""Kafka's words beside Kafka's classes that have them: the same spelling and number, none left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Kafka 4.3.1's tools are wrong about failures, and ours are not: each line is run in both.
+"""Where Kafka's tools are wrong about failures, and ours are not: each line is run in both.
 
 Known faults: status 0 although the call failed, errors on stdout, status 1 for a wrong command line as for everything
 else, passwords in messages. Should a later release mend one, its line here fails and comes off the command's page.

@@ -1,4 +1,4 @@
-"""Groups of both protocols in every state and in wrong order, beside Kafka 4.3.1; the generator is group_walks.py."""
+"""Groups of both protocols in every state and in wrong order, beside Kafka; the generator is group_walks.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of exceptions, and the order of hash tables, are those of Java and of Kafka 4.3.1."""
+"""Names of exceptions, and the order of hash tables, are those of Java and of Kafka."""
 
 from __future__ import annotations
 

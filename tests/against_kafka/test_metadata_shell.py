@@ -1,4 +1,4 @@
-"""``kafka-metadata-shell`` beside Kafka 4.3.1's shell over the same files: what both print, to the byte."""
+"""``kafka-metadata-shell`` beside Kafka's shell over the same files: what both print, to the byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``__cluster_metadata`` is not a topic of clients: every API answers for it as Kafka 4.3.1 does, by name and by id."""
+"""``__cluster_metadata`` is not a topic of clients: every API answers for it as Kafka does, by name and by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The placer of ``kafka-reassign-partitions --generate`` beside Kafka 4.3.1's StripedReplicaPlacer, seed for seed."""
+"""The placer of ``kafka-reassign-partitions --generate`` beside Kafka's StripedReplicaPlacer, seed for seed."""
 
 from __future__ import annotations
 

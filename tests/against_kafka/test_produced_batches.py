@@ -1,4 +1,4 @@
-"""What producers may get wrong, sent to Kafka 4.3.1 and to the bundled broker; the generator is produced_batches.py."""
+"""What producers may get wrong, sent to Kafka and to the bundled broker; the generator is produced_batches.py."""
 
 from __future__ import annotations
 

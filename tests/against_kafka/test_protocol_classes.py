@@ -1,6 +1,6 @@
 """Our messages against Kafka's own generated classes, byte for byte, in both directions, for every API and version.
 
-Kafka 4.3.1's classes speak for every version they have, 3.9.2's for those that 4.0 dropped (KIP-896). Random and
+Kafka's classes speak for every version they have, 3.9.2's for those that 4.0 dropped (KIP-896). Random and
 edge-case messages come from our definitions; the layouts themselves are compared in tests/protocol/test_definitions.py.
 """
 

@@ -1,4 +1,4 @@
-"""Throttle times are Kafka 4.3.1's: a seeded part of ``quota_comparison``, and both brokers under the same load."""
+"""Throttle times are Kafka's: a seeded part of ``quota_comparison``, and both brokers under the same load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-reassign-partitions`` beside Kafka 4.3.1's tool on three brokers with racks and two log directories each."""
+"""``kafka-reassign-partitions`` beside Kafka's tool on three brokers with racks and two log directories each."""
 
 from __future__ import annotations
 

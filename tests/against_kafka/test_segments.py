@@ -1,4 +1,4 @@
-"""Where Kafka 4.3.1 begins a segment, what it writes beside it, and what its retention leaves: ours does the same.
+"""Where Kafka begins a segment, what it writes beside it, and what its retention leaves: ours does the same.
 
 Topics of random configs get batches of random size, at random times; the files of both brokers are compared.
 """

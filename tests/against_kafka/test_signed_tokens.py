@@ -1,4 +1,4 @@
-"""Which signed OAUTHBEARER tokens are taken: the bundled broker and Kafka 4.3.1's ``BrokerJwtValidator`` agree."""
+"""Which signed OAUTHBEARER tokens are taken: the bundled broker and Kafka's ``BrokerJwtValidator`` agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-storage`` beside Kafka's tool: the same text and the same files, and Kafka 4.3.1 starts on them."""
+"""``kafka-storage`` beside Kafka's tool: the same text and the same files, and Kafka starts on them."""
 
 from __future__ import annotations
 

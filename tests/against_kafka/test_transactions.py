@@ -1,4 +1,4 @@
-"""Transactions in every state and in wrong order, beside Kafka 4.3.1; the generator is transaction_walks.py."""
+"""Transactions in every state and in wrong order, beside Kafka; the generator is transaction_walks.py."""
 
 from __future__ import annotations
 

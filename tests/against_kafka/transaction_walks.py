@@ -1,4 +1,4 @@
-"""Transactions in every state and in wrong order: random walks that Kafka 4.3.1 and the bundled broker take in step.
+"""Transactions in every state and in wrong order: random walks that Kafka and the bundled broker take in step.
 
 ``python -m tests.against_kafka.transaction_walks --walks 200 --seed 1`` walks from seed on and prints every step whose
 answers differ. A step is one request of a producer that may be the newest of its id, one that was replaced, or one that
@@ -307,7 +307,7 @@ def differences(addresses: tuple[str, str], seed: int, steps: int) -> Iterator[s
 @click.option("--steps", default=40, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def main(walks: int, steps: int, seed: int) -> None:
-    """Walk on a Kafka 4.3.1 that is started for it, and on the bundled broker."""
+    """Walk on a Kafka that is started for it, and on the bundled broker."""
     import tempfile
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Details of answers in which the bundled broker once differed from Kafka 4.3.1.
+"""Details of answers in which the bundled broker once differed from Kafka.
 
 Found, and compared with the real broker on generated requests, by ``tests/against_kafka/compare_answers``.
 """

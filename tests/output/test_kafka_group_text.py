@@ -1,4 +1,4 @@
-"""The texts of kafka-consumer-groups are those that Kafka 4.3.1's own tool printed for the same groups."""
+"""The texts of kafka-consumer-groups are those that Kafka's own tool printed for the same groups."""
 
 from __future__ import annotations
 

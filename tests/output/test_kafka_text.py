@@ -1,4 +1,4 @@
-"""The texts of Kafka 4.3.1's tools, from what those tools printed."""
+"""The texts of Kafka's tools, from what those tools printed."""
 
 from __future__ import annotations
 

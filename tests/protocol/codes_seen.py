@@ -1,4 +1,4 @@
-"""Which error codes Kafka 4.3.1 was seen to answer with, by API: ``codes_seen.txt``, a line for each API.
+"""Which error codes Kafka was seen to answer with, by API: ``codes_seen.txt``, a line for each API.
 
 ``python -m tests.against_kafka.compare_answers`` adds what it sees; tests that need no Kafka read the file.
 """

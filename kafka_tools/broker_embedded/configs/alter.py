@@ -1,7 +1,7 @@
 """Who may set which config to what: the checks behind AlterConfigs and IncrementalAlterConfigs.
 
 Functions from the store and a wanted change to Kafka's ``ConfigRecord``s; nothing is written here. The rules
-and their texts follow Kafka 4.3.1: ``ConfigAdminManager`` for brokers, ``ConfigurationControlManager`` for the rest.
+and their texts follow Kafka: ``ConfigAdminManager`` for brokers, ``ConfigurationControlManager`` for the rest.
 The resulting configs of a resource are checked by ``validation``.
 """
 

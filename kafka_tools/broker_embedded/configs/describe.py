@@ -1,6 +1,6 @@
 """The configs of a resource as DescribeConfigs returns them, each with its source and synonyms.
 
-Follows Kafka 4.3.1's ``ConfigHelper``: which synonyms are listed, in which order, and which of them gives
+Follows Kafka's ``ConfigHelper``: which synonyms are listed, in which order, and which of them gives
 the source. Sensitive values (type PASSWORD, and configs that Kafka does not define) are never given out.
 """
 

@@ -1,4 +1,4 @@
-"""Configs that must fit one another, at the start and with each change: rules and texts of Kafka 4.3.1.
+"""Configs that must fit one another, at the start and with each change: rules and texts of Kafka.
 
 Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, but for what concerns several brokers only.
 """

@@ -1,6 +1,6 @@
 """The checks of a resource's whole set of configs, for changes of configs and for new topics.
 
-The rules and their texts follow Kafka 4.3.1: ``DynamicBrokerConfig`` for brokers, ``LogConfig``, ``GroupConfig`` and
+The rules and their texts follow Kafka: ``DynamicBrokerConfig`` for brokers, ``LogConfig``, ``GroupConfig`` and
 ``ClientMetricsConfigs`` for the rest.
 """
 

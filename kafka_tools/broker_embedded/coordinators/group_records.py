@@ -1,7 +1,7 @@
 """The records of classic groups and committed offsets in ``__consumer_offsets``, and what a failed append means.
 
 Layouts: ``protocol.stored.group_metadata`` and ``protocol.stored.offset_commit``. Versions written are those of
-Kafka 4.3.1; all versions are read.
+Kafka; all versions are read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """UpdateFeatures (57): raise or lower finalized levels, all of them or none (KIP-584).
 
-- v0: every update is an upgrade, since Kafka 4.3.1 does not look at allow_downgrade. v1: the type of the update, and
+- v0: every update is an upgrade, since Kafka does not look at allow_downgrade. v1: the type of the update, and
   validate_only.
 - v2: no results per feature, since one error is everybody's.
 """

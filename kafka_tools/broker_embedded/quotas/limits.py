@@ -1,7 +1,7 @@
 """Client quotas: which entities have which limits (KIP-13, KIP-546, KIP-599, KIP-612).
 
 Stored as Kafka's ``ClientQuotaRecord``s. The checks and texts are those of ``ClientQuotaControlManager`` and
-``ClientQuotasImage`` of Kafka 4.3.1. Measuring and throttling are somebody else's work: ``effective`` and
+``ClientQuotasImage`` of Kafka. Measuring and throttling are somebody else's work: ``effective`` and
 ``limit_of_ip`` answer which limit holds for whom.
 """
 

@@ -1,7 +1,7 @@
 """Access control lists of the cluster, and authorization by them.
 
 Entries are Kafka's ``AccessControlEntryRecord``s; the rules are those of ``StandardAuthorizerData``, the checks of
-new entries those of ``AclControlManager`` (Kafka 4.3.1; KIP-140, KIP-290). Knows no connection: a question is
+new entries those of ``AclControlManager`` (KIP-140, KIP-290). Knows no connection: a question is
 principal, host, operation, resource type and name.
 """
 

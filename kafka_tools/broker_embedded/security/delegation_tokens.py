@@ -2,7 +2,7 @@
 
 Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
 ``delegation.token.secret.key`` whenever it is needed. Rules are those of ``DelegationTokenControlManager``
-and ``DelegationTokenManager`` (Kafka 4.3.1). Knows no connection: who may ask at all is said by ``authorization``.
+and ``DelegationTokenManager``. Knows no connection: who may ask at all is said by ``authorization``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SCRAM credentials of users (KIP-554): kept for authentication, never given out.
 
 Stored as Kafka's ``UserScramCredentialRecord``s. The checks and texts are those of ``ScramControlManager`` and
-``ScramImage`` of Kafka 4.3.1. Passwords never come here: clients send the salted password, from which the
+``ScramImage`` of Kafka. Passwords never come here: clients send the salted password, from which the
 stored key and the server key are made.
 """
 

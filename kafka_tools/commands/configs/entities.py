@@ -1,6 +1,6 @@
 """The entities of ``kafka-configs``: types and names, from long and short options.
 
-Follows ConfigCommand.ConfigCommandOptions of Kafka 4.3.1: several types only for a user and a client together, names
+Follows ConfigCommand.ConfigCommandOptions of Kafka: several types only for a user and a client together, names
 paired with types in the order they were given, an empty name standing for the default entity. Beyond it names repeat:
 ``--topic a --topic b`` are two entities, ``--user a --user b --client c`` two pairs.
 """

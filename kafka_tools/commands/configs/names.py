@@ -1,4 +1,4 @@
-"""Names and values of configs that TAB offers, and names that Kafka does not have: by Kafka 4.3.1's own tables.
+"""Names and values of configs that TAB offers, and names that Kafka does not have: by Kafka's own tables.
 
 ``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
 No cluster is asked.
@@ -54,7 +54,7 @@ def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: s
 
 
 def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those of ``names`` that Kafka 4.3.1 does not have for the entity type; and all that it has.
+    """Those of ``names`` that Kafka does not have for the entity type; and all that it has.
 
     Nothing is unknown for other types.
     """

@@ -1,6 +1,6 @@
 """``kafka-console-consumer``: records of topics to standard output.
 
-Options, checks and text follow ``org.apache.kafka.tools.consumer.ConsoleConsumer`` of Kafka 4.3.1; the names before
+Options, checks and text follow ``org.apache.kafka.tools.consumer.ConsoleConsumer`` of Kafka; the names before
 KIP-1147 are accepted with a warning, as there. Without ``--group`` no group is made up: every partition is read
 directly, which spares the brokers a group and the reader the coordinator's initial rebalance delay.
 """

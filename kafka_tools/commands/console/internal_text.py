@@ -1,6 +1,6 @@
 """Records of Kafka's internal topics as text, for ``kafka-console-consumer --formatter``.
 
-The formatters of Kafka 4.3.1 (``CoordinatorRecordMessageFormatter``) write one JSON document per record with nothing
+The formatters of Kafka (``CoordinatorRecordMessageFormatter``) write one JSON document per record with nothing
 between documents; those of Kafka up to 3.9, known by their Scala names, write ``[group,topic,partition]::value`` and
 ``group::value`` lines in the text of 3.9.2's classes. Records of other types, and records without a key, print nothing.
 """

@@ -2,7 +2,7 @@
 
 Works on bytes: a value that is not UTF-8 arrives as it was typed (Kafka's tool replaces what it cannot decode). Lines
 end as for Java's ``readLine``: LF, CR LF or CR. Knows no producer. Properties, defaults and texts follow
-``org.apache.kafka.tools.LineMessageReader`` of Kafka 4.3.1.
+``org.apache.kafka.tools.LineMessageReader`` of Kafka.
 """
 
 from __future__ import annotations

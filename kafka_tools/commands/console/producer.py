@@ -1,6 +1,6 @@
 """``kafka-console-producer``: each line of standard input becomes a record.
 
-Options and defaults follow ``org.apache.kafka.tools.ConsoleProducer`` of Kafka 4.3.1; the names before KIP-1147 are
+Options and defaults follow ``org.apache.kafka.tools.ConsoleProducer`` of Kafka; the names before KIP-1147 are
 accepted with a warning, as there. Unlike Kafka's tool it exits with 1 when a record could not be delivered.
 """
 

@@ -1,7 +1,7 @@
 """Records as text: the formatters of ``kafka-console-consumer --formatter`` and ``--formatter-property``.
 
 A formatter is a function from a record to bytes (empty: nothing to print). Properties, defaults and layout follow
-``DefaultMessageFormatter`` of Kafka 4.3.1; the JSON of the internal topics is ``internal_text``'s. Two departures:
+``DefaultMessageFormatter`` of Kafka; the JSON of the internal topics is ``internal_text``'s. Two departures:
 ``print.epoch`` prints the epoch (Kafka's tool drops it before it formats), and null is printed as ``null.literal``
 without asking the deserializer.
 """

@@ -1,4 +1,4 @@
-"""``kafka-dump-log``: what is in the files of a log directory, as Kafka 4.3.1's ``DumpLogSegments`` shows it, and more.
+"""``kafka-dump-log``: what is in the files of a log directory, as Kafka's ``DumpLogSegments`` shows it, and more.
 
 The text is Kafka's to the byte and ends where Kafka's ends. JSON, summaries, ranges and following are ours. Damage is
 one line each on stderr and exit status 1; gaps between offsets are reported but are not damage, since compaction makes

@@ -1,6 +1,6 @@
 """``kafka-metadata-shell``: the metadata of a cluster as a tree of files, one command at a time or on a terminal.
 
-The tree, its texts and the commands are those of Kafka 4.3.1's shell. Besides single snapshots it reads segments of the
+The tree, its texts and the commands are those of Kafka's shell. Besides single snapshots it reads segments of the
 metadata log and whole directories, locks nothing, and what cannot be found is an error with status 1.
 """
 

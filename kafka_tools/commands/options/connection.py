@@ -1,6 +1,6 @@
 """Where and how a command connects: options, and the settings and clients that are made of their values.
 
-Names are Kafka 4.3.1's (KIP-1147 spells them ``--command-config`` and ``--command-property``); spellings that older
+Names are Kafka's (KIP-1147 spells them ``--command-config`` and ``--command-property``); spellings that older
 tools or KIP-248 used are accepted beside them.
 """
 

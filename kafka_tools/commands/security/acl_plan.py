@@ -1,7 +1,7 @@
 """The plan of a ``kafka-acls`` command line: resource patterns, and the entries for each (Kafka's AclCommand).
 
 Knows no cluster. The rules of ``--producer`` and ``--consumer``, and which operations a resource has, are those of
-``AclCommand`` and ``AclEntry`` of Kafka 4.3.1.
+``AclCommand`` and ``AclEntry`` of Kafka.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``kafka-topics``: list, create, describe, alter and delete topics, as Kafka 4.3.1's TopicCommand does.
+"""``kafka-topics``: list, create, describe, alter and delete topics, as Kafka's TopicCommand does.
 
 Parses and chooses here; what a described topic holds comes from ``rows``, its text from ``output.kafka.text``.
 """

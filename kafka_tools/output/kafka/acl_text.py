@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's AclCommand prints: resource patterns with their entries."""
+"""What Kafka's AclCommand prints: resource patterns with their entries."""
 
 from __future__ import annotations
 

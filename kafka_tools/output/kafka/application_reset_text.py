@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's StreamsResetter prints; topics and partitions are sorted."""
+"""What Kafka's StreamsResetter prints; topics and partitions are sorted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact texts of Kafka 4.3.1's ``kafka-consumer-groups`` (class ConsumerGroupCommand).
+"""The exact texts of Kafka's ``kafka-consumer-groups`` (class ConsumerGroupCommand).
 
 Each function gives what the tool prints on stdout for one view; a column grows with its longest value, the last one is
 not padded except where Kafka pads it.

@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's MetadataQuorumCommand and FeatureCommand print."""
+"""What Kafka's MetadataQuorumCommand and FeatureCommand print."""
 
 from __future__ import annotations
 

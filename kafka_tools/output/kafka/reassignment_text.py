@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's ReassignPartitionsCommand prints of rows, line by line the same."""
+"""What Kafka's ReassignPartitionsCommand prints of rows, line by line the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact texts of Kafka 4.3.1's ``kafka-share-groups`` (class ShareGroupCommand)."""
+"""The exact texts of Kafka's ``kafka-share-groups`` (class ShareGroupCommand)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact texts of Kafka 4.3.1's ``kafka-streams-groups`` (class StreamsGroupCommand).
+"""The exact texts of Kafka's ``kafka-streams-groups`` (class StreamsGroupCommand).
 
 Its tables begin with their heading, without the empty line of the other tools.
 """

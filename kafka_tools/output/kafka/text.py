@@ -1,4 +1,4 @@
-"""The exact texts of Kafka 4.3.1's tools, one function per form, each with the class it follows.
+"""The exact texts of Kafka's tools, one function per form, each with the class it follows.
 
 Functions take the rows that ``-o json`` shows and give back text; the oddities (trailing spaces, blank lines, doubles
 in Java's notation) are Kafka's. Checked against the tools themselves in tests/against_kafka.

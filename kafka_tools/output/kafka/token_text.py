@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's DelegationTokenCommand prints, but for HMACs, which are passwords."""
+"""What Kafka's DelegationTokenCommand prints, but for HMACs, which are passwords."""
 
 from __future__ import annotations
 

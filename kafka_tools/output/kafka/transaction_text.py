@@ -1,4 +1,4 @@
-"""What Kafka 4.3.1's TransactionsCommand prints (ToolsUtils.prettyPrintTable)."""
+"""What Kafka's TransactionsCommand prints (ToolsUtils.prettyPrintTable)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real Kafka 4.3.1 and the bundled broker, asked the same thousands of questions from the same state.
+"""Real Kafka and the bundled broker, asked the same thousands of questions from the same state.
 
     python -m tests.against_kafka.compare_answers --requests 5000 --seed 1
 

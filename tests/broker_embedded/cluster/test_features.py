@@ -1,4 +1,4 @@
-"""Finalized features: Kafka 4.3.1's at the first start, kept, and min.insync.replicas as they ask for it."""
+"""Finalized features: Kafka's at the first start, kept, and min.insync.replicas as they ask for it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_levels_change_and_are_kept(tmp_path: Path) -> None:
         asking = Asking(broker)
         assert asking.update("share.version", 0, 2)[0] == 0
         refused = asking.update("transaction.version", 1, 0, version=0, allow_downgrade=True)
-        assert refused[0] == 95  # Kafka 4.3.1 takes every update of v0 for an upgrade
+        assert refused[0] == 95  # Kafka takes every update of v0 for an upgrade
         assert asking.update("transaction.version", 1, 2, version=1)[0] == 0
         asking.exchange.close()
         broker.restart(kill=True)

@@ -1,4 +1,4 @@
-"""Configs: what may be set, what is then described. The texts were taken from a Kafka 4.3.1 broker."""
+"""Configs: what may be set, what is then described. The texts were taken from a Kafka broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every decision about a transactional id, as ``TransactionCoordinator`` of Kafka 4.3.1 takes it: state by state."""
+"""Every decision about a transactional id, as ``TransactionCoordinator`` of Kafka takes it: state by state."""
 
 from __future__ import annotations
 

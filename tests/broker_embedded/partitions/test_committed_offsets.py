@@ -1,4 +1,4 @@
-"""ListOffsets beside transactions: what either isolation level is told of every kind of timestamp, as Kafka 4.3.1."""
+"""ListOffsets beside transactions: what either isolation level is told of every kind of timestamp, as Kafka."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_every_version_of_fetch_is_served(broker: DiskBroker, version: int) -> N
 
 @pytest.mark.parametrize("codec", ["producer", "zstd"])
 def test_zstd_is_sent_as_it_is_to_whoever_reads_magic_2(broker: DiskBroker, codec: str) -> None:
-    """As Kafka 4.3.1; older versions would need it converted, which no release does."""
+    """As Kafka; older versions would need it converted, which no release does."""
     broker.create("z", compression_type=codec)
     broker.produce("z", broker.batch(b"a", codec="zstd"))
     for version in range(4, 19):

@@ -217,7 +217,7 @@ def test_who_may_not_describe_a_topic_does_not_learn_of_it(broker: DiskBroker) -
 @pytest.mark.req("AC-27")
 @pytest.mark.parametrize("timeout_ms", [0, -1])
 def test_what_has_no_time_is_not_begun(broker: DiskBroker, timeout_ms: int) -> None:
-    """As Kafka 4.3.1: REQUEST_TIMED_OUT for each, and nothing changes."""
+    """As Kafka: REQUEST_TIMED_OUT for each, and nothing changes."""
     create(broker, topic("t"))
     late: dict[str, Any] = {"timeout_ms": timeout_ms}
     State, Grown = DeleteTopicsRequest.DeleteTopicState, CreatePartitionsRequest.Topic

@@ -1,4 +1,4 @@
-"""Client quotas: entities, limits, filters, precedence. The texts were taken from a Kafka 4.3.1 broker."""
+"""Client quotas: entities, limits, filters, precedence. The texts were taken from a Kafka broker."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What each API asks the authorizer, and what it answers to who may not: one table over all that the broker serves.
 
-The operations and resources are those of Kafka 4.3's ``KafkaApis`` and ``ControllerApis``. A row is a request and its
+The operations and resources are those of Kafka's ``KafkaApis`` and ``ControllerApis``. A row is a request and its
 needs: one of several permissions, and the code that answers their lack, or None where things are left out silently.
 """
 

@@ -1,4 +1,4 @@
-"""SCRAM credentials: what is stored, what is refused. The texts were taken from a Kafka 4.3.1 broker."""
+"""SCRAM credentials: what is stored, what is refused. The texts were taken from a Kafka broker."""
 
 from __future__ import annotations
 

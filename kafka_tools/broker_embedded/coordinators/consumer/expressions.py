@@ -1,7 +1,7 @@
 """Subscriptions by regular expression: which topics match, found out beside the heartbeats (KIP-848).
 
 An expression is resolved for the first member that uses it, when topics were made since, and now and then; what
-matches becomes a record. As ``TopicRegexResolver`` and ``maybeUpdateRegularExpressions`` (Kafka 4.3.1).
+matches becomes a record. As ``TopicRegexResolver`` and ``maybeUpdateRegularExpressions``.
 """
 
 from __future__ import annotations

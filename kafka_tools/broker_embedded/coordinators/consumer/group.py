@@ -1,6 +1,6 @@
 """A consumer group as its records tell it: members, their targets, the owner of each partition (KIP-848).
 
-State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka 4.3.1 keep it: it changes by ``replay``, live and at a
+State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka keep it: it changes by ``replay``, live and at a
 start alike. What it becomes is decided elsewhere in this folder, on the state before the change.
 """
 

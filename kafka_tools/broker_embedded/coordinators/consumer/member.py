@@ -1,6 +1,6 @@
 """One member of a consumer group, and what a heartbeat makes of its assignment (KIP-848): pure decisions.
 
-``reconciled`` follows ``CurrentAssignmentBuilder`` (Kafka 4.3.1): a member gives up first what its target lacks, then
+``reconciled`` follows ``CurrentAssignmentBuilder``: a member gives up first what its target lacks, then
 moves to the target's epoch, then gets what others have released.
 """
 

@@ -2,7 +2,7 @@
 
 A classic group becomes a consumer group when a member of the consumer protocol joins; it becomes a classic one again
 when only classic members are left. As ``GroupMetadataManager``, ``ConsumerGroup.fromClassicGroup`` and
-``ClassicGroup.fromConsumerGroup`` (Kafka 4.3.1).
+``ClassicGroup.fromConsumerGroup``.
 """
 
 from __future__ import annotations

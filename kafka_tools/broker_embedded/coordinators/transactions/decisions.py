@@ -1,6 +1,6 @@
 """One transactional id, and every decision about it: a state and a request in, the next state or an error code out.
 
-Rules and their order are those of ``TransactionCoordinator`` and ``TransactionMetadata`` (Kafka 4.3.1; KIP-98, KIP-360,
+Rules and their order are those of ``TransactionCoordinator`` and ``TransactionMetadata`` (KIP-98, KIP-360,
 KIP-890). Knows no log, no time of its own and no partitions' leaders: ``coordinator`` writes what is decided here
 before it holds. With transaction version 2 (KIP-890) every end of a transaction raises the producer's epoch, so that
 what is late of one transaction cannot become part of the next.

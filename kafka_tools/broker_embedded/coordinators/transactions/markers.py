@@ -1,7 +1,7 @@
 """Markers: the control batches that end a producer's transaction in the partitions that it wrote to.
 
 Asked for by the transaction coordinator, by other brokers' and by tools that end a hanging transaction
-(WriteTxnMarkers). The rules are those of ``ProducerAppendInfo`` (Kafka 4.3.1; KIP-98, KIP-890, KIP-1228).
+(WriteTxnMarkers). The rules are those of ``ProducerAppendInfo`` (KIP-98, KIP-890, KIP-1228).
 """
 
 from __future__ import annotations

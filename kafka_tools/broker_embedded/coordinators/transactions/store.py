@@ -1,6 +1,6 @@
 """The transactional ids of this broker, and their log: a state is written before it holds.
 
-Follows ``TransactionStateManager`` (Kafka 4.3.1). One broker leads every partition of ``__transaction_state``, so an
+Follows ``TransactionStateManager``. One broker leads every partition of ``__transaction_state``, so an
 id's partition only says where its records go.
 """
 

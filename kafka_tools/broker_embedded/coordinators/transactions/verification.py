@@ -2,7 +2,7 @@
 
 What a coordinator does not know of must not be written, or no marker would ever end it. Clients of transaction version
 2 need not add a partition before they write to it: it is added here. Follows ``AddPartitionsToTxnManager`` and
-``ReplicaManager`` (Kafka 4.3.1).
+``ReplicaManager``.
 """
 
 from __future__ import annotations

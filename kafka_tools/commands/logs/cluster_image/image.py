@@ -177,7 +177,7 @@ def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
 
 def _config(image: ClusterImage, record: records.ConfigRecord) -> None:
     if not _is_known(record.resource_type, record.name):
-        return  # as brokers of Kafka 4.3.1 do with a config that an older release had
+        return  # as brokers of Kafka do with a config that an older release had
     key = record.resource_type, record.resource_name
     configs = image.configs.setdefault(key, {})
     if record.value is None:

@@ -1,7 +1,7 @@
 """The image as a tree of nodes with Kafka's names and texts: directories with children, files with a line of text.
 
 Children are made when they are asked for: listing a cluster of a hundred thousand partitions makes none of their texts.
-Sources: ``org.apache.kafka.image.node`` and ``org.apache.kafka.shell.node`` of Kafka 4.3.1.
+Sources: ``org.apache.kafka.image.node`` and ``org.apache.kafka.shell.node`` of Kafka.
 """
 
 from __future__ import annotations

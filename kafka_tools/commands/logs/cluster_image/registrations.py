@@ -1,7 +1,7 @@
 """Brokers, controllers and partitions as the image keeps them, and their text, which is Kafka's to the letter.
 
 Sources: ``BrokerRegistration``, ``ControllerRegistration``, ``PartitionRegistration``, ``VersionRange``,
-``Endpoint`` of Kafka 4.3.1.
+``Endpoint`` of Kafka.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each directory gets ``bootstrap.checkpoint`` (the records with which the cluster begins), the metadata directory of a
 quorum with voters in the log also their snapshot, and at last ``meta.properties``: what has it is formatted.
-Source: ``Formatter``, ``MetaPropertiesEnsemble`` and ``BootstrapDirectory`` of Kafka 4.3.1.
+Source: ``Formatter``, ``MetaPropertiesEnsemble`` and ``BootstrapDirectory`` of Kafka.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ``kafka-storage info`` and ``feature-dependencies`` print, in the words of Kafka 4.3.1's StorageTool."""
+"""What ``kafka-storage info`` and ``feature-dependencies`` print, in the words of Kafka's StorageTool."""
 
 from __future__ import annotations
 

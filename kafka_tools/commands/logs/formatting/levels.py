@@ -1,6 +1,6 @@
 """The features of a new cluster: which levels it begins with.
 
-Rules and texts are those of ``Formatter`` and ``Feature`` of Kafka 4.3.1.
+Rules and texts are those of ``Formatter`` and ``Feature`` of Kafka.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``--add-scram SCRAM-SHA-256=[name=alice,password=...]``: a credential for the first metadata of a cluster (KIP-900).
 
-Rules are those of ``ScramParser`` of Kafka 4.3.1; its texts too, but for the parts that could show a secret.
+Rules are those of ``ScramParser`` of Kafka; its texts too, but for the parts that could show a secret.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The first voters of a metadata quorum, as ``--initial-controllers`` names them (KIP-853).
 
 They are written ``id@host:port:directory,...``. Rules and texts are those of ``DynamicVoters`` and ``DynamicVoter`` of
-Kafka 4.3.1.
+Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_tools.values import parse_uuid
 _NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 _MOST_PORT = 65535
 KRAFT_VERSIONS = (0, 1)
-"""The levels of kraft.version that Kafka 4.3.1 has, which is what a new voter supports."""
+"""The levels of kraft.version that Kafka has, which is what a new voter supports."""
 
 
 class InitialVoter(NamedTuple):

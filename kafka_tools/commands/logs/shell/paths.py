@@ -1,6 +1,6 @@
 """Paths and globs of the shell: which nodes a word means, and how it may go on.
 
-``*``, ``?``, ``{a,b}`` and ``\\`` are Kafka's (``GlobComponent``, ``GlobVisitor``, ``CommandUtils`` of Kafka 4.3.1); a
+``*``, ``?``, ``{a,b}`` and ``\\`` are Kafka's (``GlobComponent``, ``GlobVisitor``, ``CommandUtils`` of Kafka); a
 component that is not a right glob is a plain name.
 """
 

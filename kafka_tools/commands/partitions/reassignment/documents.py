@@ -1,6 +1,6 @@
 """The JSON documents of ``kafka-reassign-partitions``: what to move where, and which topics to place anew.
 
-Checked in the order of Kafka 4.3.1's ReassignPartitionsCommand: JSON, version, then the entries one after the other.
+Checked in the order of Kafka's ReassignPartitionsCommand: JSON, version, then the entries one after the other.
 A missing list is an empty one. The formats are ``schemas/reassignment.v1.schema.json`` and
 ``topics-to-move.v1.schema.json``; lists that must be equally long are checked here, which no schema can do.
 """

@@ -2,7 +2,7 @@
 
 One POST, with the ``ssl.*`` settings of the client for the provider's certificate. What may pass (no connection, a
 server's own error) is tried again for ``sasl.login.retry.backoff.max.ms``; a refusal is final. No message repeats id,
-secret or token. Source: ``HttpJwtRetriever`` of Kafka 4.3.
+secret or token. Source: ``HttpJwtRetriever`` of Kafka.
 """
 
 from __future__ import annotations
