@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
@@ -99,7 +98,7 @@ class Core:
         self.journal = Journal(store)
         self.state_end: StateEnd | None = None
         """Notes how far the store is on the disk, where that is one."""
-        self.features = FinalizedFeatures(self.journal, self.node_id)  # first in snapshots too, as in Kafka's
+        self.features = FinalizedFeatures(self.journal, self.node_id, release)  # first in snapshots too, as in Kafka's
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
         self.quotas = Quotas(self.journal)
@@ -178,11 +177,6 @@ class Core:
         ]
         if changes:
             self.journal.commit(changes)
-
-    @property
-    def tells_features(self) -> bool:
-        """Whether ApiVersions names features: only as the release whose levels they are."""
-        return self.release in (None, KAFKA_MINOR)
 
     def step(self) -> float | None:
         """Run what is due; returns when the next timer is due on the monotonic clock, None for never."""

@@ -6,6 +6,7 @@ The tables are those of ``MetadataVersion`` and ``Feature`` of the newest releas
 
 from __future__ import annotations
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import InputError
 
 METADATA_VERSION = "metadata.version"
@@ -77,8 +78,17 @@ REQUIRES: dict[str, dict[int, dict[str, int]]] = {
 """Feature -> level -> the levels of other features that it needs."""
 
 
+NEWER = f"newer than this tool knows ({KAFKA_MINOR})"
+
+
+def is_newer(feature: str, level: int) -> bool:
+    """Whether a level came with a later release than the newest one here; also any level of an unknown feature."""
+    known = METADATA_VERSIONS if feature == METADATA_VERSION else FEATURES.get(feature, {})
+    return level > max(known, default=0)
+
+
 def level_text(feature: str, level: int) -> str:
-    """A level as Kafka shows it: metadata versions by name."""
+    """A level as Kafka shows it: metadata versions by name, those it does not know as ``UNKNOWN 99``."""
     if feature != METADATA_VERSION:
         return str(level)
     return METADATA_VERSIONS.get(level, f"UNKNOWN {level}")

@@ -98,7 +98,7 @@ _KRAFT = "3.3"
 
 
 def releases() -> tuple[str, ...]:
-    """The releases known, oldest first: "0.8.0" to "4.3"."""
+    """The releases known, oldest first, from "0.8.0"."""
     return tuple(_CHANGES)
 
 

@@ -1,11 +1,11 @@
 """Finalized features: which levels of Kafka's features the cluster works at (KIP-584, KIP-1022).
 
 Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of the newest release, as
-``kafka-storage format`` does; one that an older version of this broker made keeps its levels, and is given the newest
-where it has none. What is finalized says how the metadata log is written and which rules hold, not which APIs are
-served: clients look for an API in ApiVersions before they use what a feature allows, whatever its level. kraft.version
-1 is kept and told, and changes nothing in a quorum of one that has no voters to add. Rules and texts are those of
-``FeatureControlManager``.
+``kafka-storage format`` does, or of the release that the broker stands for; one that an older version of this broker
+made keeps its levels, and is given the newest where it has none. What is finalized says how the metadata log is
+written and which rules hold, not which APIs are served: clients look for an API in ApiVersions before they use what a
+feature allows, whatever its level. kraft.version 1 is kept and told, and changes nothing in a quorum of one that has
+no voters to add. Rules and texts are those of ``FeatureControlManager``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes, feature_levels
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.schema import Stored
@@ -36,6 +37,24 @@ SUPPORTED = dict(
     )
 )
 """Feature -> lowest and highest level that the newest release has in production."""
+FIRST_TO_TELL = (4, 0)
+"""The first release whose brokers tell all their features; the bundled broker stands beside ZooKeeper as an older one,
+and then works at the newest levels."""
+
+
+def supported_as(release: str | None) -> dict[str, tuple[int, int]]:
+    """The same of a release, such as "4.3.1"; None: the newest."""
+    if release is None or not tells_features(release):
+        return SUPPORTED
+    levels = feature_levels.of_release(feature_levels.metadata_level(release, unstable=False))
+    levels[KRAFT_VERSION] = SUPPORTED[KRAFT_VERSION][1]  # no release has less, and none begins with it
+    return {name: (low, levels[name]) for name, (low, _) in SUPPORTED.items() if levels[name]}
+
+
+def tells_features(release: str | None) -> bool:
+    """Whether ApiVersions of a release names features; None: the newest."""
+    return release is None or tuple(map(int, release.split(".")[:2])) >= FIRST_TO_TELL
+
 
 UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
 """Types of an update on the wire; between them is the safe downgrade."""
@@ -45,9 +64,12 @@ def unsupported(levels: Mapping[str, int]) -> str | None:
     """The first level that the newest release does not have, in words; None if it has all of them."""
     for name, level in levels.items():
         low, high = SUPPORTED.get(name, (0, 0))
-        if not low <= level <= high:
-            known = f"{low} to {high} are known" if high else "it is not known"
-            return f"{name}={level}, and {known} here"
+        if low <= level <= high:
+            continue
+        known = f"{low} to {high} are supported" if high else "this feature is not known"
+        named = f" ({feature_levels.level_text(name, level)})" if not feature_levels.is_newer(name, level) else ""
+        newer = f", {feature_levels.NEWER}" if feature_levels.is_newer(name, level) else ""
+        return f"{name}={level}{named}{newer}: {known}"
     return None
 
 
@@ -62,12 +84,22 @@ class Update(NamedTuple):
 class FinalizedFeatures:
     """The finalized levels; a feature at level 0 is not finalized."""
 
-    def __init__(self, journal: Journal, node_id: int) -> None:
+    def __init__(self, journal: Journal, node_id: int, release: str | None = None) -> None:
         self._journal = journal
         self._node_id = node_id
+        self._of_release = supported_as(release)
         self.finalized: dict[str, int] = {}
         journal.on_record(FeatureLevelRecord, self._apply)
         journal.on_image(self._image)
+
+    @property
+    def supported(self) -> dict[str, tuple[int, int]]:
+        """Feature -> lowest and highest level of the release; a directory that is at a higher one stays there."""
+        found = dict(self._of_release)
+        for name, level in self.finalized.items():
+            low, high = found.get(name, (0, 0))
+            found[name] = (low, max(high, level))
+        return dict(sorted(found.items()))
 
     @property
     def elr_enabled(self) -> bool:
@@ -88,13 +120,16 @@ class FinalizedFeatures:
         """Finalize levels in a cluster that has none: the newest release's in a new one, and in one of an older broker.
 
         ``with_elr``: the records that go with eligible leader replicas. ``first``: with what a new cluster begins; the
-        levels among them are taken in place of the newest.
+        levels among them are taken in place of the newest. Raises ConfigError for levels of a later release.
         """
+        problem = unsupported(self.finalized)
+        if problem is not None:
+            raise ConfigError(f"the data directory is at {problem}", hint="start the broker that wrote it")
         if METADATA_VERSION in self.finalized:
             return
         levels = [record for record in first if isinstance(record, FeatureLevelRecord)]
         if not any(record.name == METADATA_VERSION for record in levels):
-            newest = {name: high for name, (_, high) in SUPPORTED.items() if name != KRAFT_VERSION}
+            newest = {name: high for name, (_, high) in self.supported.items() if name != KRAFT_VERSION}
             order = [METADATA_VERSION, *(name for name in newest if name != METADATA_VERSION)]
             levels += [FeatureLevelRecord(name=name, feature_level=newest[name]) for name in order]
         others = [record for record in first if not isinstance(record, FeatureLevelRecord)]
@@ -129,12 +164,13 @@ class FinalizedFeatures:
         if level < 0:
             return f"{invalid} A feature version cannot be less than 0."
         node = self._node_id
-        if feature not in SUPPORTED:
+        supported = self.supported
+        if feature not in supported:
             missing = (
                 f"Local controller {node} does not support this feature." if level else f"Feature {feature} not found."
             )
             return f"{invalid} {missing}"
-        low, high = SUPPORTED[feature]
+        low, high = supported[feature]
         # A level of 0 switches a feature off, be it in the range or not; metadata.version cannot be off.
         if not low <= level <= high:
             return f"{invalid} Local controller {node} only supports versions {low}-{high}"

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
+from kafka_tools.broker_embedded.cluster.features import unsupported
 from kafka_tools.broker_embedded.directories.local_store import decode_record
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.protocol.enums import ConfigResourceType
@@ -175,6 +176,16 @@ def read_kafka_state(directory: str, *, clean: bool) -> tuple[KafkaState, int]:
     damaged, missing, or written by a release that is newer than what is known here.
     """
     state = KafkaState()
+    try:
+        return state, _read_into(state, directory, clean)
+    except LogError as error:  # levels come first in snapshot and log: they say why what follows is not understood
+        newer = unsupported(state.features)
+        if newer is None:
+            raise
+        raise LogError(f"its cluster works at {newer} ({error})", path=directory) from error
+
+
+def _read_into(state: KafkaState, directory: str, clean: bool) -> int:
     files = partition_files(directory)
     begin = 0
     if files.checkpoints:
@@ -204,7 +215,7 @@ def read_kafka_state(directory: str, *, clean: bool) -> tuple[KafkaState, int]:
                     for record in view.records():
                         state.apply(decode_record(record.value or b"", f"{segment.log} at offset {record.offset}"))
             torn_bytes = log.size_bytes - position
-    return state, torn_bytes
+    return torn_bytes
 
 
 def _batches(log: Segment, clean: bool) -> Iterator[BatchView]:

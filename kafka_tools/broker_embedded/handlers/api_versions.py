@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.features import SUPPORTED
+from kafka_tools.broker_embedded.cluster.features import tells_features
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.refusals import refuse
 from kafka_tools.protocol import error_codes
@@ -43,7 +43,7 @@ def handle(call: Call) -> ApiVersionsResponse:
         for key, handler in sorted(load_handlers(call.broker.release).items())
     ]
     response = ApiVersionsResponse(api_keys=keys)
-    if call.version >= 3 and call.broker.tells_features:
+    if call.version >= 3 and tells_features(call.broker.release):
         _tell_features(call, response)
     return response
 
@@ -60,7 +60,7 @@ def _check_node(call: Call) -> None:
 def _tell_features(call: Call, response: ApiVersionsResponse) -> None:
     response.supported_features = [
         ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
-        for name, (low, high) in SUPPORTED.items()
+        for name, (low, high) in call.broker.features.supported.items()
         if low > 0 or call.version >= 4
     ]
     response.finalized_features_epoch = call.broker.journal.end_offset - 1

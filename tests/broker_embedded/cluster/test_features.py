@@ -13,6 +13,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
+from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes as codes
@@ -97,6 +98,35 @@ def test_an_older_release_tells_no_features(tmp_path: Path) -> None:
         asking = Asking(broker)
         assert not asking.features().finalized_features
         asking.exchange.close()
+
+
+@pytest.mark.parametrize("release, newest, share", [("4.0", 25, None), ("4.3.1", 30, (0, 1)), ("4.4", 33, (0, 2))])
+def test_an_older_release_has_its_own_levels(
+    tmp_path: Path, release: str, newest: int, share: tuple[int, int] | None
+) -> None:
+    with EmbeddedBroker(data_dir=tmp_path, release=release) as broker:
+        asking = Asking(broker)
+        answer = asking.features()
+        told = {each.name: (each.min_version, each.max_version) for each in answer.supported_features}
+        finalized = {each.name: each.max_version_level for each in answer.finalized_features}
+        refused = asking.update("metadata.version", newest + 1, 1)
+        asking.exchange.close()
+    assert told["metadata.version"] == (7, newest)
+    assert told.get("share.version") == share
+    assert finalized == {name: high for name, (_, high) in told.items() if name != "kraft.version"}
+    assert f"Local controller 1 only supports versions 7-{newest}" in refused[1]
+
+
+def test_a_directory_of_a_higher_level_stays_there_under_an_older_release(tmp_path: Path) -> None:
+    with EmbeddedBroker(data_dir=tmp_path):
+        pass
+    with EmbeddedBroker(data_dir=tmp_path, release="4.3") as broker:
+        asking = Asking(broker)
+        answer = asking.features()
+        asking.exchange.close()
+    assert {each.name: each.max_version_level for each in answer.finalized_features} == LEVELS
+    told = {each.name: each.max_version for each in answer.supported_features}
+    assert all(told[name] >= level for name, level in LEVELS.items())
 
 
 def test_levels_are_written_once_in_kafkas_records(tmp_path: Path) -> None:
@@ -204,3 +234,10 @@ def test_the_quorums_level_rises_once_and_stays(asking: Asking) -> None:
     finalized = {each.name: each.max_version_level for each in asking.features().finalized_features}
     assert finalized == LEVELS | {"kraft.version": 1}
     assert asking.update("kraft.version", 0, 2)[0] == 95
+
+
+def test_a_directory_of_a_later_broker_is_refused_by_its_level(tmp_path: Path) -> None:
+    old_directory(tmp_path, [FeatureLevelRecord(name="metadata.version", feature_level=99)])
+    with pytest.raises(ConfigError, match=r"is at metadata.version=99, newer than this tool knows \(4.*\): 7 to"):
+        with EmbeddedBroker(data_dir=tmp_path):
+            pass

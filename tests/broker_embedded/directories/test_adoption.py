@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.directories import adoption, kafka_state
 from kafka_tools.broker_embedded.directories.adoption import adopt
@@ -23,6 +24,7 @@ from kafka_tools.broker_embedded.directories.local_store import LocalStore, enco
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import ConfigError, KafkaToolsError, LogError
 from kafka_tools.protocol.codec import encode, encode_versioned
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION as NEWEST
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.schema import Stored
@@ -262,10 +264,10 @@ def with_record(record: Stored) -> Change:
         (without(stored.RegisterBrokerRecord), "no broker 1 has registered"),
         (with_record(stored.ZkMigrationStateRecord(zk_migration_state=2)), "is being migrated from ZooKeeper"),
         (
-            with_record(stored.FeatureLevelRecord(name="metadata.version", feature_level=31)),
-            "works at metadata.version=31, and 7 to 30 are known here",
+            with_record(stored.FeatureLevelRecord(name="metadata.version", feature_level=99)),
+            rf"works at metadata.version=99, newer than this tool knows \({KAFKA_MINOR}\): 7 to {NEWEST} are supported",
         ),
-        (with_record(stored.FeatureLevelRecord(name="new", feature_level=1)), "new=1, and it is not known here"),
+        (with_record(stored.FeatureLevelRecord(name="new", feature_level=1)), "new=1, newer .*: this feature"),
         (without(stored.FeatureLevelRecord), "a Kafka before 3.3"),
         (with_record(stored.RemoveTopicRecord(topic_id=uuid.UUID(int=1))), "does not fit what comes before it"),
     ],
@@ -298,6 +300,16 @@ def test_records_of_a_newer_kafka_are_refused(tmp_path: Path) -> None:
     log.append(bytearray(build_batch([(1, None, bytes((1, 99, 0)), ())])), leader_epoch=1, from_client=False)
     log.close()
     with pytest.raises(LogError, match="metadata record of type 99"):
+        begin(kafka_dir, tmp_path / "ours")
+
+
+def test_a_level_that_is_newer_is_named_before_records_that_it_brought(tmp_path: Path) -> None:
+    newer = stored.FeatureLevelRecord(name="metadata.version", feature_level=99)
+    kafka_dir = kafka_directory(tmp_path, with_record(newer))
+    log = PartitionLog.open(str(kafka_dir / STATE), LogConfig(), ManualClock(), clean=True)
+    log.append(bytearray(build_batch([(1, None, bytes((1, 99, 0)), ())])), leader_epoch=1, from_client=False)
+    log.close()
+    with pytest.raises(LogError, match=r"works at metadata.version=99, newer .* \(.*metadata record of type 99"):
         begin(kafka_dir, tmp_path / "ours")
 
 
@@ -455,7 +467,7 @@ def test_what_cannot_be_taken_over_is_named(tmp_path: Path, caplog: pytest.LogCa
     assert [line.removeprefix("not taken over: ").replace(str(kafka_dir), "DIR") for line in told] == [
         f"the last 16 bytes of DIR/{STATE}, which a killed broker has not written to their end",
         "DIR/gone-0: the cluster has no such partition",
-        "message.format.version of topic table: Kafka 4.3 has no such config",
+        f"message.format.version of topic table: Kafka {KAFKA_MINOR} has no such config",
         "remote.storage.enable of topic table: records in tiered storage cannot be read here",
         "log.cleaner.backoff.ms of broker (default): its value is not one of its type",
         "the configs of broker 2, which is not this one",

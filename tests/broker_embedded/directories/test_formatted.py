@@ -23,6 +23,7 @@ from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import ManualClock
 from kafka_tools.commands import running
 from kafka_tools.errors import ConfigError
+from kafka_tools.protocol import feature_levels
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.storage.checkpoints import read_meta_properties
@@ -36,9 +37,10 @@ from tests.server_properties import write_server_properties
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 SCRAM = ("-S", "SCRAM-SHA-256=[name=alice,password=wonderland,iterations=4096]")
 LEVELS = {
-    "metadata.version": 30, "eligible.leader.replicas.version": 1, "group.version": 1, "share.version": 1,
-    "streams.version": 1, "transaction.version": 2,
+    name: level for name, level in feature_levels.of_release(feature_levels.LATEST_PRODUCTION).items()
+    if name != "kraft.version"
 }  # fmt: skip
+NEWER = feature_levels.NEWER.replace("(", r"\(").replace(")", r"\)")
 SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 
 
@@ -173,7 +175,7 @@ def bootstrap(path: Path, *records: Stored) -> None:
 
 
 def newer(folder: Path) -> None:
-    bootstrap(folder / "a/bootstrap.checkpoint", stored.FeatureLevelRecord(name="metadata.version", feature_level=31))
+    bootstrap(folder / "a/bootstrap.checkpoint", stored.FeatureLevelRecord(name="metadata.version", feature_level=99))
 
 
 def new_feature(folder: Path) -> None:
@@ -230,8 +232,8 @@ QUORUM = "3@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bU
 @pytest.mark.parametrize(
     ("words", "change", "changed", "text"),
     [
-        (["-s"], newer, {}, "its cluster is to work at metadata.version=31, and 7 to 30 are known here"),
-        (["-s"], new_feature, {}, "its cluster is to work at mirror.version=1, and it is not known here"),
+        (["-s"], newer, {}, rf"is to work at metadata.version=99, {NEWER}: 7 to {LEVELS['metadata.version']} are"),
+        (["-s"], new_feature, {}, rf"its cluster is to work at mirror.version=1, {NEWER}: this feature is not known"),
         (["-s"], no_version, {}, "bootstrap.checkpoint has no metadata.version"),
         (["-s"], other_record, {}, "bootstrap.checkpoint has a TopicRecord, with which no cluster begins here"),
         (["-s"], torn, {}, "bootstrap.checkpoint: .* not a whole batch"),

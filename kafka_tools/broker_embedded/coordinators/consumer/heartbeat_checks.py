@@ -1,6 +1,7 @@
 """The checks of a heartbeat of the consumer protocol and of its sender, in Kafka's order and words.
 
-``GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`` and the checks of ``GroupMetadataManager``. Each raises BrokerError.
+``GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`` and the checks of
+``GroupMetadataManager``. Each raises BrokerError.
 """
 
 from __future__ import annotations
