@@ -16,7 +16,6 @@ from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
 from kafka_tools.net import session as stages
 from kafka_tools.net.network import Network, resolve_within
 from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight
-from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
@@ -363,7 +362,7 @@ class NodeConnection:
         sent, response = answer
         now_s = self._clock.monotonic_s()
         self.last_used_s = now_s
-        wait_ms = client_must_wait_ms(response, sent.version)
+        wait_ms = response.client_must_wait_ms(sent.version)
         if wait_ms:
             self.quiet_until_s = max(self.quiet_until_s, now_s + wait_ms / 1000)
             self._event("connection.throttled", f"{wait_ms} ms")

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from kafka_tools.errors import EncodeError, InputError
 from kafka_tools.protocol.codec import check_version
 from kafka_tools.protocol.enums import TransactionState
-from kafka_tools.protocol.schema import Field, Message, Stored, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Message, Stored, Struct
 from kafka_tools.protocol.secrets import is_secret
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text

@@ -19,8 +19,9 @@ from kafka_tools.errors import DecodeError, EncodeError, TooManyElements, Unsupp
 from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMany
 from kafka_tools.protocol.decoder_source import decoder_source
 from kafka_tools.protocol.encoder_source import encoder_source
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
-from kafka_tools.protocol.schema import ApiMessage, Field, Message, Stored, Struct
+from kafka_tools.protocol.schema import ApiMessage, Message, Stored, Struct
 
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Struct
 
 FIXED = {
     "boolean": ("?", 1),

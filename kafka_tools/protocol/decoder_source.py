@@ -9,8 +9,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES, Buffer, read_unsigned_varint
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.schema import Struct
 
 
 @lru_cache(maxsize=256)

@@ -6,8 +6,9 @@ import struct
 from collections.abc import Mapping
 
 from kafka_tools.protocol.codec_source import FIXED, Source, is_inline
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES, write_unsigned_varint
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.schema import Struct
 
 
 def encoder_source(cls: type[Struct], version: int, flexible: bool, *, bounded: bool = False) -> Source:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from kafka_tools.protocol import error_codes, registry
-from kafka_tools.protocol.schema import Field, Request, Response, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Request, Response, Struct
 
 _CODES = ("error_code",)
 _TEXTS = ("error_message",)

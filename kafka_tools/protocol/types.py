@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_tools.protocol.schema import Field
+from kafka_tools.protocol.fields import Field
 
 DESCRIPTIONS: dict[str, str] = {
     "BOOLEAN": "One byte: 0 is false; any other value reads as true and true is written as 1.",

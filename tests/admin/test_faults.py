@@ -10,7 +10,6 @@ import re
 import pytest
 
 from kafka_tools.errors import BrokerError, DeadlineExceeded, NetworkError, NotFound, UnsupportedVersion, WireError
-from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.frames import framed
 from tests.admin.faults import ITEMS, TOP, with_code
@@ -315,7 +314,7 @@ def test_a_throttled_answer_keeps_its_connection_quiet(name):
         if truth is None or not hasattr(truth, "throttle_time_ms"):
             return None
         truth.throttle_time_ms = 3000
-        waits.append(client_must_wait_ms(truth, version))
+        waits.append(truth.client_must_wait_ms(version))
         return truth
 
     cluster.fault = lambda request, version, node: throttled(request, version) if len(waits) < 1 else None

@@ -7,20 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.net.throttle import FROM_VERSION
 from kafka_tools.protocol import registry
-from kafka_tools.protocol.releases import max_versions
-from tests.against_kafka.jars import ENVIRONMENT
+from tests.against_kafka.jars import ENVIRONMENT, NEWEST
 from tests.against_kafka.java_programs import compiled
+from tests.releases import facts
 
 JAVA = Path(__file__).parent / "java"
 LISTED = Path(__file__).parent.parent / "admin" / "kafka_admin.txt"
-OF_BROKERS = {62, 63}
-"""APIs that only brokers ask each other, and that this client never sends."""
 
 
 def told_by(program: str, folder: Path) -> list[str]:
-    """The lines that a program in ``java`` prints, compiled and run with the jars of 4.3.1."""
+    """The lines that a program in ``java`` prints, compiled and run with the newest release's jars."""
     command = compiled(program)
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=True)
     return [line.strip() for line in done.stdout.splitlines()]
@@ -32,14 +29,12 @@ def test_listed_operations_are_those_of_kafka(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("NET-10")
-def test_a_throttled_client_waits_after_the_same_versions_as_kafka_s(tmp_path: Path) -> None:
-    rows = [list(map(int, line.split())) for line in told_by("ClientThrottling", tmp_path)]
-    theirs = {key: versions for key, *versions in rows if key not in OF_BROKERS}
+def test_a_throttled_client_waits_after_the_same_versions_as_kafka_s() -> None:
+    theirs = {api["key"]: api for api in facts.of(NEWEST).apis if api["throttles"] is not None}
+    assert len(theirs) > 85
     ours = {}
-    for key in theirs:
+    for key, api in theirs.items():
+        throttles = registry.api(key).response.THROTTLES
         # Kafka 4 has dropped the oldest versions of some APIs, which it cannot be asked about.
-        oldest = max_versions("4.3").get(key, (0, 0))[0]
-        newest = registry.row_by_key(key).max_version
-        first = FROM_VERSION.get(key, newest + 1)
-        ours[key] = list(range(max(first, oldest), newest + 1))
-    assert ours == theirs
+        ours[key] = [version for version in range(api["oldest"], api["newest"] + 1) if version in throttles]
+    assert ours == {key: api["throttles"] for key, api in theirs.items()}

@@ -22,7 +22,8 @@ import kafka_tools.protocol.stored as stored_package
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import as_json, error_codes, headers, registry
 from kafka_tools.protocol.codec import decode, encode
-from kafka_tools.protocol.schema import Field, Message, Stored, Struct, nested_structs
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Message, Stored, Struct, nested_structs
 from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.kafka_classes import KafkaClasses, KafkaRefused
 from tests.protocol import generate

@@ -9,10 +9,11 @@ import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.handlers._table import Handler, load_handlers
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.schema import Struct
 from tests.broker_embedded.disk_broker import DiskBroker
 
 AUTHORIZER = {

@@ -19,7 +19,8 @@ from typing import Any
 
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol.codec import encode
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Struct
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands import fault_table
 from tests.commands.hostile_tries import FILES, Ended, ended, main

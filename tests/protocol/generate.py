@@ -6,7 +6,8 @@ import random
 import uuid
 from typing import Any
 
-from kafka_tools.protocol.schema import Field, Message, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Message, Struct
 
 INTEGERS = {
     "int8": (-(2**7), 2**7 - 1),

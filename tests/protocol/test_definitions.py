@@ -20,7 +20,8 @@ import pytest
 import kafka_tools.protocol.stored as stored_package
 from kafka_tools.protocol import headers, registry
 from kafka_tools.protocol.codec_source import is_inline
-from kafka_tools.protocol.schema import Field, Message, Stored, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Message, Stored, Struct
 
 SCHEMAS = Path(__file__).parent.parent / "corpus" / "wire-schemas"
 RELEASES = sorted(path.name.removeprefix("kafka-").removesuffix(".json.gz") for path in SCHEMAS.glob("*.gz"))

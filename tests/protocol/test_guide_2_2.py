@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.net.throttle import client_must_wait_ms
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec_source import is_inline
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.releases import max_versions
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.schema import Struct
 from kafka_tools.protocol.stored.group_metadata import MemberMetadata
 
 RENAMED = {"ElectPreferredLeaders": "ElectLeaders"}
@@ -139,7 +139,7 @@ CHANGES = {
     "DeleteTopics": ("", "v1 +throttle_time_ms", 2),
     "DeleteRecords": ("", "", 1),
     "InitProducerId": ("", "", 1),
-    "OffsetForLeaderEpoch": ("v2 +current_leader_epoch", "v1 +leader_epoch, v2 +throttle_time_ms", None),
+    "OffsetForLeaderEpoch": ("v2 +current_leader_epoch", "v1 +leader_epoch, v2 +throttle_time_ms", 2),
     "AddPartitionsToTxn": ("", "", 1),
     "AddOffsetsToTxn": ("", "", 1),
     "EndTxn": ("", "", 1),
@@ -1115,7 +1115,7 @@ def test_what_each_version_changed_and_when_clients_hold_back(
         if "throttle_time_ms" in fields(api.response, version):
             answer.throttle_time_ms = 7
         expected_ms = 7 if hold_back_from is not None and version >= hold_back_from else 0
-        assert client_must_wait_ms(answer, version) == expected_ms, version
+        assert answer.client_must_wait_ms(version) == expected_ms, version
 
 
 @pytest.mark.parametrize(("name", "direction", "version", "types"), LAYOUTS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kafka_tools.config_definitions import client
 from kafka_tools.protocol import error_codes, registry
@@ -27,6 +27,7 @@ Decision = tuple[str, str]
 def of_all(said: Facts) -> Iterator[Decision]:
     """All of them, in the order in which to work."""
     yield from of_messages(said)
+    yield from of_apis(said)
     yield from of_errors(said)
     yield from of_configs(said)
     yield from of_options(said)
@@ -93,6 +94,23 @@ def _meaning(said: Facts, name: str, field: str) -> str:
     spelled = "".join(part.capitalize() for part in field.split("_"))
     about = facts.meanings(said.release).get(name.removesuffix("Data"), {}).get(spelled, "")
     return f"{field} ({about})" if about else field
+
+
+def of_apis(said: Facts) -> Iterator[Decision]:
+    """Facts of an API that its definition lacks, or has otherwise."""
+    for api in said.apis:
+        row = registry.find_row(api["key"])
+        if row is None or not tables.is_newest(said):
+            continue  # a new one is listed with its messages, an old release does not say what clients do today
+        response = registry.api(row.key).response
+        versions = range(api["oldest"], api["newest"] + 1)
+        if api["throttles"] not in (None, [version for version in versions if version in response.THROTTLES]):
+            place = response.__module__.replace(".", "/") + ".py"
+            yield place, f"{row.name}: Kafka's client waits after a throttled answer of {_listed(api['throttles'])}"
+
+
+def _listed(versions: Iterable[int]) -> str:
+    return ", ".join(f"v{version}" for version in versions) or "no version"
 
 
 def of_errors(said: Facts) -> Iterator[Decision]:

@@ -25,7 +25,8 @@ class Facts(NamedTuple):
     errors: list[tuple[int, str, bool, bool, str]]
     """(code, name, retriable, refreshes metadata, Kafka's sentence), by code."""
     apis: list[dict[str, Any]]
-    """key, name, oldest, newest, newest_is_unstable, and the listeners that serve it."""
+    """key, name, oldest, newest, newest_is_unstable, the listeners that serve it, and the versions after whose answer a
+    throttled client waits (None where the release no longer has the classes of an API)."""
     features: dict[str, Any]
     configs: dict[str, dict[str, dict[str, Any]]]
     """Kind -> name -> type, default, valid, internal."""

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from kafka_tools.protocol.enums import ConfigResourceType, CoordinatorType
-from kafka_tools.protocol.schema import Field, Request, Response, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Request, Response, Struct
 from kafka_tools.values import ZERO_UUID
 
 GROUP, TOPIC, PARTITION = "group", "topic", "partition"

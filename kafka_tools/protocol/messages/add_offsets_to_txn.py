@@ -38,6 +38,6 @@ class AddOffsetsToTxnRequest(Request, key=25, versions="0-4", flexible="3+"):
     group_id = string()
 
 
-class AddOffsetsToTxnResponse(Response, key=25, versions="0-4", flexible="3+"):
+class AddOffsetsToTxnResponse(Response, key=25, versions="0-4", flexible="3+", throttles="1+"):
     throttle_time_ms = int32()
     error_code = int16()

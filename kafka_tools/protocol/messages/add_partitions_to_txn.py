@@ -66,7 +66,7 @@ class TopicResult(Struct):
     results_by_partition = array(PartitionResult)
 
 
-class AddPartitionsToTxnResponse(Response, key=24, versions="0-5", flexible="3+"):
+class AddPartitionsToTxnResponse(Response, key=24, versions="0-5", flexible="3+", throttles="1+"):
     throttle_time_ms = int32()
     error_code = int16(versions="4+", ignorable=True)
 

@@ -42,7 +42,7 @@ class AlterConfigsRequest(Request, key=33, versions="0-2", flexible="2+"):
     validate_only = boolean()
 
 
-class AlterConfigsResponse(Response, key=33, versions="0-2", flexible="2+"):
+class AlterConfigsResponse(Response, key=33, versions="0-2", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class ResourceResponse(Struct):

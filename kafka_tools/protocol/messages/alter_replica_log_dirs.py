@@ -34,7 +34,7 @@ class AlterReplicaLogDirsRequest(Request, key=34, versions="0-2", flexible="2+")
     dirs = array(AlterReplicaLogDir)
 
 
-class AlterReplicaLogDirsResponse(Response, key=34, versions="0-2", flexible="2+"):
+class AlterReplicaLogDirsResponse(Response, key=34, versions="0-2", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class AlterReplicaLogDirTopicResult(Struct):

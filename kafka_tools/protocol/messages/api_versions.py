@@ -29,7 +29,7 @@ class ApiVersionsRequest(Request, key=18, versions="0-5", flexible="3+"):
     node_id = int32(versions="5+", default=-1, ignorable=True)  # -1: not known yet, not checked
 
 
-class ApiVersionsResponse(Response, key=18, versions="0-5", flexible="3+"):
+class ApiVersionsResponse(Response, key=18, versions="0-5", flexible="3+", throttles="2+"):
     error_code = int16()
 
     class ApiVersion(Struct):

@@ -37,7 +37,7 @@ class CreateAclsRequest(Request, key=30, versions="0-3", flexible="2+"):
     creations = array(AclCreation)
 
 
-class CreateAclsResponse(Response, key=30, versions="0-3", flexible="2+"):
+class CreateAclsResponse(Response, key=30, versions="0-3", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class AclCreationResult(Struct):

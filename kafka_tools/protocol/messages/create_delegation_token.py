@@ -34,7 +34,7 @@ class CreateDelegationTokenRequest(Request, key=38, versions="0-3", flexible="2+
     max_lifetime_ms = int64()  # -1: the brokers' largest
 
 
-class CreateDelegationTokenResponse(Response, key=38, versions="0-3", flexible="2+"):
+class CreateDelegationTokenResponse(Response, key=38, versions="0-3", flexible="2+", throttles="1+"):
     error_code = int16()
     principal_type = string()
     principal_name = string()

@@ -42,7 +42,7 @@ class CreatePartitionsRequest(Request, key=37, versions="0-3", flexible="2+"):
     validate_only = boolean()
 
 
-class CreatePartitionsResponse(Response, key=37, versions="0-3", flexible="2+"):
+class CreatePartitionsResponse(Response, key=37, versions="0-3", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class TopicResult(Struct):

@@ -59,7 +59,7 @@ class CreateTopicsRequest(Request, key=19, versions="0-7", flexible="5+"):
     validate_only = boolean(versions="1+")
 
 
-class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+"):
+class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+", throttles="3+"):
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class CreatableTopicResult(Struct):

@@ -35,7 +35,7 @@ class DeleteAclsRequest(Request, key=31, versions="0-3", flexible="2+"):
     filters = array(Filter)
 
 
-class DeleteAclsResponse(Response, key=31, versions="0-3", flexible="2+"):
+class DeleteAclsResponse(Response, key=31, versions="0-3", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class FilterResult(Struct):

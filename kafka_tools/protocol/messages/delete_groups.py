@@ -29,7 +29,7 @@ class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+"):
     groups_names = array(string())
 
 
-class DeleteGroupsResponse(Response, key=42, versions="0-3", flexible="2+"):
+class DeleteGroupsResponse(Response, key=42, versions="0-3", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class DeletableGroupResult(Struct):

@@ -37,7 +37,7 @@ class DeleteRecordsRequest(Request, key=21, versions="0-2", flexible="2+"):
     timeout_ms = int32()
 
 
-class DeleteRecordsResponse(Response, key=21, versions="0-2", flexible="2+"):
+class DeleteRecordsResponse(Response, key=21, versions="0-2", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
 
     class TopicResult(Struct):

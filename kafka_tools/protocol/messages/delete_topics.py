@@ -38,7 +38,7 @@ class DeleteTopicsRequest(Request, key=20, versions="0-6", flexible="4+"):
     timeout_ms = int32()
 
 
-class DeleteTopicsResponse(Response, key=20, versions="0-6", flexible="4+"):
+class DeleteTopicsResponse(Response, key=20, versions="0-6", flexible="4+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class DeletableTopicResult(Struct):

@@ -30,7 +30,7 @@ class DescribeAclsRequest(Request, key=29, versions="0-3", flexible="2+"):
     permission_type = int8()
 
 
-class DescribeAclsResponse(Response, key=29, versions="0-3", flexible="2+"):
+class DescribeAclsResponse(Response, key=29, versions="0-3", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
     error_code = int16()
     error_message = string(nullable="0+")

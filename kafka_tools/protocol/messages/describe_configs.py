@@ -38,7 +38,7 @@ class DescribeConfigsRequest(Request, key=32, versions="0-4", flexible="4+"):
     include_documentation = boolean(versions="3+")
 
 
-class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+"):
+class DescribeConfigsResponse(Response, key=32, versions="0-4", flexible="4+", throttles="2+"):
     throttle_time_ms = int32()
 
     class Result(Struct):

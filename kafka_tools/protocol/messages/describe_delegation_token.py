@@ -26,7 +26,7 @@ class DescribeDelegationTokenRequest(Request, key=41, versions="0-3", flexible="
     owners = array(Owner, nullable="0+")
 
 
-class DescribeDelegationTokenResponse(Response, key=41, versions="0-3", flexible="2+"):
+class DescribeDelegationTokenResponse(Response, key=41, versions="0-3", flexible="2+", throttles="1+"):
     error_code = int16()
 
     class DescribedDelegationToken(Struct):

@@ -29,7 +29,7 @@ class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+"):
     include_authorized_operations = boolean(versions="3+")
 
 
-class DescribeGroupsResponse(Response, key=15, versions="0-6", flexible="5+"):
+class DescribeGroupsResponse(Response, key=15, versions="0-6", flexible="5+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
 
     class DescribedGroup(Struct):

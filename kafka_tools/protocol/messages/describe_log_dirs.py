@@ -28,7 +28,7 @@ class DescribeLogDirsRequest(Request, key=35, versions="0-5", flexible="2+"):
     topics = array(DescribableLogDirTopic, nullable="0+")
 
 
-class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+"):
+class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+", throttles="1+"):
     throttle_time_ms = int32()
     error_code = int16(versions="3+", ignorable=True)
 

@@ -37,7 +37,7 @@ class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+"):
     committed = boolean()  # true commits, false aborts
 
 
-class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+"):
+class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+", throttles="1+"):
     throttle_time_ms = int32()
     error_code = int16()
     producer_id = int64(versions="5+", default=-1, ignorable=True)

@@ -26,7 +26,7 @@ class ExpireDelegationTokenRequest(Request, key=40, versions="0-2", flexible="2+
     expiry_time_period_ms = int64()  # below 0: at once
 
 
-class ExpireDelegationTokenResponse(Response, key=40, versions="0-2", flexible="2+"):
+class ExpireDelegationTokenResponse(Response, key=40, versions="0-2", flexible="2+", throttles="1+"):
     error_code = int16()
     expiry_timestamp_ms = int64()
     throttle_time_ms = int32()

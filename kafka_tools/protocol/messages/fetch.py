@@ -113,7 +113,7 @@ class FetchRequest(Request, key=1, versions="0-18", flexible="12+"):
     rack_id = string(versions="11+", ignorable=True)  # of the consumer, for reading from a replica nearby
 
 
-class FetchResponse(Response, key=1, versions="0-18", flexible="12+"):
+class FetchResponse(Response, key=1, versions="0-18", flexible="12+", throttles="8+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="7+", ignorable=True)
     session_id = int32(versions="7+")

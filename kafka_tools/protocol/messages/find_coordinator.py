@@ -33,7 +33,7 @@ class FindCoordinatorRequest(Request, key=10, versions="0-6", flexible="3+"):
     coordinator_keys = array(string(), versions="4+")
 
 
-class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+"):
+class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="0-3")
     error_message = string(versions="1-3", nullable="1+", ignorable=True)

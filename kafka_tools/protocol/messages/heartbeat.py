@@ -33,6 +33,6 @@ class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+"):
     group_instance_id = string(versions="3+", nullable="3+", default=None)
 
 
-class HeartbeatResponse(Response, key=12, versions="0-4", flexible="4+"):
+class HeartbeatResponse(Response, key=12, versions="0-4", flexible="4+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()

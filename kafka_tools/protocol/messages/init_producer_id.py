@@ -44,7 +44,7 @@ class InitProducerIdRequest(Request, key=22, versions="0-6", flexible="2+", late
     keep_prepared_txn = boolean(versions="6+")  # go on with a prepared transaction
 
 
-class InitProducerIdResponse(Response, key=22, versions="0-6", flexible="2+"):
+class InitProducerIdResponse(Response, key=22, versions="0-6", flexible="2+", throttles="1+"):
     throttle_time_ms = int32(ignorable=True)
     error_code = int16()
     producer_id = int64(default=-1)

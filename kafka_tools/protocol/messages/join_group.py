@@ -52,7 +52,7 @@ class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+"):
     reason = string(versions="8+", nullable="8+", default=None, ignorable=True)
 
 
-class JoinGroupResponse(Response, key=11, versions="0-9", flexible="6+"):
+class JoinGroupResponse(Response, key=11, versions="0-9", flexible="6+", throttles="3+"):
     throttle_time_ms = int32(versions="2+", ignorable=True)
     error_code = int16()
     generation_id = int32(default=-1)

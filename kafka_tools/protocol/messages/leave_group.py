@@ -37,7 +37,7 @@ class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+"):
     members = array(MemberIdentity, versions="3+")
 
 
-class LeaveGroupResponse(Response, key=13, versions="0-5", flexible="4+"):
+class LeaveGroupResponse(Response, key=13, versions="0-5", flexible="4+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()
 

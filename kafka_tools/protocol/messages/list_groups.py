@@ -24,7 +24,7 @@ class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+"):
     types_filter = array(string(), versions="5+")
 
 
-class ListGroupsResponse(Response, key=16, versions="0-5", flexible="3+"):
+class ListGroupsResponse(Response, key=16, versions="0-5", flexible="3+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()
 

@@ -59,7 +59,7 @@ class ListOffsetsRequest(Request, key=2, versions="0-11", flexible="6+"):
     timeout_ms = int32(versions="10+", ignorable=True)  # for lookups in the tier
 
 
-class ListOffsetsResponse(Response, key=2, versions="0-11", flexible="6+"):
+class ListOffsetsResponse(Response, key=2, versions="0-11", flexible="6+", throttles="3+"):
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class TopicResponse(Struct):

@@ -51,7 +51,7 @@ class MetadataRequest(Request, key=3, versions="0-13", flexible="9+"):
     include_topic_authorized_operations = boolean(versions="8+")
 
 
-class MetadataResponse(Response, key=3, versions="0-13", flexible="9+"):
+class MetadataResponse(Response, key=3, versions="0-13", flexible="9+", throttles="6+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseBroker(Struct):

@@ -67,7 +67,7 @@ class OffsetCommitRequest(Request, key=8, versions="0-10", flexible="8+"):
     topics = array(RequestTopic)
 
 
-class OffsetCommitResponse(Response, key=8, versions="0-10", flexible="8+"):
+class OffsetCommitResponse(Response, key=8, versions="0-10", flexible="8+", throttles="4+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):

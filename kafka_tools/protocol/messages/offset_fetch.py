@@ -59,7 +59,7 @@ class OffsetFetchRequest(Request, key=9, versions="0-10", flexible="6+"):
     require_stable = boolean(versions="7+")  # wait until no open transaction can change the offsets
 
 
-class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+"):
+class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+", throttles="4+"):
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):

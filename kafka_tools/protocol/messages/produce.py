@@ -84,7 +84,7 @@ class ProduceRequest(Request, key=0, versions="0-13", flexible="9+"):
     topic_data = array(TopicProduceData)
 
 
-class ProduceResponse(Response, key=0, versions="0-13", flexible="9+"):
+class ProduceResponse(Response, key=0, versions="0-13", flexible="9+", throttles="6+"):
     class TopicProduceResponse(Struct):
         name = string(versions="0-12", ignorable=True, map_key=True)
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)

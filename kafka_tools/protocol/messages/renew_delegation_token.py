@@ -26,7 +26,7 @@ class RenewDelegationTokenRequest(Request, key=39, versions="0-2", flexible="2+"
     renew_period_ms = int64()  # -1: the brokers' default
 
 
-class RenewDelegationTokenResponse(Response, key=39, versions="0-2", flexible="2+"):
+class RenewDelegationTokenResponse(Response, key=39, versions="0-2", flexible="2+", throttles="1+"):
     error_code = int16()
     expiry_timestamp_ms = int64()
     throttle_time_ms = int32()

@@ -44,7 +44,7 @@ class SyncGroupRequest(Request, key=14, versions="0-5", flexible="4+"):
     assignments = array(RequestAssignment)  # of all members, from the leader alone
 
 
-class SyncGroupResponse(Response, key=14, versions="0-5", flexible="4+"):
+class SyncGroupResponse(Response, key=14, versions="0-5", flexible="4+", throttles="2+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16()
     protocol_type = string(versions="5+", nullable="5+", default=None, ignorable=True)

@@ -66,7 +66,7 @@ class TxnOffsetCommitRequest(Request, key=28, versions="0-6", flexible="3+"):
     topics = array(RequestTopic)
 
 
-class TxnOffsetCommitResponse(Response, key=28, versions="0-6", flexible="3+"):
+class TxnOffsetCommitResponse(Response, key=28, versions="0-6", flexible="3+", throttles="1+"):
     throttle_time_ms = int32()
 
     class ResponseTopic(Struct):

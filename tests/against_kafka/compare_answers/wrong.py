@@ -8,8 +8,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
-from kafka_tools.protocol.schema import Field, Struct
+from kafka_tools.protocol.schema import Struct
 from tests.against_kafka.compare_answers.brokers import Known, resolved
 from tests.against_kafka.compare_answers.cases import INVALID_NAMES
 

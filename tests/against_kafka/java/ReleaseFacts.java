@@ -119,9 +119,36 @@ public final class ReleaseFacts {
             row.put("newest", call(api, "latestVersion"));
             row.put("newest_is_unstable", call(type, "latestVersionUnstable"));
             row.put("listeners", listeners);
+            row.put("throttles", throttles(api));
             rows.add(row);
         }
         return rows;
+    }
+
+    /** The versions whose answers make a client throttle itself (KIP-219); null for an API without classes. */
+    private static List<Object> throttles(Object api) throws Exception {
+        String name = String.valueOf(value(api, "name")).replace("OffsetForLeader", "OffsetsForLeader");
+        Object response;
+        try {
+            // The method looks at the API and the version alone, so that an instance without data will do.
+            Field unsafe = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
+            unsafe.setAccessible(true);
+            response = ((sun.misc.Unsafe) unsafe.get(null))
+                .allocateInstance(Class.forName("org.apache.kafka.common.requests." + name + "Response"));
+        } catch (ClassNotFoundException absent) {
+            return null;
+        }
+        Field key = response.getClass().getSuperclass().getDeclaredField("apiKey");
+        key.setAccessible(true);
+        key.set(response, api);
+        Method answer = response.getClass().getMethod("shouldClientThrottle", short.class);
+        List<Object> versions = new ArrayList<>();
+        for (short version = (Short) call(api, "oldestVersion"); version <= (Short) call(api, "latestVersion"); version++) {
+            if ((Boolean) answer.invoke(response, version)) {
+                versions.add(version);
+            }
+        }
+        return versions;
     }
 
     private static Map<String, Object> features() throws Exception {

@@ -14,7 +14,8 @@ from kafka_tools.broker_embedded.coordinators import group_records
 from kafka_tools.errors import EncodeError, UnsupportedVersion
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
-from kafka_tools.protocol.schema import Field, Stored, Struct
+from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.schema import Stored, Struct
 from kafka_tools.protocol.stored import transaction_log
 from tests.protocol.generate import INTEGERS
 

@@ -1,0 +1,108 @@
+"""A field of a message as it is declared, and the ranges of versions that say where it exists."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+OPEN = 32767
+"""The upper end of a range such as "3+"."""
+
+
+class Versions(NamedTuple):
+    """A closed range of versions; ``low > high`` holds none."""
+
+    low: int
+    high: int
+
+    @classmethod
+    def parse(cls, text: str | None) -> Versions:
+        """Read "0-2", "3+", "4" or "none" (as does None)."""
+        if text is None or text == "none":
+            return cls(0, -1)
+        if text.endswith("+"):
+            return cls(int(text[:-1]), OPEN)
+        low, dash, high = text.partition("-")
+        return cls(int(low), int(high if dash else low))
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.low <= version <= self.high
+
+
+NO_VERSIONS = Versions(0, -1)
+
+
+class Field:
+    """One field of a struct: its kind, where it exists, and what stands in its place elsewhere.
+
+    ``kind`` is one of boolean, int8, int16, uint16, int32, uint32, int64, float64, uuid, string,
+    bytes, records, struct, array; ``item`` is the struct class of a struct, or the Field of an
+    array's items. ``tag`` is a tag number, used in the versions of ``tagged``. ``secret``: the value is never shown;
+    ``config_value``: it is that of the config whose name the struct has as ``name``, and may be secret.
+    """
+
+    __slots__ = (
+        "_flexible",
+        "config_value",
+        "default",
+        "ignorable",
+        "item",
+        "json_name",
+        "kind",
+        "map_key",
+        "name",
+        "nullable",
+        "secret",
+        "tag",
+        "tagged",
+        "versions",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        versions: str = "0+",
+        nullable: str | None = None,
+        default: Any = None,
+        tag: int | None = None,
+        tagged: str | None = None,
+        ignorable: bool = False,
+        map_key: bool = False,
+        secret: bool = False,
+        config_value: bool = False,
+        json: str | None = None,
+        flexible: bool = True,
+        item: Any = None,
+    ) -> None:
+        self.kind = kind
+        self.name = ""
+        self.versions = Versions.parse(versions)
+        self.nullable = Versions.parse(nullable)
+        self.default = default
+        self.tag = tag
+        self.tagged = Versions.parse(tagged if tagged is not None else (versions if tag is not None else None))
+        self.ignorable = ignorable
+        self.map_key = map_key
+        self.secret = secret
+        self.config_value = config_value
+        self.json_name = json or ""
+        self.item = item
+        self._flexible = flexible
+
+    def is_compact(self, flexible: bool) -> bool:
+        """Whether lengths are written compact; client_id of the request header never is."""
+        return flexible and self._flexible
+
+    def make_default(self) -> Any:
+        """A fresh default value: lists and structs are never shared between messages."""
+        if self.kind == "array" and self.default == []:
+            return []
+        if self.kind == "struct" and self.default is not None:
+            return self.item()
+        return self.default
+
+    def named(self, name: str) -> None:
+        self.name = name
+        if not self.json_name:
+            head, *rest = name.split("_")
+            self.json_name = head + "".join(part.capitalize() for part in rest)
