@@ -16,7 +16,7 @@ from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
 from kafka_tools.texts.properties import read_properties
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import NEWEST
+from tests.against_kafka.jars import BEFORE, NEWEST
 from tests.against_kafka.tool_server import run_tool
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
@@ -38,6 +38,7 @@ def theirs(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def properties(folder: Path, voters: str) -> Path:
+    """A server.properties; ``voters``: further lines, of which the last one of a name counts."""
     folder.mkdir()
     path = folder / "server.properties"
     path.write_text(
@@ -58,7 +59,7 @@ def written(folder: Path) -> dict[str, object]:
                  view.producer_id, view.attributes)
                 for view in segment.walk()
             ]  # fmt: skip
-        if path.name == "bootstrap.checkpoint":
+        if path.suffix == ".checkpoint":
             image = load(str(path)).image
             found[f"{path.parent.name} image"] = (image.metadata_version, image.features, image.scram)
     for path in sorted(folder.rglob("meta.properties")):
@@ -73,6 +74,8 @@ def written(folder: Path) -> dict[str, object]:
         (["--standalone", "--add-scram", SCRAM], DYNAMIC),
         (["-I", QUORUM, "-r", "4.1"], DYNAMIC),
         (["-r", "3.9-IV0", "-f", "group.version=1"], "controller.quorum.voters=1@localhost:9093\n"),
+        (["-N", "-r", "4.4-IV0"], DYNAMIC),
+        (["-I", QUORUM], f"{DYNAMIC}process.roles=broker\nlisteners=PLAINTEXT://localhost:9092\n"),
     ],
 )
 def test_both_tools_write_and_say_the_same(tmp_path: Path, words: list[str], voters: str) -> None:
@@ -107,6 +110,8 @@ def test_what_asks_no_directory_says_the_same(words: str) -> None:
     "release, words, voters",
     [
         (NEWEST, ["--standalone", "--add-scram", SCRAM], DYNAMIC),
+        (NEWEST, ["-r", "4.1", "--add-scram", SCRAM], "controller.quorum.voters=1@localhost:9093\n"),
+        (BEFORE, ["--standalone", "--add-scram", SCRAM], DYNAMIC),
         ("3.9.2", ["--add-scram", SCRAM], "controller.quorum.voters=1@localhost:9093\n"),
     ],
 )
@@ -117,7 +122,8 @@ def test_the_bundled_broker_starts_on_what_kafka_formatted(
     done = run_tool(release, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", path, *words, fresh=True)
     assert done.returncode == 0, done.stderr
     ids = {meta.parent.name: read_meta_properties(str(meta)).directory_id for meta in path.parent.glob("*/meta.*")}
-    level = load(str(path.parent / "a" / "bootstrap.checkpoint")).image.metadata_version
+    (records,) = path.parent.glob("a/bootstrap.checkpoint" if release < "4.4" else "a/*/*.checkpoint")
+    level = load(str(records)).image.metadata_version
     config = {
         **read_properties(str(path)),
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",

@@ -1,11 +1,12 @@
 """Directories formatted by ``kafka-storage format``, Kafka's or ours, on which no broker has started yet.
 
 Formatting writes the ids of cluster, node and directory (``meta.properties``), the first feature levels and
-credentials of the cluster (``bootstrap.checkpoint``, KIP-778 and KIP-900) and, for a dynamic quorum, the voters (the
-first snapshot of the metadata log, KIP-853). The first start takes the directories over by writing their
+credentials of the cluster (KIP-778 and KIP-900) and, for a dynamic quorum, the voters (KIP-853). The voters are in the
+first snapshot of the metadata log; the levels and credentials too since Kafka 4.4, in ``bootstrap.checkpoint`` before.
+If both files have them, the snapshot's count, as in Kafka. The first start takes the directories over by writing their
 ``meta.properties`` anew, and then writes the cluster's state in one change. As long as there is no state, a start
 begins from the formatted files, so that a kill between the two loses nothing. No formatted file is removed. Sources:
-``BootstrapDirectory``, ``KafkaRaftServer``, ``ActivationRecordsGenerator`` of Kafka.
+``BootstrapMetadata``, ``KafkaRaftServer``, ``ActivationRecordsGenerator`` of Kafka.
 """
 
 from __future__ import annotations
@@ -32,15 +33,18 @@ from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT
 log = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
-"""The largest bootstrap.checkpoint that is read, in bytes: about 100,000 credentials."""
+"""The largest file with first records that is read, in bytes: about 100,000 credentials."""
 _FORMAT_AGAIN = "format a directory for one node that is broker and controller"
 
 
 class _Quorum(NamedTuple):
-    """The contents of the first snapshot: the level of kraft.version, and the voters' ids."""
+    """What the first snapshot says of the quorum: the level of kraft.version, and the voters' ids.
+
+    ``voters`` is None where the voters are not in it.
+    """
 
     kraft_version: int
-    voters: frozenset[int]
+    voters: frozenset[int] | None
 
 
 class FormattedDirectories:
@@ -79,36 +83,31 @@ class FormattedDirectories:
                 _FORMAT_AGAIN + ", and set process.roles=broker,controller",
             )  # fmt: skip
 
-    def _check_voters(self, path: str, quorum: _Quorum | None) -> None:
+    def _check_voters(self, path: str, quorum: _Quorum) -> None:
         configured = self._properties.get("controller.quorum.voters", "").strip()
-        if quorum is None and not configured and self._properties.get("process.roles", "").strip():
+        if quorum.voters is None and not configured and self._properties.get("process.roles", "").strip():
             raise _refused(
                 path, "no voter is in it and none in controller.quorum.voters: this node joins the quorum of others",
                 "format it with --standalone",
             )  # fmt: skip
-        voters = set(quorum.voters) if quorum is not None else {_voter_id(text) for text in configured.split(",")}
-        if (quorum is not None or configured) and voters != {self._node_id}:
+        voters = quorum.voters if quorum.voters is not None else {_voter_id(text) for text in configured.split(",")}
+        if (quorum.voters is not None or configured) and voters != {self._node_id}:
             shown = ", ".join(map(str, sorted(voters)))
             raise _refused(path, f"its quorum has the voters {shown}, and one node has to be all of it", _FORMAT_AGAIN)
 
-    def _quorum(self, log_dirs: Sequence[str]) -> _Quorum | None:
-        """The contents of the first snapshot of the metadata log; None without one."""
+    def _quorum(self, log_dirs: Sequence[str]) -> _Quorum:
+        """What the first snapshot of the metadata log says; of a quorum that is configured without one."""
         for place in self._places(log_dirs):
             path = os.path.join(place, FIRST_SNAPSHOT)
             if os.path.isfile(path):
                 with _reading(place, path):
-                    has_records = next(read_kraft_snapshot(path), None) is not None
                     _, kraft_version, voters = read_control(path)
-                if has_records:
-                    raise _refused(
-                        place, f"{path} has records, which formatting by Kafka 3.3 to {KAFKA_MINOR} does not write"
-                    )
-                ids = frozenset(voter.voter_id for voter in voters.voters) if voters is not None else frozenset()
                 problem = unsupported({KRAFT_VERSION: kraft_version})
                 if problem is not None:
                     raise _refused(place, f"its quorum works at {problem}")
+                ids = None if voters is None else frozenset(voter.voter_id for voter in voters.voters)
                 return _Quorum(kraft_version, ids)
-        return None
+        return _Quorum(0, None)
 
     def _places(self, log_dirs: Sequence[str]) -> list[str]:
         """Where the metadata log may be: in one of the log directories, or in one of its own."""
@@ -117,12 +116,11 @@ class FormattedDirectories:
 
     def first_records(self, metadata_dir: str, log_dirs: Sequence[str]) -> list[Stored]:
         """The first records of the cluster; none if nothing was formatted. Raises ConfigError or LogError."""
-        places = [metadata_dir, *self._places(log_dirs)]
-        place = next((path for path in places if os.path.exists(os.path.join(path, BOOTSTRAP_CHECKPOINT))), None)
-        records = [] if place is None else _read_records(place)
-        quorum = self._quorum(log_dirs)
-        if quorum is not None and quorum.kraft_version:
-            records.append(FeatureLevelRecord(name=KRAFT_VERSION, feature_level=quorum.kraft_version))
+        found = ((place, _read_records(place)) for place in (metadata_dir, *self._places(log_dirs)))
+        place, records = next(((place, records) for place, records in found if records), (None, []))
+        kraft_version = self._quorum(log_dirs).kraft_version
+        if kraft_version:
+            records.append(FeatureLevelRecord(name=KRAFT_VERSION, feature_level=kraft_version))
         if place is not None:
             users = sum(isinstance(record, UserScramCredentialRecord) for record in records)
             log.info("the cluster begins as %s was formatted, with %d SCRAM credentials", place, users)
@@ -130,12 +128,22 @@ class FormattedDirectories:
 
 
 def _read_records(path: str) -> list[Stored]:
-    """The records of ``bootstrap.checkpoint``; none without one, as of a Kafka before 3.3. Raises ConfigError."""
-    file = os.path.join(path, BOOTSTRAP_CHECKPOINT)
-    if not os.path.lexists(file):
-        return []
-    with _reading(path, file):
-        records = [decode_record(record.value or b"", file) for record in read_kraft_snapshot(file)]
+    """The records with which the cluster begins; none without a file that has some. Raises ConfigError."""
+    for name in (FIRST_SNAPSHOT, BOOTSTRAP_CHECKPOINT):
+        file = os.path.join(path, name)
+        if not os.path.lexists(file):
+            continue
+        with _reading(path, file):
+            records = [decode_record(record.value or b"", file) for record in read_kraft_snapshot(file)]
+        # Before Kafka 4.4 the snapshot has the voters alone, and bootstrap.checkpoint all records.
+        if records or name == BOOTSTRAP_CHECKPOINT:
+            _check_records(path, file, records)
+            return records
+    return []
+
+
+def _check_records(path: str, file: str, records: Sequence[Stored]) -> None:
+    """Raise ConfigError if this broker cannot begin a cluster with them."""
     levels: dict[str, int] = {}
     for record in records:
         if isinstance(record, FeatureLevelRecord):
@@ -147,7 +155,6 @@ def _read_records(path: str) -> list[Stored]:
     problem = unsupported({name: level for name, level in levels.items() if level})
     if problem is not None:
         raise _refused(path, f"its cluster is to work at {problem}", f"Kafka 3.3 to {KAFKA_MINOR} format what is known")
-    return records
 
 
 @contextlib.contextmanager

@@ -134,6 +134,7 @@ class LocalStore:
             raise LogError(f"{text}, and no sound snapshot says what comes before it", path=directory)
         if newest is not None:
             self._last_ms = self._snapshots.newest_ms
+        if newest is not None and newest.end_offset:  # that of offset 0 was formatted: ``formatted`` reads it
             for record in read_kraft_snapshot(newest.path):
                 yield decode_record(record.value or b"", newest.path)
         for view in self._log.walk(next_offset):

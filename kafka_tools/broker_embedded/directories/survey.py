@@ -23,7 +23,7 @@ WRITTEN_BY_KEY = "written.by"
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 """Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
 FIRST_SNAPSHOT = os.path.join(METADATA_DIRECTORY, checkpoint_name(0, 0))
-"""The snapshot with the first voters that formatting writes for a dynamic quorum (KIP-853)."""
+"""The snapshot that formatting writes: the first voters (KIP-853) and, since Kafka 4.4, the first records."""
 _OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 _FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
 _FORMATTED = _FIRST_START | {META_FILE, BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY}

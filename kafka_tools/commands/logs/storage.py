@@ -62,7 +62,8 @@ def info(config: str) -> int:
     "--release-version",
     metavar="VERSION",
     help="The release whose feature levels the cluster begins with: 4.1, or 3.9-IV0; the least is 3.3-IV3, the default "
-    "is the newest.",
+    "is the newest. Directories are not forward-compatible: whatever is given here, the server that starts on them has "
+    "to be of Kafka 4.4 or newer.",
 )
 @option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="A feature's level. May be repeated.")
 @option(
@@ -108,6 +109,7 @@ def format_(
     from kafka_tools.commands.logs.formatting.levels import effective_levels, parse_levels
     from kafka_tools.commands.logs.formatting.scram_arguments import parse_scram_argument
     from kafka_tools.commands.logs.formatting.settings import read_settings
+    from kafka_tools.protocol.feature_levels import metadata_level
     from kafka_tools.shown_text import one_line
 
     if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
@@ -130,9 +132,11 @@ def format_(
         raise InputError("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
     request = FormatRequest(
         settings.node_id, cluster_id, settings.log_dirs, settings.metadata_log_dir, settings.controller_listener,
-        levels, credentials, voters, ignore_formatted,
+        levels, credentials, voters, ignore_formatted, "controller" in settings.roles,
     )  # fmt: skip
     unreadable = format_directories(request, lambda line: running.emit(f"{one_line(line)}\n"), SystemClock().now_ms())
+    if request.is_controller and levels["metadata.version"] < metadata_level(_FIRST_THAT_READS):
+        running.note(_NOT_FOR_OLDER)
     for directory, reason in unreadable:
         running.complain("kafka-storage format", f"{directory} cannot be read: {reason}")
     return running.FAILED if unreadable else 0
@@ -140,6 +144,12 @@ def format_(
 
 _SCRAM_SINCE = 11
 """metadata.version 3.5-IV2."""
+_FIRST_THAT_READS = "4.4-IV0"
+"""Of the first release that finds the records of a new cluster where formatting writes them."""
+_NOT_FOR_OLDER = (
+    "Warning: start Kafka 4.4 or newer on these directories. Older releases do not find the feature levels and "
+    "credentials in them; for those, format with the kafka-storage of the release that will run."
+)
 
 
 def _voters(

@@ -27,7 +27,7 @@ from kafka_tools.protocol import feature_levels
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.storage.checkpoints import read_meta_properties
-from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
+from kafka_tools.storage.kraft_snapshots import read_control, read_kraft_snapshot, write_kraft_snapshot
 from kafka_tools.texts.properties import read_properties
 from tests.broker_embedded.cuts.images import CutDisk
 from tests.broker_embedded.cuts.recording import Recorder
@@ -61,6 +61,21 @@ def formatted(folder: Path, *words: str, **changed: str | None) -> Path:
     return path
 
 
+def as_before_4_4(folder: Path) -> None:
+    """Make of what was formatted here what Kafka 3.3 to 4.3 format: the records in each directory, the voters alone in
+    the snapshot."""
+    path = folder / "a" / SNAPSHOT
+    values = [record.value or b"" for record in read_kraft_snapshot(str(path))]
+    _, version, voters = read_control(str(path))
+    write_kraft_snapshot(
+        str(path), [], epoch=0, last_contained_ms=0, written_ms=0, kraft_version=version, voters=voters
+    )
+    for each in "ab":
+        write_kraft_snapshot(
+            str(folder / each / "bootstrap.checkpoint"), [values], epoch=0, last_contained_ms=0, written_ms=0
+        )
+
+
 def begin(path: Path, *, fsync: str = "kafka") -> Core:
     """A broker that is started with a server.properties."""
     properties = read_properties(str(path))
@@ -80,8 +95,12 @@ def state(core: Core) -> dict[str, object]:
     return found
 
 
-def test_a_node_alone_begins_as_it_was_formatted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", ["newest", "before 4.4"])
+def test_a_node_alone_begins_as_it_was_formatted(tmp_path: Path, release: str) -> None:
     path = formatted(tmp_path, "--standalone", *SCRAM)
+    if release == "before 4.4":
+        as_before_4_4(tmp_path)
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*.checkpoint")}
     ids = [read_meta_properties(f"{tmp_path}/{each}/meta.properties").directory_id for each in "ab"]
     wanted = {
         "cluster": CLUSTER, "node": 3, "levels": LEVELS | {"kraft.version": 1}, "users": ["alice"], "min isr": "1",
@@ -90,7 +109,7 @@ def test_a_node_alone_begins_as_it_was_formatted(tmp_path: Path) -> None:
     for each, id in zip("ab", ids, strict=True):
         meta = read_meta_properties(f"{tmp_path}/{each}/meta.properties")
         assert (meta.directory_id, meta.others["written.by"]) == (id, "kafka_tools")
-    assert (tmp_path / "a" / SNAPSHOT).exists() and (tmp_path / "b" / "bootstrap.checkpoint").exists()
+    assert {path: path.read_bytes() for path in kept} == kept
     core = begin(path)
     core.journal.commit([stored.RemoveUserScramCredentialRecord(name="alice", mechanism=1)])
     core.close()
@@ -175,11 +194,11 @@ def bootstrap(path: Path, *records: Stored) -> None:
 
 
 def newer(folder: Path) -> None:
-    bootstrap(folder / "a/bootstrap.checkpoint", stored.FeatureLevelRecord(name="metadata.version", feature_level=99))
+    bootstrap(folder / "a" / SNAPSHOT, stored.FeatureLevelRecord(name="metadata.version", feature_level=99))
 
 
 def new_feature(folder: Path) -> None:
-    levels = [("metadata.version", 30), ("mirror.version", 1)]
+    levels = [("metadata.version", LEVELS["metadata.version"]), ("mirror.version", 1)]
     records = [stored.FeatureLevelRecord(name=name, feature_level=level) for name, level in levels]
     bootstrap(folder / "b/bootstrap.checkpoint", *records)
 
@@ -189,10 +208,11 @@ def no_version(folder: Path) -> None:
 
 
 def other_record(folder: Path) -> None:
-    bootstrap(folder / "a/bootstrap.checkpoint", stored.TopicRecord(name="x", topic_id=uuid.uuid4()))
+    bootstrap(folder / "a" / SNAPSHOT, stored.TopicRecord(name="x", topic_id=uuid.uuid4()))
 
 
 def torn(folder: Path) -> None:
+    as_before_4_4(folder)
     path = folder / "a/bootstrap.checkpoint"
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -202,7 +222,7 @@ def noise(folder: Path) -> None:
 
 
 def huge(folder: Path) -> None:
-    os.truncate(folder / "b/bootstrap.checkpoint", (16 << 20) + 1)
+    os.truncate(folder / "a" / SNAPSHOT, (16 << 20) + 1)
 
 
 def same_id(folder: Path) -> None:
@@ -222,7 +242,6 @@ def started_on(folder: Path) -> None:
 
 
 def pipe(folder: Path) -> None:
-    os.remove(folder / "a/bootstrap.checkpoint")
     os.mkfifo(folder / "a/bootstrap.checkpoint")
 
 
@@ -235,10 +254,10 @@ QUORUM = "3@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bU
         (["-s"], newer, {}, rf"is to work at metadata.version=99, {NEWER}: 7 to {LEVELS['metadata.version']} are"),
         (["-s"], new_feature, {}, rf"its cluster is to work at mirror.version=1, {NEWER}: this feature is not known"),
         (["-s"], no_version, {}, "bootstrap.checkpoint has no metadata.version"),
-        (["-s"], other_record, {}, "bootstrap.checkpoint has a TopicRecord, with which no cluster begins here"),
+        (["-s"], other_record, {}, "0000000000.checkpoint has a TopicRecord, with which no cluster begins here"),
         (["-s"], torn, {}, "bootstrap.checkpoint: .* not a whole batch"),
         (["-s"], noise, {}, "0000000000.checkpoint: .* not a whole batch"),
-        (["-s"], huge, {}, "bootstrap.checkpoint has 16777217 bytes, more than 16777216"),
+        (["-s"], huge, {}, "0000000000.checkpoint has 16777217 bytes, more than 16777216"),
         (["-s"], same_id, {}, "b was formatted, .*: its directory.id .* is that of .*/a too"),
         (["-s"], two_logs, {}, "the metadata log is in several directories: .*/a and .*/b"),
         (["-s"], started_on, {}, "holds the logs of another broker, Apache Kafka"),

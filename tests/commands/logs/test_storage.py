@@ -16,7 +16,6 @@ from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.formatting import formatting
 from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS
 from kafka_tools.storage.checkpoints import read_meta_properties
-from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.values import parse_uuid
 from tests.server_properties import write_server_properties
 
@@ -58,7 +57,7 @@ def test_a_server_alone_is_formatted_in_kafkas_words(tmp_path: Path, capsys: pyt
     scram = f'SCRAM-SHA-256=[name="alice",password={SECRET},iterations=8192]'
     assert format_(tmp_path, "--standalone", "--release-version", "4.0.1", "-S", scram) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert err.startswith("Warning: start Kafka 4.4 or newer on these directories. ") and err.count("\n") == 1
     first, *rest = out.splitlines()
     assert first.startswith(
         "Bootstrap metadata: BootstrapMetadata(records=[ApiMessageAndVersion(FeatureLevelRecord(name="
@@ -73,12 +72,11 @@ def test_a_server_alone_is_formatted_in_kafkas_words(tmp_path: Path, capsys: pyt
     metas = [read_meta_properties(str(tmp_path / each / "meta.properties")) for each in "ab"]
     assert {(meta.version, meta.cluster_id, meta.node_id) for meta in metas} == {(1, CLUSTER, 1)}
     assert len({meta.directory_id for meta in metas}) == 2
-    for each in "ab":
-        image = load(str(tmp_path / each / "bootstrap.checkpoint")).image
-        assert (image.metadata_version, image.features) == (25, {"group.version": 1, "transaction.version": 2})
-        assert image.scram[1]["alice"].iterations == 8192
-    assert list(read_kraft_snapshot(str(tmp_path / "b" / FIRST_SNAPSHOT))) == []
-    assert not (tmp_path / "a" / "__cluster_metadata-0").exists()
+    image = load(str(tmp_path / "b" / FIRST_SNAPSHOT)).image
+    assert (image.metadata_version, image.features) == (25, {"group.version": 1, "transaction.version": 2})
+    assert image.scram[1]["alice"].iterations == 8192
+    assert sorted(os.listdir(tmp_path / "a")) == ["meta.properties"]
+    assert sorted(os.listdir(tmp_path / "b")) == ["__cluster_metadata-0", "meta.properties"]
     assert SECRET not in out
 
 
@@ -86,9 +84,10 @@ def test_a_server_alone_is_formatted_in_kafkas_words(tmp_path: Path, capsys: pyt
     "words, changed, kind, snapshot",
     [
         (["-I", QUORUM], {}, "dynamic metadata voter directory", True),
-        (["-I", QUORUM], {"node_id": "3", "process_roles": "broker"}, "dynamic metadata directory", True),
-        (["-N"], {}, "metadata directory", False),
-        ([], {"controller_quorum_voters": "1@localhost:9093"}, "metadata directory", False),
+        (["-I", QUORUM], {"node_id": "3", "process_roles": "controller"}, "dynamic metadata directory", True),
+        (["-I", QUORUM], {"node_id": "3", "process_roles": "broker"}, "dynamic metadata directory", False),
+        (["-N"], {}, "metadata directory", True),
+        ([], {"controller_quorum_voters": "1@localhost:9093"}, "metadata directory", True),
         ([], {"process_roles": "broker"}, "metadata directory", False),
     ],
 )
@@ -97,9 +96,11 @@ def test_each_way_to_name_voters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     assert format_(tmp_path, *words, **changed) == 0
-    assert f"Formatting {kind} {tmp_path}/b with metadata.version {NEWEST}." in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert f"Formatting {kind} {tmp_path}/b with metadata.version {NEWEST}." in out
+    assert err == ""
     assert (tmp_path / "b" / FIRST_SNAPSHOT).exists() == snapshot
-    if snapshot and not changed:
+    if "dynamic metadata voter directory" in kind:
         assert read_meta_properties(str(tmp_path / "b/meta.properties")).directory_id == "JEXY6aqzQY-32P5TStzaFg"
 
 
@@ -145,7 +146,7 @@ def test_a_directory_that_cannot_be_read_is_told_and_the_others_are_formatted(
     assert out.startswith(f"I/O error trying to read log directory {tmp_path}/a. Ignoring...\nBootstrap metadata: ")
     assert err.startswith(f"kafka-storage format: {tmp_path}/a cannot be read: ")
     assert (tmp_path / "b" / "meta.properties").exists()
-    assert not (tmp_path / "a" / "bootstrap.checkpoint").exists()
+    assert os.listdir(tmp_path / "a") == ["meta.properties"]
 
 
 def test_what_is_cut_off_is_not_formatted_and_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,6 +340,6 @@ def test_what_is_in_the_way_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/away"), "-t", CLUSTER, "-s") == 1
     wanted = f"{tmp_path}/away cannot be read: it is a link to {tmp_path}/missing, which is not there"
     assert wanted in capsys.readouterr().err
-    (tmp_path / "taken" / "bootstrap.checkpoint").mkdir(parents=True)
+    (tmp_path / "taken" / FIRST_SNAPSHOT).mkdir(parents=True)
     assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/taken"), "-t", CLUSTER, "-s") == 1
-    assert capsys.readouterr().err == f"kafka-storage: {tmp_path}/taken/bootstrap.checkpoint: Is a directory\n"
+    assert capsys.readouterr().err == f"kafka-storage: {tmp_path}/taken/{FIRST_SNAPSHOT}: Is a directory\n"

@@ -1,8 +1,9 @@
 """Giving log directories to a server of a KRaft cluster: what ``kafka-storage format`` writes, and in which order.
 
-Each directory gets ``bootstrap.checkpoint`` (the records with which the cluster begins), the metadata directory of a
-quorum with voters in the log also their snapshot, and at last ``meta.properties``: what has it is formatted.
-Source: ``Formatter``, ``MetaPropertiesEnsemble`` and ``BootstrapDirectory`` of Kafka.
+The metadata directory of a controller gets the first snapshot of the metadata log: the records with which the cluster
+begins and, for a quorum with voters in the log, the voters (since Kafka 4.4; earlier releases keep the records in
+``bootstrap.checkpoint``). Each directory gets ``meta.properties`` at last: what has it is formatted.
+Source: ``Formatter`` and ``MetaPropertiesEnsemble`` of Kafka.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from kafka_tools.storage.names import checkpoint_name
 from kafka_tools.values import parse_uuid, uuid_text
 
 META_FILE = "meta.properties"
-BOOTSTRAP_FILE = "bootstrap.checkpoint"
 _FRAME_VERSION, _RECORD_VERSION = 1, 0
 
 
 class FormatRequest(NamedTuple):
-    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any."""
+    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any;
+    ``is_controller``: whether controller is among the server's roles.
+    """
 
     node_id: int
     cluster_id: str
@@ -44,6 +46,7 @@ class FormatRequest(NamedTuple):
     credentials: Sequence[UserScramCredentialRecord]
     voters: Mapping[int, InitialVoter]
     ignore_formatted: bool
+    is_controller: bool
 
 
 class LogDirectories(NamedTuple):
@@ -119,20 +122,18 @@ def bootstrap_records(request: FormatRequest) -> list[Stored]:
 
 def _format(directory: str, directory_id: str, records: Sequence[Stored], request: FormatRequest, now_ms: int) -> None:
     os.makedirs(directory, exist_ok=True)
-    values = [_framed(record) for record in records]
-    bootstrap = os.path.join(directory, BOOTSTRAP_FILE)
-    write_kraft_snapshot(bootstrap, [values], epoch=0, last_contained_ms=0, written_ms=now_ms)
-    if directory == request.metadata_log_dir and request.voters:
+    if request.is_controller and directory == request.metadata_log_dir:
         inner = os.path.join(directory, f"{CLUSTER_METADATA}-0")
         os.makedirs(inner, exist_ok=True)
+        voters = voters_record(request.voters.values(), request.controller_listener) if request.voters else None
         write_kraft_snapshot(
             os.path.join(inner, checkpoint_name(0, 0)),
-            [],
+            [[_framed(record) for record in records]],
             epoch=0,
             last_contained_ms=now_ms,
             written_ms=now_ms,
             kraft_version=request.levels[KRAFT_VERSION],
-            voters=voters_record(request.voters.values(), request.controller_listener),
+            voters=voters,
         )
         sync_directory(inner)
     sync_directory(directory)  # what has meta.properties is formatted: all else is on the disk before it
