@@ -12,6 +12,7 @@ import pytest
 from kafka_tools import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands.logs.cluster_image.loading import load
+from kafka_tools.protocol import feature_levels
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
 from kafka_tools.texts.properties import read_properties
@@ -23,6 +24,10 @@ CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 QUORUM = "1@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bUuRU6A"
 SCRAM = 'SCRAM-SHA-256=[name=alice,iterations=8192,salt="bWFkZSB1cCBmb3IgYSB0ZXN0",password=wonderland]'
 DYNAMIC = "controller.quorum.bootstrap.servers=localhost:9093\n"
+EVERY_LEVEL = [
+    *(f"metadata.version={level}" for level in feature_levels.known_levels()),
+    *(f"{name}={level}" for name, levels in feature_levels.FEATURES.items() for level in (0, *levels)),
+]
 HIDDEN = re.compile(r"(salt|storedKey|serverKey)=\[[^\]]*\]")
 
 
@@ -94,8 +99,8 @@ def test_both_tools_write_and_say_the_same(tmp_path: Path, words: list[str], vot
 
 @pytest.mark.parametrize(
     "words",
-    ["version-mapping -r 4.0", "version-mapping -r 9.9",
-     "feature-dependencies -f eligible.leader.replicas.version=1 -f metadata.version=20 -f share.version=1",
+    ["version-mapping", "version-mapping -r 4.0", "version-mapping -r 4.4-IV1", "version-mapping -r 9.9",
+     f"feature-dependencies {' '.join(f'-f {level}' for level in EVERY_LEVEL)}",
      "feature-dependencies -f share.version=9", "feature-dependencies -f nope=1"],
 )  # fmt: skip
 def test_what_asks_no_directory_says_the_same(words: str) -> None:

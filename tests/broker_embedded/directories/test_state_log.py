@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.state_mending import MendedState, broker_dirs, mend_state
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import LogError
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kafka_tools.storage.check import check_partition
 from tests.broker_embedded.cuts.images import CutDisk
@@ -292,7 +293,7 @@ def test_what_reads_kafkas_state_reads_this_one(stopped: DiskBroker) -> None:
     """As an adoption of a directory of Kafka does."""
     found, torn_bytes = read_kafka_state(str(state(stopped)), clean=False)
     assert (found.configs[4, ""]["log.retention.bytes"], torn_bytes) == ("60", 0)
-    assert found.features["metadata.version"] == 30
+    assert found.features["metadata.version"] == LATEST_PRODUCTION
 
 
 def test_a_disk_that_refuses_a_snapshot_is_asked_again_in_a_minute(
