@@ -276,13 +276,14 @@ class _Run(Generic[K, V]):
 
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
         self._answered = True
+        assert pending.request is not None  # it was sent: here is the answer
         progress: Progress[K, V] = Progress()
         self._call.interpret(keys, pending.response, pending.version, node, progress)
         progress.keep_only(keys)
         for key, value in progress.completed.items():
             self._finish(key, Outcome(value))
         for key, error in progress.failed.items():
-            name_what_is_missing(error, pending.name)
+            name_what_is_missing(error, pending.request)
             self._fail(key, error)
         self._wrong_nodes.look_at(progress.again.values())
         self._again(progress.again)

@@ -186,7 +186,7 @@ class LeaderLookup:
             elif error.code.retriable:
                 found.later[key] = _named(error.code.code, key)
             else:
-                name_what_is_missing(error, "Metadata")
+                name_what_is_missing(error, MetadataRequest)
                 found.failed[key] = error
         return found
 
@@ -278,8 +278,10 @@ class CoordinatorLookup:
         if item.error_code == error_codes.NONE:
             found.nodes[key] = Node(item.node_id, item.host, item.port)
             return
+        from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+
         error = broker_error(item.error_code, item.error_message or None)
-        name_what_is_missing(error, "FindCoordinator")
+        name_what_is_missing(error, FindCoordinatorRequest)
         retriable = error.code.retriable or item.error_code == error_codes.COORDINATOR_NOT_AVAILABLE
         (found.later if retriable else found.failed)[key] = error
 

@@ -33,6 +33,7 @@ from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import with_right
 from kafka_tools.net.topic_metadata import TopicMetadata
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
@@ -464,7 +465,7 @@ class Consumer:
         topic = self._metadata.topics.get(name)
         if topic is not None and topic.error in _FATAL_TOPIC_ERRORS:
             row = error_codes.error(topic.error)
-            raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', topic.error)}")
+            raise BrokerError(row, f"topic '{name}': {with_right(row.text, MetadataRequest, topic.error)}")
 
     def _any_node(self) -> Node:
         return self._metadata.next_node(self.settings.request_timeout_ms / 1000)

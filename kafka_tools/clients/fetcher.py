@@ -81,7 +81,7 @@ class Fetcher:
         if response.error_code:
             row = error_codes.error(response.error_code)
             if not row.retriable:
-                raise BrokerError(row, f"{with_right(row.text, 'Fetch', row.code)} (fetching from {plan.node})")
+                raise BrokerError(row, f"{with_right(row.text, FetchRequest, row.code)} (fetching from {plan.node})")
             self._metadata.request_update()
             self._back_off(plan.asked, now_s)
             return
@@ -208,7 +208,7 @@ class Fetcher:
             return
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{with_right(row.text, 'Fetch', code)} (partition {topic_partition})")
+            raise BrokerError(row, f"{with_right(row.text, FetchRequest, code)} (partition {topic_partition})")
         if row.refresh_metadata or code == error_codes.UNKNOWN_LEADER_EPOCH:
             self._metadata.request_update()
         self._back_off([topic_partition], now_s)

@@ -23,6 +23,7 @@ from kafka_tools.protocol.messages.join_group import JoinGroupRequest
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class GroupClient:
             self.coordinator = Node(answer.node_id, answer.host, answer.port)
             return
         row = error_codes.error(answer.error_code)
-        text = with_right(answer.error_message or row.text, "FindCoordinator", row.code)
+        text = with_right(answer.error_message or row.text, FindCoordinatorRequest, row.code)
         error = BrokerError(row, f"{text} (coordinator of group '{self.group_id}')")
         if not row.retriable:
             raise error
@@ -228,10 +229,10 @@ class GroupClient:
             for partition in topic.partitions:
                 if partition.error_code:
                     what = f"{topic.name}-{partition.partition_index}"
-                    return self._refused("OffsetCommit", partition.error_code, what)
+                    return self._refused(OffsetCommitRequest, partition.error_code, what)
         return None
 
-    def _refused(self, api: str, code: int, what: str) -> BrokerError:
+    def _refused(self, request: type[Request], code: int, what: str) -> BrokerError:
         row = error_codes.error(code)
         if row.coordinator_moved or code == error_codes.REQUEST_TIMED_OUT:
             self._lose_coordinator(None)
@@ -240,7 +241,7 @@ class GroupClient:
             hint = _COMMIT_HINT
             if self.membership is not None:
                 self.membership.fence(code)
-        text = with_right(row.text, api, code)
+        text = with_right(row.text, request, code)
         return BrokerError(row, f"{text} (offset of {what}, group '{self.group_id}')", hint=hint)
 
     def fetch_committed(self, partitions: Iterable[TopicPartition], done: FetchDone) -> bool:
@@ -287,14 +288,14 @@ class GroupClient:
         response: OffsetFetchResponse = pending.response
         group = response.groups[0] if pending.version >= 8 and response.groups else response
         if group.error_code:
-            done(None, self._refused("OffsetFetch", group.error_code, "any partition"))
+            done(None, self._refused(OffsetFetchRequest, group.error_code, "any partition"))
             return
         found: Committed = {}
         for topic in group.topics:
             for row in topic.partitions:
                 topic_partition = TopicPartition(topic.name, row.partition_index)
                 if row.error_code:
-                    done(None, self._refused("OffsetFetch", row.error_code, str(topic_partition)))
+                    done(None, self._refused(OffsetFetchRequest, row.error_code, str(topic_partition)))
                     return
                 found[topic_partition] = (
                     OffsetAndMetadata(row.committed_offset, row.committed_leader_epoch, row.metadata or "")

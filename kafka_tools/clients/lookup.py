@@ -115,7 +115,7 @@ class OffsetLookup:
             known = error_codes.error(row.error_code)
             if known.refresh_metadata or row.error_code == error_codes.UNKNOWN_LEADER_EPOCH:
                 self._metadata.request_update()
-            text = with_right(known.text, "ListOffsets", known.code)
+            text = with_right(known.text, ListOffsetsRequest, known.code)
             answered(topic_partition, None, BrokerError(known, f"{text} (offset of {topic_partition})"))
         elif row.offset < 0:
             answered(topic_partition, None, None)

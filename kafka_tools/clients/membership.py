@@ -305,7 +305,7 @@ class ConsumerMembership:
     def _retry_or_raise(self, code: int, now_s: float) -> None:
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{with_right(row.text, 'JoinGroup', code)} (group '{self.group_id}')")
+            raise BrokerError(row, f"{with_right(row.text, JoinGroupRequest, code)} (group '{self.group_id}')")
         if row.coordinator_moved:
             self.coordinator_lost = True
         self._back_off(now_s)

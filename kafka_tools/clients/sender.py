@@ -194,7 +194,7 @@ class Sender:
                 assert self._identity.epoch <= MAX_EPOCH
                 return self._identity
             if not row.retriable or deadline.expired:
-                text = with_right(row.text, "InitProducerId", row.code)
+                text = with_right(row.text, InitProducerIdRequest, row.code)
                 raise BrokerError(row, f"{text} (asking for a producer id)", hint=_IDEMPOTENT_HINTS.get(row.code))
             self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
 
@@ -279,7 +279,7 @@ class Sender:
         known = error_codes.error(code)
         if known.refresh_metadata:
             self._metadata.request_update()
-        told = with_right(row.error_message or known.text, "Produce", code)
+        told = with_right(row.error_message or known.text, ProduceRequest, code)
         text = f"{told} (partition {batch.topic_partition})"
         error = BrokerError(known, text, hint=self._hint(code, batch))
         lost = code in _SEQUENCE_LOST and batch.identity is not None

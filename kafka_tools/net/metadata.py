@@ -275,7 +275,7 @@ class ClusterMetadata:
             if topic is not None and not error_codes.error(topic.error).retriable and topic.error:
                 self.request_update()
                 row = error_codes.error(topic.error)
-                raise BrokerError(row, f"topic '{name}': {with_right(row.text, 'Metadata', row.code)}")
+                raise BrokerError(row, f"topic '{name}': {with_right(row.text, MetadataRequest, row.code)}")
             if deadline.expired:
                 raise DeadlineExceeded(
                     f"Topic {name} not present in metadata after {round(deadline.timeout_s * 1000)} ms.",

@@ -9,7 +9,7 @@ It knows nothing of bytes: ``codec`` compiles encoders and decoders from what st
 from __future__ import annotations
 
 import uuid as _uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar, cast, overload
@@ -225,9 +225,19 @@ class ApiMessage(Message):
 
 
 class Request(ApiMessage):
-    """What a client sends. To which node, the definition says; the admin client's calls each have a lookup."""
+    """What a client sends. To which node, the definition says; the admin client's calls each have a lookup.
+
+    ``rights``: kind of resource ("topic", "group", "cluster", "transactional id", "delegation token") -> the operation
+    that the sender must be allowed on it, or the whole phrase where there is a choice. As in Kafka's documentation,
+    "Operations and Resources on Protocols"; every kind whose ..._AUTHORIZATION_FAILED the definition tells has one.
+    """
 
     __slots__ = ()
+    RIGHTS: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls, *, rights: Mapping[str, str] | None = None, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        cls.RIGHTS = rights or {}
 
 
 class Response(ApiMessage):

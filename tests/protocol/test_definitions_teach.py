@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.net.rights import KINDS
 from kafka_tools.protocol import error_codes, registry
 from tests.protocol import codes_seen
 
@@ -90,6 +91,22 @@ def test_a_definition_tells_when_each_error_comes(stem: str) -> None:
     assert errors, "an API for clients has errors"
     assert errors_told(stem) <= NAMES, errors_told(stem) - NAMES
     assert all(len(words) > 10 for words in errors.values())
+
+
+def rights_at_odds(stem: str) -> list[str]:
+    """What is wrong between the rights that a request takes and the authorization errors that its definition tells."""
+    rights, told = registry.api(stem).request.RIGHTS, errors_told(stem)
+    codes = {error_codes.error(code).name: kind for code, kind in KINDS.items()}
+    unnamed = [f'{name} without the right in `rights={{"{codes[name]}": ...}}`' for name in codes
+               if name in told and codes[name] not in rights]  # fmt: skip
+    untold = [f"a right on the {kind} without its error" for name, kind in codes.items()
+              if kind in rights and name not in told]  # fmt: skip
+    return unnamed + untold + [f"no resource is called {kind}" for kind in rights.keys() - set(codes.values())]
+
+
+@pytest.mark.parametrize("stem", ROWS)
+def test_a_definition_names_the_right_whose_lack_it_tells(stem: str) -> None:
+    assert rights_at_odds(stem) == []
 
 
 def codes_named(path: Path) -> set[str]:

@@ -17,6 +17,7 @@ from tests import broker_configs
 from tests.against_kafka.jars import VERSIONS
 from tests.against_kafka.test_options import TOOLS, help_pages, options_listed, unknown_options
 from tests.protocol.test_definitions import NEVER_RELEASED, class_of, layout, normalised
+from tests.protocol.test_definitions_teach import rights_at_odds
 from tests.releases import facts, tables
 from tests.releases.facts import Facts
 
@@ -100,12 +101,15 @@ def of_apis(said: Facts) -> Iterator[Decision]:
     """Facts of an API that its definition lacks, or has otherwise."""
     for api in said.apis:
         row = registry.find_row(api["key"])
-        if row is None or not tables.is_newest(said):
-            continue  # a new one is listed with its messages, an old release does not say what clients do today
+        if row is None:
+            continue  # it is new, and listed with its messages
         response = registry.api(row.key).response
+        place = response.__module__.replace(".", "/") + ".py"
+        yield from ((place, f"{row.name}: {each}") for each in rights_at_odds(row.stem))
+        if api["throttles"] is None or not tables.is_newest(said):
+            continue  # an old release does not say what clients do today
         versions = range(api["oldest"], api["newest"] + 1)
-        if api["throttles"] not in (None, [version for version in versions if version in response.THROTTLES]):
-            place = response.__module__.replace(".", "/") + ".py"
+        if api["throttles"] != [version for version in versions if version in response.THROTTLES]:
             yield place, f"{row.name}: Kafka's client waits after a throttled answer of {_listed(api['throttles'])}"
 
 

@@ -31,7 +31,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, int64, string
 
 
-class AddOffsetsToTxnRequest(Request, key=25, versions="0-4", flexible="3+"):
+class AddOffsetsToTxnRequest(
+    Request, key=25, versions="0-4", flexible="3+", rights={"transactional id": "Write", "group": "Read"}
+):
     transactional_id = string()
     producer_id = int64()
     producer_epoch = int16()

@@ -41,7 +41,13 @@ class Topic(Struct):
     partitions = array(int32())
 
 
-class AddPartitionsToTxnRequest(Request, key=24, versions="0-5", flexible="3+"):
+class AddPartitionsToTxnRequest(
+    Request,
+    key=24,
+    versions="0-5",
+    flexible="3+",
+    rights={"transactional id": "Write", "topic": "Write", "cluster": "ClusterAction"},
+):
     class Transaction(Struct):
         transactional_id = string(versions="4+", map_key=True)
         producer_id = int64(versions="4+")

@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uint16, uuid
 
 
-class AddRaftVoterRequest(Request, key=80, versions="0-1", flexible="0+"):
+class AddRaftVoterRequest(Request, key=80, versions="0-1", flexible="0+", rights={"cluster": "Alter"}):
     cluster_id = string(nullable="0+")
     timeout_ms = int32()
     voter_id = int32()

@@ -27,7 +27,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class AlterConfigsRequest(Request, key=33, versions="0-2", flexible="2+"):
+class AlterConfigsRequest(
+    Request,
+    key=33,
+    versions="0-2",
+    flexible="2+",
+    rights={"topic": "AlterConfigs", "cluster": "AlterConfigs", "group": "AlterConfigs"},
+):
     class Resource(Struct):
         resource_type = int8(map_key=True)
         resource_name = string(map_key=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string
 
 
-class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+"):
+class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+", rights={"cluster": "Alter"}):
     timeout_ms = int32(default=60000)
     allow_replication_factor_change = boolean(versions="1+", default=True)  # false refuses lists of another length
 

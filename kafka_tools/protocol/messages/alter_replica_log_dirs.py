@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class AlterReplicaLogDirsRequest(Request, key=34, versions="0-2", flexible="2+"):
+class AlterReplicaLogDirsRequest(Request, key=34, versions="0-2", flexible="2+", rights={"cluster": "Alter"}):
     class AlterReplicaLogDir(Struct):
         path = string(map_key=True)
 

@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class AlterShareGroupOffsetsRequest(Request, key=91, versions="0", flexible="0+"):
+class AlterShareGroupOffsetsRequest(
+    Request, key=91, versions="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
+):
     group_id = string()
 
     class RequestTopic(Struct):

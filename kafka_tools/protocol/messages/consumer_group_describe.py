@@ -34,7 +34,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ConsumerGroupDescribeRequest(Request, key=69, versions="0-1", flexible="0+"):
+class ConsumerGroupDescribeRequest(
+    Request, key=69, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+):
     group_ids = array(string())
     include_authorized_operations = boolean()
 

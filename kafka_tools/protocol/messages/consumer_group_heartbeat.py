@@ -30,7 +30,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uuid
 
 
-class ConsumerGroupHeartbeatRequest(Request, key=68, versions="0-1", flexible="0+"):
+class ConsumerGroupHeartbeatRequest(
+    Request, key=68, versions="0-1", flexible="0+", rights={"group": "Read", "topic": "Describe"}
+):
     group_id = string()
     member_id = string()
     member_epoch = int32()  # 0 joins, -1 leaves, -2 leaves for a short time

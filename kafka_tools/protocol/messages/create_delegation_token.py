@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int16, int32, int64, string
 
 
-class CreateDelegationTokenRequest(Request, key=38, versions="0-3", flexible="2+"):
+class CreateDelegationTokenRequest(
+    Request, key=38, versions="0-3", flexible="2+", rights={"delegation token": "CreateTokens on the user"}
+):
     owner_principal_type = string(versions="3+", nullable="3+")
     owner_principal_name = string(versions="3+", nullable="3+")
 

@@ -36,7 +36,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string, uuid
 
 
-class CreateTopicsRequest(Request, key=19, versions="0-7", flexible="5+"):
+class CreateTopicsRequest(
+    Request,
+    key=19,
+    versions="0-7",
+    flexible="5+",
+    rights={"topic": "Create on the topic or on the cluster", "cluster": "Create on the cluster"},
+):
     class CreatableTopic(Struct):
         name = string(map_key=True)
         num_partitions = int32()  # -1: the broker's default, or from the assignments

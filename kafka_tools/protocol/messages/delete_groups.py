@@ -25,7 +25,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+"):
+class DeleteGroupsRequest(Request, key=42, versions="0-3", flexible="2+", rights={"group": "Delete"}):
     groups_names = array(string())
 
 

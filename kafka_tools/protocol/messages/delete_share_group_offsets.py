@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteShareGroupOffsetsRequest(Request, key=92, versions="0", flexible="0+"):
+class DeleteShareGroupOffsetsRequest(
+    Request, key=92, versions="0", flexible="0+", rights={"group": "Delete", "topic": "Read"}
+):
     group_id = string()
 
     class RequestTopic(Struct):

@@ -17,7 +17,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, float64, int8, int16, int32, string
 
 
-class DescribeClientQuotasRequest(Request, key=48, versions="0-1", flexible="1+"):
+class DescribeClientQuotasRequest(
+    Request, key=48, versions="0-1", flexible="1+", rights={"cluster": "DescribeConfigs"}
+):
     class ComponentData(Struct):
         entity_type = string()
         match_type = int8()  # 0 one name, 1 the default entity, 2 any

@@ -18,7 +18,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class DescribeClusterRequest(Request, key=60, versions="0-2", flexible="0+"):
+class DescribeClusterRequest(Request, key=60, versions="0-2", flexible="0+", rights={"cluster": "Describe"}):
     include_cluster_authorized_operations = boolean()
     endpoint_type = int8(versions="1+", default=1)  # 1 brokers, 2 controllers
     include_fenced_brokers = boolean(versions="2+")  # registered brokers that serve nobody

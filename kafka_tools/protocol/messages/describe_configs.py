@@ -27,7 +27,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class DescribeConfigsRequest(Request, key=32, versions="0-4", flexible="4+"):
+class DescribeConfigsRequest(
+    Request,
+    key=32,
+    versions="0-4",
+    flexible="4+",
+    rights={"topic": "DescribeConfigs", "cluster": "DescribeConfigs", "group": "DescribeConfigs"},
+):
     class Resource(Struct):
         resource_type = int8()
         resource_name = string()

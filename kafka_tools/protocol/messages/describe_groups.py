@@ -24,7 +24,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, bytes_, int16, int32, string
 
 
-class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+"):
+class DescribeGroupsRequest(Request, key=15, versions="0-6", flexible="5+", rights={"group": "Describe"}):
     groups = array(string())
     include_authorized_operations = boolean(versions="3+")
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class DescribeLogDirsRequest(Request, key=35, versions="0-5", flexible="2+"):
+class DescribeLogDirsRequest(Request, key=35, versions="0-5", flexible="2+", rights={"cluster": "Describe"}):
     class DescribableLogDirTopic(Struct):
         topic = string(map_key=True)
         partitions = array(int32())

@@ -19,7 +19,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uint16, uuid
 
 
-class DescribeQuorumRequest(Request, key=55, versions="0-2", flexible="0+"):
+class DescribeQuorumRequest(Request, key=55, versions="0-2", flexible="0+", rights={"cluster": "Describe"}):
     class TopicData(Struct):
         topic_name = string()
 

@@ -24,7 +24,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class DescribeShareGroupOffsetsRequest(Request, key=90, versions="0-1", flexible="0+"):
+class DescribeShareGroupOffsetsRequest(
+    Request, key=90, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+):
     class RequestGroup(Struct):
         group_id = string()
 

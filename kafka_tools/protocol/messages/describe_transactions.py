@@ -16,7 +16,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class DescribeTransactionsRequest(Request, key=65, versions="0", flexible="0+"):
+class DescribeTransactionsRequest(
+    Request, key=65, versions="0", flexible="0+", rights={"transactional id": "Describe"}
+):
     transactional_ids = array(string())
 
 

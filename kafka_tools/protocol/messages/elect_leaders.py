@@ -23,7 +23,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class ElectLeadersRequest(Request, key=43, versions="0-2", flexible="2+"):
+class ElectLeadersRequest(Request, key=43, versions="0-2", flexible="2+", rights={"cluster": "Alter"}):
     election_type = int8(versions="1+")  # 0 preferred, 1 unclean
 
     class TopicPartitions(Struct):

@@ -30,7 +30,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32, int64, string
 
 
-class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+"):
+class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+", rights={"transactional id": "Write"}):
     transactional_id = string()
     producer_id = int64()
     producer_epoch = int16()

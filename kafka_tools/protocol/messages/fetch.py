@@ -65,7 +65,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchRequest(Request, key=1, versions="0-18", flexible="12+"):
+class FetchRequest(Request, key=1, versions="0-18", flexible="12+", rights={"topic": "Read"}):
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
     replica_id = int32(versions="0-14", default=-1)  # -1 for a consumer, else the follower's broker id
 

@@ -27,7 +27,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class FindCoordinatorRequest(Request, key=10, versions="0-6", flexible="3+"):
+class FindCoordinatorRequest(
+    Request,
+    key=10,
+    versions="0-6",
+    flexible="3+",
+    rights={"group": "Describe", "transactional id": "Describe", "cluster": "ClusterAction"},
+):
     key = string(versions="0-3")
     key_type = int8(versions="1+")  # 0 group, 1 transactional id, 2 share partition
     coordinator_keys = array(string(), versions="4+")

@@ -26,7 +26,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+"):
+class HeartbeatRequest(Request, key=12, versions="0-4", flexible="4+", rights={"group": "Read"}):
     group_id = string()
     generation_id = int32()
     member_id = string()

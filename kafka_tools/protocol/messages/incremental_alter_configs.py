@@ -28,7 +28,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class IncrementalAlterConfigsRequest(Request, key=44, versions="0-1", flexible="1+"):
+class IncrementalAlterConfigsRequest(
+    Request,
+    key=44,
+    versions="0-1",
+    flexible="1+",
+    rights={"topic": "AlterConfigs", "cluster": "AlterConfigs", "group": "AlterConfigs"},
+):
     class AlterConfigsResource(Struct):
         resource_type = int8(map_key=True)
         resource_name = string(map_key=True)

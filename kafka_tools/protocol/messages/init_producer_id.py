@@ -35,7 +35,14 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32, int64, string
 
 
-class InitProducerIdRequest(Request, key=22, versions="0-6", flexible="2+", latest_unstable=True):
+class InitProducerIdRequest(
+    Request,
+    key=22,
+    versions="0-6",
+    flexible="2+",
+    latest_unstable=True,
+    rights={"transactional id": "Write", "cluster": "IdempotentWrite"},
+):
     transactional_id = string(nullable="0+")
     transaction_timeout_ms = int32()  # an open transaction is aborted after so long
     producer_id = int64(versions="3+", default=-1)  # -1, or the id whose epoch is to be raised

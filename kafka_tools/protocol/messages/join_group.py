@@ -35,7 +35,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, bytes_, int16, int32, string
 
 
-class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+"):
+class JoinGroupRequest(Request, key=11, versions="0-9", flexible="6+", rights={"group": "Read"}):
     group_id = string()
     session_timeout_ms = int32()  # a member without a heartbeat for so long is removed
     # how long a member may take to come back for a rebalance

@@ -15,7 +15,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class ListConfigResourcesRequest(Request, key=74, versions="0-1", flexible="0+"):
+class ListConfigResourcesRequest(Request, key=74, versions="0-1", flexible="0+", rights={"cluster": "DescribeConfigs"}):
     resource_types = array(int8(), versions="1+")
 
 

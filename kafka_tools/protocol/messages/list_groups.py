@@ -12,6 +12,7 @@ Versions
 Errors
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping.
     COORDINATOR_LOAD_IN_PROGRESS: some partition of __consumer_offsets is still being read.
+    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster, in Kafka before 2.1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+"):
+class ListGroupsRequest(Request, key=16, versions="0-5", flexible="3+", rights={"cluster": "Describe"}):
     states_filter = array(string(), versions="4+")
     types_filter = array(string(), versions="5+")
 

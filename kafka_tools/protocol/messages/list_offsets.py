@@ -40,7 +40,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string
 
 
-class ListOffsetsRequest(Request, key=2, versions="0-11", flexible="6+"):
+class ListOffsetsRequest(Request, key=2, versions="0-11", flexible="6+", rights={"topic": "Describe"}):
     replica_id = int32()  # -1 for a consumer, else the follower's broker id
     isolation_level = int8(versions="2+")
 

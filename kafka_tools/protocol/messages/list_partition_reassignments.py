@@ -14,7 +14,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class ListPartitionReassignmentsRequest(Request, key=46, versions="0", flexible="0+"):
+class ListPartitionReassignmentsRequest(Request, key=46, versions="0", flexible="0+", rights={"cluster": "Describe"}):
     timeout_ms = int32(default=60000)
 
     class Topics(Struct):

@@ -40,7 +40,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uuid
 
 
-class MetadataRequest(Request, key=3, versions="0-13", flexible="9+"):
+class MetadataRequest(
+    Request, key=3, versions="0-13", flexible="9+", rights={"topic": "Describe", "cluster": "Describe"}
+):
     class RequestTopic(Struct):
         topic_id = uuid(versions="10+", ignorable=True)  # in place of the name
         name = string(nullable="10+")

@@ -20,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class OffsetDeleteRequest(Request, key=47, versions="0"):
+class OffsetDeleteRequest(Request, key=47, versions="0", rights={"group": "Delete", "topic": "Read"}):
     group_id = string()
 
     class RequestTopic(Struct):

@@ -34,7 +34,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string, uuid
 
 
-class OffsetFetchRequest(Request, key=9, versions="0-10", flexible="6+"):
+class OffsetFetchRequest(
+    Request, key=9, versions="0-10", flexible="6+", rights={"group": "Describe", "topic": "Describe"}
+):
     group_id = string(versions="0-7")
 
     class RequestTopic(Struct):

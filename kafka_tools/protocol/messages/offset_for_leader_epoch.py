@@ -24,7 +24,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class OffsetForLeaderEpochRequest(Request, key=23, versions="0-4", flexible="4+"):
+class OffsetForLeaderEpochRequest(
+    Request, key=23, versions="0-4", flexible="4+", rights={"topic": "Describe", "cluster": "ClusterAction"}
+):
     replica_id = int32(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):

@@ -66,7 +66,13 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ProduceRequest(Request, key=0, versions="0-13", flexible="9+"):
+class ProduceRequest(
+    Request,
+    key=0,
+    versions="0-13",
+    flexible="9+",
+    rights={"topic": "Write", "transactional id": "Write", "cluster": "IdempotentWrite"},
+):
     transactional_id = string(versions="3+", nullable="3+", default=None)
     acks = int16()  # 0: no response; 1: the leader has written it; -1: all in-sync replicas have
     timeout_ms = int32()  # the longest wait for the replicas, with acks -1

@@ -18,7 +18,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string, uuid
 
 
-class RemoveRaftVoterRequest(Request, key=81, versions="0", flexible="0+"):
+class RemoveRaftVoterRequest(Request, key=81, versions="0", flexible="0+", rights={"cluster": "Alter"}):
     cluster_id = string(nullable="0+")
     voter_id = int32()
     voter_directory_id = uuid()

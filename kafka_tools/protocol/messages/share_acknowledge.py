@@ -42,7 +42,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ShareAcknowledgeRequest(Request, key=79, versions="0-2", flexible="0+"):
+class ShareAcknowledgeRequest(
+    Request, key=79, versions="0-2", flexible="0+", rights={"group": "Read", "topic": "Read"}
+):
     group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()  # -1 ends the session

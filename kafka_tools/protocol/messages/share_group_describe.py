@@ -22,7 +22,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, struct, uuid
 
 
-class ShareGroupDescribeRequest(Request, key=77, versions="0-1", flexible="0+"):
+class ShareGroupDescribeRequest(
+    Request, key=77, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+):
     group_ids = array(string())
     include_authorized_operations = boolean()
 

@@ -26,7 +26,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uuid
 
 
-class ShareGroupHeartbeatRequest(Request, key=76, versions="0-1", flexible="0+"):
+class ShareGroupHeartbeatRequest(
+    Request, key=76, versions="0-1", flexible="0+", rights={"group": "Read", "topic": "Describe"}
+):
     group_id = string()
     member_id = string()
     member_epoch = int32()

@@ -35,7 +35,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class StreamsGroupDescribeRequest(Request, key=89, versions="0-1", flexible="0+"):
+class StreamsGroupDescribeRequest(
+    Request, key=89, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+):
     group_ids = array(string())
     include_authorized_operations = boolean()
     include_topology_description = boolean(versions="1+")

@@ -72,7 +72,13 @@ class TaskIds(Struct):
     partitions = array(int32())
 
 
-class StreamsGroupHeartbeatRequest(Request, key=88, versions="0-1", flexible="0+"):
+class StreamsGroupHeartbeatRequest(
+    Request,
+    key=88,
+    versions="0-1",
+    flexible="0+",
+    rights={"group": "Read", "topic": "Describe on the topic, or Create on an internal one"},
+):
     group_id = string()
     member_id = string()
     member_epoch = int32()

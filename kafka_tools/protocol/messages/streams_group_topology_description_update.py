@@ -22,7 +22,9 @@ from kafka_tools.protocol.messages.streams_group_describe import TopologyDescrip
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string, struct
 
 
-class StreamsGroupTopologyDescriptionUpdateRequest(Request, key=93, versions="0", flexible="0+"):
+class StreamsGroupTopologyDescriptionUpdateRequest(
+    Request, key=93, versions="0", flexible="0+", rights={"group": "Read"}
+):
     group_id = string()
     member_id = string()
     topology_epoch = int32()

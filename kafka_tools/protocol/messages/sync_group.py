@@ -29,7 +29,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_, int16, int32, string
 
 
-class SyncGroupRequest(Request, key=14, versions="0-5", flexible="4+"):
+class SyncGroupRequest(Request, key=14, versions="0-5", flexible="4+", rights={"group": "Read"}):
     group_id = string()
     generation_id = int32()
     member_id = string()

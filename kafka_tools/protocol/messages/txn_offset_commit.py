@@ -41,7 +41,13 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class TxnOffsetCommitRequest(Request, key=28, versions="0-6", flexible="3+"):
+class TxnOffsetCommitRequest(
+    Request,
+    key=28,
+    versions="0-6",
+    flexible="3+",
+    rights={"transactional id": "Write", "group": "Read", "topic": "Read"},
+):
     transactional_id = string()
     group_id = string()
     producer_id = int64()

@@ -15,7 +15,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class UnregisterBrokerRequest(Request, key=64, versions="0", flexible="0+"):
+class UnregisterBrokerRequest(Request, key=64, versions="0", flexible="0+", rights={"cluster": "Alter"}):
     broker_id = int32()
 
 

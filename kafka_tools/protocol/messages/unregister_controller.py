@@ -17,7 +17,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, int16, int32, string
 
 
-class UnregisterControllerRequest(Request, key=94, versions="0", flexible="0+"):
+class UnregisterControllerRequest(Request, key=94, versions="0", flexible="0+", rights={"cluster": "Alter"}):
     controller_id = int32()
 
 

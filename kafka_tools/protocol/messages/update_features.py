@@ -22,7 +22,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int8, int16, int32, string
 
 
-class UpdateFeaturesRequest(Request, key=57, versions="0-2", flexible="0+"):
+class UpdateFeaturesRequest(Request, key=57, versions="0-2", flexible="0+", rights={"cluster": "Alter"}):
     timeout_ms = int32(default=60000)
 
     class FeatureUpdateKey(Struct):

@@ -5,7 +5,7 @@ Sent by voters to the quorum's leader (KIP-853).
 Errors
     NOT_LEADER_OR_FOLLOWER: the node does not lead the quorum.
     INCONSISTENT_CLUSTER_ID: the cluster id is another one.
-    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: no CLUSTER_ACTION on the cluster.
     REQUEST_TIMED_OUT: the change was not committed in time, or another one is under way.
     UNSUPPORTED_VERSION: the quorum's kraft.version has no changes of voters.
     INVALID_REQUEST: a voter id, listener or endpoint that cannot be right.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, struct, uint16, uuid
 
 
-class UpdateRaftVoterRequest(Request, key=82, versions="0", flexible="0+"):
+class UpdateRaftVoterRequest(Request, key=82, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
     cluster_id = string(nullable="0+")
     current_leader_epoch = int32()
     voter_id = int32()
