@@ -28,6 +28,8 @@ _OF_CONSUMER_GROUPS = "coordinators/consumer/settings.py"
 COMPOSED = {
     "offsets.topic.num.partitions": "partitions/topic_changes.py",
     "offsets.topic.segment.bytes": "partitions/topic_changes.py",
+    "sasl.oauthbearer.allow.unverified.audience": "security/token_validators.py",
+    "sasl.oauthbearer.allow.unverified.issuer": "security/token_validators.py",
     "sasl.oauthbearer.clock.skew.seconds": "security/token_validators.py",
     "sasl.oauthbearer.expected.audience": "security/token_validators.py",
     "sasl.oauthbearer.expected.issuer": "security/token_validators.py",

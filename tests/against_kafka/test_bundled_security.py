@@ -168,6 +168,7 @@ def test_a_java_client_logs_in_with_a_signed_token(java_tool: Tool, tmp_path: Pa
     config = {
         "sasl.enabled.mechanisms": "OAUTHBEARER", "oauthbearer.sasl.jaas.config": module,
         "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(), "sasl.oauthbearer.expected.audience": "kafka",
+        "sasl.oauthbearer.allow.unverified.issuer": "true",
     }  # fmt: skip
     with EmbeddedBroker(listeners="SASL_PLAINTEXT://127.0.0.1:0", config=config) as broker:
         handler = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"

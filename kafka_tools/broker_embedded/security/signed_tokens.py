@@ -1,10 +1,10 @@
 """Signed JSON web tokens (RFC 7515, 7519): the check of a token by the keys of its issuer.
 
-Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key, ``exp``
-and ``iat``, the expected audience and issuer, a subject. A token with an audience is refused where none is expected,
-as there. Symmetric keys and algorithm "none" are never taken. Header parameters that are not understood are ignored
-unless ``crit`` names them (RFC 7515, section 4); a member that stands twice in one object is refused, as by jose4j.
-Keys and signatures are the business of the package ``joserfc``; knows no file and no network.
+Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key,
+``exp`` and ``iat``, the expected audience and issuer (any where none is expected, as there since 4.4), a subject.
+Symmetric keys and algorithm "none" are never taken. Header parameters that are not understood are ignored unless
+``crit`` names them (RFC 7515, section 4); a member that stands twice in one object is refused, as by jose4j. Keys and
+signatures are the business of the package ``joserfc``; knows no file and no network.
 """
 
 from __future__ import annotations
@@ -129,13 +129,11 @@ class SignedTokens:
         return BearerToken(trim(subject), scope, 1000 * expires, 1000 * issued)
 
     def _check_audience(self, value: object) -> None:
+        if not self._rules.audiences:
+            return  # the listener takes tokens of any audience
         named = [value] if isinstance(value, str) else value
-        if named is None and not self._rules.audiences:
-            return
         if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
             raise TokenRefused("its audience (aud) is missing or not a text")
-        if not self._rules.audiences:
-            raise TokenRefused("it is for an audience (aud), and none is set in sasl.oauthbearer.expected.audience")
         if self._rules.audiences.isdisjoint(named):
             raise TokenRefused("its audience (aud) is not the expected one")
 

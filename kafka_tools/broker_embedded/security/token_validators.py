@@ -43,7 +43,7 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timer
     if handler == "OAuthBearerUnsecuredValidatorCallbackHandler" and url:
         raise ConfigError(f"listener {endpoint.name}: {_HANDLER} takes unsecured tokens, {_URL} signed ones: set one")
     if url:
-        return _signed(values, url, options, timers)
+        return _signed(endpoint.name, values, url, options, timers)
     if handler == "OAuthBearerValidatorCallbackHandler":
         raise ConfigError(f"listener {endpoint.name}: {_HANDLER} needs {_URL}")
     from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
@@ -58,7 +58,10 @@ def _of_mechanism(values: Mapping[str, str]) -> dict[str, str]:
     return {**values, **own}
 
 
-def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], timers: Timers) -> SignedTokens:
+def _signed(
+    listener: str, values: Mapping[str, str], url: str, options: Mapping[str, str], timers: Timers
+) -> SignedTokens:
+    """As ``BrokerJwtValidator.configure`` since Kafka 4.4: an audience and an issuer are expected or waived."""
     from kafka_tools.broker_embedded.security.signed_tokens import Rules, SignedTokens
     from kafka_tools.broker_embedded.security.token_keys import Pace, key_source
 
@@ -75,9 +78,19 @@ def _signed(values: Mapping[str, str], url: str, options: Mapping[str, str], tim
 
     audiences = setting("expected.audience")
     assert isinstance(audiences, list)
+    issuer = values.get(f"{_PREFIX}expected.issuer", "").strip() or None
+    for name, claim, expected in (("audience", "aud", audiences), ("issuer", "iss", issuer)):
+        if expected:
+            continue
+        if not setting(f"allow.unverified.{name}"):
+            raise ConfigError(
+                f"listener {listener}: {_PREFIX}expected.{name} is not set, so no {name} ({claim}) of a token is checked",
+                hint=f"set it, or {_PREFIX}allow.unverified.{name}=true to take tokens of any {name}",
+            )
+        log.warning("listener %s takes tokens of any %s (%s)", listener, name, claim)
     rules = Rules(
         audiences=frozenset(audiences),
-        issuer=values.get(f"{_PREFIX}expected.issuer", "").strip() or None,
+        issuer=issuer,
         clock_skew_s=number("clock.skew.seconds"),
         scope_claim=values.get(f"{_PREFIX}scope.claim.name", "").strip() or "scope",
         subject_claim=values.get(f"{_PREFIX}sub.claim.name", "").strip() or "sub",

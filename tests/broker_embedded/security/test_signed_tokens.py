@@ -189,8 +189,6 @@ def test_a_subject_is_cut_as_java_does_and_no_further(subject: str, principal: s
         (lambda: token(sub=5), "it has no subject"),
         (lambda: token(scope=["a", "a"]), "one item twice"),
         (lambda: token(scope=[" "]), "empty or not a text"),
-        (lambda: token(aud="kafka"), "none is set in sasl.oauthbearer.expected.audience"),
-        (lambda: token(aud=5), "missing or not a text"),
         (lambda: token(header={"kid": "other"}), "no key of the key set"),
         (lambda: token(header={"kid": 5}), "not a text"),
         (lambda: token(header={"cty": 5}), "not a text"),
@@ -236,6 +234,11 @@ def test_audience_issuer_and_names_of_claims_are_the_listeners() -> None:
                   {"aud": "kafka", "iss": "https://other"}):  # fmt: skip
         with pytest.raises(TokenRefused, match=r"audience|issuer"):
             judged(token(**wrong), **kafka)
+    for aud in ("x", ["x"], 5, None):  # nobody is expected: Kafka since 4.4
+        assert judged(token(aud=aud)).principal == "alice"
+    for aud in (5, None, [5]):
+        with pytest.raises(TokenRefused, match="missing or not a text"):
+            judged(token(aud=aud), audiences=frozenset({"kafka"}))
     renamed = judged(token(client="bob", scp="read write"), subject_claim="client", scope_claim="scp")
     assert (renamed.principal, renamed.scope) == ("bob", {"read write"})
 
@@ -379,6 +382,10 @@ def test_a_provider_that_fails_is_asked_again(provider: Provider) -> None:
 
 
 def config(**more: str) -> dict[str, str]:
+    """Settings of a broker; tokens of any audience and issuer are taken unless ``more`` expects some."""
+    for name in ("audience", "issuer"):
+        if f"expected_{name}" not in more:
+            more.setdefault(f"allow_unverified_{name}", "true")
     values = {"sasl.enabled.mechanisms": "OAUTHBEARER", "oauthbearer.sasl.jaas.config": f"{MODULE};"}
     return {**values, **{f"sasl.oauthbearer.{key.replace('_', '.')}": value for key, value in more.items()}}
 
@@ -416,6 +423,7 @@ def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider, caplo
         other = token(now_s=now_s, aud="other")
         assert log_in(broker, other) == refused
         assert "token is refused: its audience (aud) is not the expected one" in caplog.text
+        assert "takes tokens of any issuer" in caplog.text and "of any audience" not in caplog.text
         assert other not in caplog.text and other.split(".")[1] not in caplog.text
         unsecured = {"sub": "alice", "iat": now_s, "exp": now_s + 300, "aud": "kafka"}
         assert log_in(broker, f"{encoded({'alg': 'none'})}.{encoded(unsecured)}.") == refused
@@ -485,6 +493,8 @@ def test_librdkafka_logs_in_with_a_signed_token(tmp_path: Path) -> None:
         ),
         ({**config(), "oauthbearer.sasl.server.callback.handler.class": "org.example.Mine"}, "Java code"),
         (config(jwks_endpoint_url="file:///x", clock_skew_seconds="a bit"), "clock.skew.seconds"),
+        (config(jwks_endpoint_url="file:///x", allow_unverified_audience="false"), r"expected\.audience is not set"),
+        (config(jwks_endpoint_url="file:///x", allow_unverified_issuer="false"), r"expected\.issuer is not set"),
     ],
 )
 @pytest.mark.req("SASL-13")
