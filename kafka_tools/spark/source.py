@@ -8,9 +8,12 @@ it is read is reported the same way. Options are those of ``options``, columns t
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pyspark.sql import SparkSession as ClassicSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from kafka_tools.spark.columns.tables import (
@@ -43,8 +46,10 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 def register(spark: SparkSession) -> None:
     """Make the data sources known to a session, with filters pushed down where this Spark can.
 
-    Sets ``spark.sql.python.filterPushdown.enabled`` for the session.
+    Sets ``spark.sql.python.filterPushdown.enabled`` for the session. Where Spark runs in this process's machine alone
+    and nobody chose a Python for its workers, they get this one.
     """
+    _same_python(spark)
     pushes = hasattr(DataSourceReader, "pushFilters")  # since PySpark 4.1
     if pushes:
         spark.conf.set(PUSHDOWN, "true")
@@ -54,6 +59,14 @@ def register(spark: SparkSession) -> None:
         else (KafkaLogBatches, KafkaLogRecords, KafkaLogFiles)
     ):
         spark.dataSource.register(source)
+
+
+def _same_python(spark: SparkSession) -> None:
+    """Spark's own choice is the ``python3`` of PATH: without kafka_tools, if no virtual environment is activated."""
+    if isinstance(spark, ClassicSession) and "PYSPARK_PYTHON" not in os.environ:
+        context = spark.sparkContext
+        if str(context.master).startswith("local") and not context.getConf().contains("spark.pyspark.python"):
+            context.pythonExec = sys.executable
 
 
 class _LogSource(DataSource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -215,3 +216,29 @@ def test_a_module_of_discovery_imports_its_class_and_never_fails(table: str, mon
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=120, check=False
     )
     assert (answer.stdout, answer.stderr) == ("False\n", "")
+
+
+IN_NO_ACTIVE_ENVIRONMENT = """
+import sys
+from pyspark.sql import SparkSession
+import kafka_tools.spark
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+kafka_tools.spark.register(spark)
+print(spark.read.format("kafka_log_batches").load(sys.argv[1]).count())
+"""
+
+
+def test_a_local_session_works_in_an_environment_that_is_not_activated(spark: SparkSession, tmp_path: Path) -> None:
+    write_segments(tmp_path / "logs")
+    (tmp_path / "bin").mkdir()
+    stranger = tmp_path / "bin" / "python3"
+    stranger.write_text("#!/bin/sh\necho a Python without kafka_tools >&2\nexit 9\n")
+    stranger.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
+    environment["PATH"] = f"{tmp_path / 'bin'}{os.pathsep}{environment['PATH']}"
+    machine: Any = spark.sparkContext._jvm
+    environment["JAVA_HOME"] = machine.System.getProperty("java.home")
+    command = [sys.executable, "-c", IN_NO_ACTIVE_ENVIRONMENT, str(tmp_path / "logs")]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert answer.stdout == "4\n", answer.stderr[-3000:]

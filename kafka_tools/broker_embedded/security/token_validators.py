@@ -84,7 +84,7 @@ def _signed(
             continue
         if not setting(f"allow.unverified.{name}"):
             raise ConfigError(
-                f"listener {listener}: {_PREFIX}expected.{name} is not set, so no {name} ({claim}) of a token is checked",
+                f"listener {listener}: {_PREFIX}expected.{name} is missing: the {name} ({claim}) of tokens is checked",
                 hint=f"set it, or {_PREFIX}allow.unverified.{name}=true to take tokens of any {name}",
             )
         log.warning("listener %s takes tokens of any %s (%s)", listener, name, claim)
