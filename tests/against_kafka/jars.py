@@ -70,12 +70,14 @@ CONNECTOR_ARTIFACTS = [
 
 STREAMS = f"{NEWEST}-streams"
 """Kafka Streams beside the newest release's other jars, without the native library of stores: no test keeps one."""
-SHELL = f"{NEWEST}-shell"
-"""Kafka's metadata shell beside the newest release's other jars."""
+WITH_SHELL = "4.3.1"
+"""The last release whose metadata shell is on Maven."""
+SHELL = f"{WITH_SHELL}-shell"
+"""Kafka's metadata shell beside the other jars of that release."""
 ALONE = {
     SPARK_CONNECTOR: CONNECTOR_ARTIFACTS,
     STREAMS: [f"org.apache.kafka:kafka-streams:{NEWEST}"],
-    SHELL: [f"org.apache.kafka:kafka-shell:{NEWEST}", "org.jline:jline:3.30.4"],
+    SHELL: [f"org.apache.kafka:kafka-shell:{WITH_SHELL}", "org.jline:jline:3.30.4"],
 }
 
 # The ZooKeeper client 3.4 of these releases cannot connect under Java 17; the one that 2.8.2 brings can.

@@ -14,7 +14,7 @@ import pytest
 
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from tests.against_kafka.archives import TOOLS, shared, tool_path
-from tests.against_kafka.jars import ENVIRONMENT, NEWEST, SHELL, java, library
+from tests.against_kafka.jars import ENVIRONMENT, SHELL, WITH_SHELL, java, library
 from tests.against_kafka.jvm import QUIET, TOOL_OPTIONS
 from tests.against_kafka.tool_server import LOCALE
 from tests.broker_embedded.directories.test_state_log import BETWEEN
@@ -48,11 +48,11 @@ SECRETS = re.compile(r"(salt|storedKey|serverKey)=[0-9a-f]*")
 @pytest.fixture(scope="module")
 def theirs() -> Run:
     """Kafka's own shell; its arguments, and what it reads."""
-    jars = os.pathsep.join(map(str, [*tool_path(NEWEST), *library(SHELL).glob("*.jar")]))
+    jars = os.pathsep.join(map(str, [*tool_path(WITH_SHELL), *library(SHELL).glob("*.jar")]))
     start = [
         java(),
         *TOOL_OPTIONS,
-        *shared(TOOLS, NEWEST),
+        *shared(TOOLS, WITH_SHELL),
         *QUIET,
         *LOCALE,
         "-cp",
@@ -136,7 +136,8 @@ def test_a_session_is_kafkas_to_the_byte(theirs: Run, tmp_path: Path) -> None:
 
 
 def test_the_snapshots_of_the_bundled_broker_read_as_kafkas(theirs: Run, tmp_path: Path) -> None:
-    broker = DiskBroker(tmp_path / "data", {**STATE_PROPERTIES, BETWEEN: "3000"})
+    release = WITH_SHELL.rpartition(".")[0]  # the shell reads no newer level
+    broker = DiskBroker(tmp_path / "data", {**STATE_PROPERTIES, BETWEEN: "3000"}, release=release)
     for change in CHANGES_OF_EVERY_KIND:
         change(broker)
         broker.step()
