@@ -151,6 +151,7 @@ def run_tool(
     ``fresh`` insists on a JVM of its own. Raises Unavailable, and subprocess.TimeoutExpired.
     """
     words = [str(argument) for argument in arguments]
+    java()  # without it there is nothing to ask
     main = main_class(main, version)
     if not fresh and environment is None:
         try:
