@@ -1,8 +1,9 @@
 """Kafka's words that travel as numbers, each once: the number, Kafka's spelling, and the class they come from.
 
 Members are plain ints, so that messages and loops over many batches take them as they are, and a family costs next
-to nothing to import. What a newer broker sends is not a member: ``AclOperation.word(99)`` is ``UNKNOWN``. Words that
-Kafka itself sends as text (group types and states, internal topics) are texts here. Sources are the classes of
+to nothing to import. What a newer broker sends is not a member: ``AclOperation.word(99)`` is ``UNKNOWN(99)``. Words
+that Kafka itself sends as text (group types and states, internal topics) are texts here, ``unknown_word`` for what is
+none of them. Sources are the classes of
 ``org.apache.kafka`` 4.3.1 named beside each; tests/against_kafka/test_enums.py compares them.
 """
 
@@ -28,13 +29,26 @@ class Words:
 
     @classmethod
     def word(cls, number: int) -> str:
-        """Kafka's spelling of a number; ``UNKNOWN`` for one that Kafka does not know."""
-        return cls.words.get(number, "UNKNOWN")
+        """Kafka's spelling of a number; ``UNKNOWN(99)`` for one that Kafka does not know."""
+        return cls.words.get(number) or f"UNKNOWN({number})"
+
+    @classmethod
+    def number(cls, word: str) -> int | None:
+        """The number whose ``word`` this is, those that Kafka does not know included; None for any other text."""
+        digits = word.removeprefix("UNKNOWN(").removesuffix(")")
+        if digits.removeprefix("-").isdecimal() and len(digits) <= 5 and cls.word(int(digits)) == word:
+            return int(digits)
+        return cls.numbers.get(word)
 
     @classmethod
     def known(cls) -> dict[str, int]:
         """The words that may be said, without UNKNOWN."""
         return {name: number for name, number in cls.numbers.items() if name != "UNKNOWN"}
+
+
+def unknown_word(text: str | None) -> str:
+    """How a text of a family is shown that has no member for it: ``Unknown`` as by Kafka's tools, and what was told."""
+    return f"Unknown({text})" if text else "Unknown"
 
 
 class Texts:

@@ -215,12 +215,21 @@ Run = Callable[[str], Ended]
 @contextlib.contextmanager
 def as_release(release: str) -> Iterator[Run]:
     """What runs command lines on a broker of a release, in a folder with the files that they name."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedBroker(release=release, listeners=["SASL_PLAINTEXT://127.0.0.1:0"], config=SETTINGS) as broker,
-    ):
+    with broker(release) as node, runs_on(node.bootstrap_servers) as run:
+        yield run
+
+
+def broker(release: str | None = None) -> EmbeddedBroker:
+    """A broker with everything switched on that commands ask about."""
+    return EmbeddedBroker(release=release, listeners=["SASL_PLAINTEXT://127.0.0.1:0"], config=SETTINGS)
+
+
+@contextlib.contextmanager
+def runs_on(servers: str) -> Iterator[Run]:
+    """The same on a broker that is there."""
+    with tempfile.TemporaryDirectory() as folder:
         _write_files(Path(folder))
-        connection = ["--bootstrap-server", broker.bootstrap_servers]
+        connection = ["--bootstrap-server", servers]
 
         def run(line: str) -> Ended:
             name, *words = shlex.split(line)
@@ -238,10 +247,10 @@ def as_release(release: str) -> Iterator[Run]:
             ):
                 status = running.run(cli.load(name), _placed(name, words, own), f"kafka-{name}")
             printed = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
-            return Ended(status, printed, err.getvalue().replace(broker.bootstrap_servers, "BROKER"))
+            return Ended(status, printed, err.getvalue().replace(servers, "BROKER"))
 
         run("topics --create --topic orders --partitions 2 --replication-factor 1")
-        _produce(broker.bootstrap_servers)
+        _produce(servers)
         run("consumer-groups --reset-offsets --group idle --topic orders --to-earliest --execute")
         yield run
 

@@ -52,7 +52,15 @@ def same(word: object, other: str) -> bool:
 def test_a_family_has_each_number_once(family: type[enums.Words]) -> None:
     assert len(family.numbers) == len(family.words)
     assert all(family.word(number) == name for name, number in family.numbers.items())
-    assert family.word(99) == "UNKNOWN"
+    assert family.word(99) == "UNKNOWN(99)"
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_a_word_says_its_number_also_if_it_is_unknown(family: type[enums.Words]) -> None:
+    assert all(family.number(family.word(number)) == number for number in range(-128, 128))
+    assert [family.number(text) for text in ("", "UNKNOWN()", "UNKNOWN(x)", "UNKNOWN(99", "99", "UNKNOWN(+99)")] == [
+        None
+    ] * 6
 
 
 def copied_words(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -52,9 +52,11 @@ class AclFilter(NamedTuple):
 
 
 def id_of(family: type[Words], word: str, what: str) -> int:
-    """The wire's number of a word; InputError with the words that there are."""
+    """The wire's number of a word, or of what a described entry has that is not known here; InputError with the words
+    that there are."""
     words = family.known()
-    found = words.get(word.upper().replace("-", "_"))
+    spelled = word.upper().replace("-", "_")
+    found = words.get(spelled) or (family.number(word) if word not in family.numbers else None)
     if found is None:
         raise InputError(f"'{word}' is not {what} of an ACL: {', '.join(words)}")
     return found

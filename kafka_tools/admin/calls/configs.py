@@ -193,8 +193,8 @@ def _entry(
         # Brokers of 0.11 and 1.0 say only whether it is the default.
         source = DEFAULT_CONFIG if _is_default(config, version) else _OWN_SOURCE.get(resource.type, "UNKNOWN")
     else:
-        source = _source(config.config_source)
-    synonyms = tuple([ConfigSynonym(item.name, item.value, _source(item.source)) for item in config.synonyms])
+        source = ConfigSource.word(config.config_source)
+    synonyms = tuple([ConfigSynonym(item.name, item.value, ConfigSource.word(item.source)) for item in config.synonyms])
     kind = ConfigType.word(config.config_type) if version >= 3 else None
     documentation = config.documentation if version >= 3 else None
     return ConfigEntry(
@@ -204,10 +204,6 @@ def _entry(
 
 def _is_default(config: DescribeConfigsResponse.Result.ResourceResult, version: int) -> bool:
     return config.is_default if version == 0 else config.config_source == ConfigSource.DEFAULT_CONFIG
-
-
-def _source(number: int) -> str:
-    return ConfigSource.words.get(number) or f"UNKNOWN_SOURCE_{number}"
 
 
 _OWN_SOURCE = {"topic": TOPIC_CONFIG, "broker": STATIC_CONFIG}

@@ -278,7 +278,7 @@ def _new_member(member: ConsumerGroupDescribeResponse.DescribedGroup.Member) -> 
         member.rack_id,
         tuple(member.subscribed_topic_names),
         member.subscribed_topic_regex,
-        None if member.member_type < 0 else member.member_type == 1,
+        {0: False, 1: True}.get(member.member_type),
     )
 
 

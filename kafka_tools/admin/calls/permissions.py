@@ -9,4 +9,6 @@ def operations_of(bits: int) -> tuple[str, ...] | None:
     """The operations in a bit field of authorised operations; None where the broker did not tell."""
     if bits == OPERATIONS_NOT_ASKED:
         return None
-    return tuple(word for word, number in AclOperation.known().items() if bits >> number & 1)
+    known = [word for word, number in AclOperation.known().items() if bits >> number & 1]
+    later = [number for number in range(32) if bits >> number & 1 and number not in AclOperation.words]
+    return (*known, *map(AclOperation.word, later))

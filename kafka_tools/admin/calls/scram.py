@@ -100,7 +100,7 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
 
 def _mechanism_name(type_id: int) -> str:
     found = scram_math.BY_TYPE_ID.get(type_id)
-    return found.name if found is not None else f"UNKNOWN_MECHANISM_{type_id}"
+    return found.name if found is not None else f"UNKNOWN({type_id})"
 
 
 class AlterScram(AdminCall[str, None, "AlterUserScramCredentialsResponse"]):

@@ -189,7 +189,7 @@ def _nodes(items: Sequence[streams_group_describe.TopologyNode]) -> tuple[Topolo
     return tuple(
         TopologyNode(
             item.name,
-            TopologyNodeType.words.get(item.node_type, str(item.node_type)),
+            TopologyNodeType.word(item.node_type),
             _topics(item),
             tuple(sorted(set(item.stores))),
             tuple(sorted(set(item.successors))),

@@ -14,6 +14,8 @@ from kafka_tools.errors import UsageError
 from kafka_tools.protocol import feature_levels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kafka_tools.admin.calls.features import FeatureUpdate
 
 
@@ -52,7 +54,16 @@ def describe(node_id: int | None, connection: ConnectionOptions, output_format: 
         from kafka_tools.output.kafka.quorum_text import feature_lines
 
         running.emit(feature_lines(running.shown(rows)))
+    _note_newer([*features.finalized.items(), *features.supported.items()])
     return running.finish(Rows("features", rows), output_format)
+
+
+def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
+    """Tell of levels that came after this tool: Kafka's text has no room for it."""
+    found = sorted({(name, level) for name, (_, level) in ranges if feature_levels.is_newer(name, level)})
+    newer = [running.shown(f"{name} {level}") for name, level in found]
+    if newer:
+        running.note(f"{', '.join(newer)}: {feature_levels.NEWER}")
 
 
 @command.command(name="upgrade", cls=Command)

@@ -236,12 +236,11 @@ def _alter(
     place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None, given: dict[str, Any]
 ) -> int:
     """Make the changes; tell of each entity that was changed, or show what holds there now."""
-    from kafka_tools.commands.configs.places import failures, warn_of_unknown
+    from kafka_tools.commands.configs.places import failures, warnings_of_unknown
     from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
 
-    warning = warn_of_unknown(chosen, changes)
-    if warning:
+    for warning in warnings_of_unknown(place, chosen, changes):
         running.note(warning)
     ended = place.alter(chosen, changes)
     changed = [target for target in chosen if ended[target] is None]
@@ -258,11 +257,10 @@ def _alter(
 def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Show what the changes would do."""
     from kafka_tools.commands.configs import plan
-    from kafka_tools.commands.configs.places import dry_run, warn_of_unknown
+    from kafka_tools.commands.configs.places import dry_run, warnings_of_unknown
     from kafka_tools.output.rows import Rows
 
-    warning = warn_of_unknown(chosen, changes)
-    if warning:
+    for warning in warnings_of_unknown(place, chosen, changes):
         running.note(warning)
     rows, errors = dry_run(place, chosen, changes)
     if output_format is None:

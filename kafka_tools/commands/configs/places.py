@@ -6,15 +6,16 @@ change is a value, and ends as a line of its own: one that cannot be changed lea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.commands.configs import alter as config_alter
 from kafka_tools.commands.configs import rows as config_rows
 from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.entities import Entity, Target, target_text
 from kafka_tools.commands.configs.names import unknown_names
-from kafka_tools.commands.configs.targets import OF_ONE_TARGET
+from kafka_tools.commands.configs.targets import OF_ONE_TARGET, resource_of
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.texts.near_names import did_you_mean
@@ -45,6 +46,9 @@ class Place(Protocol):
     def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
         """The quotas of exactly one entity."""
 
+    def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
+        """Those of ``names`` that the cluster tells among the configs of a resource; none where it cannot be asked."""
+
 
 class BrokerPlace:
     """Through a broker or a controller."""
@@ -69,6 +73,11 @@ class BrokerPlace:
 
         wanted = [QuotaFilter(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity]
         return self._admin.describe_client_quotas(wanted, strict=True).get(entity, {})
+
+    def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
+        resource = resource_of(target)
+        outcome = self._admin.describe_configs({resource: list(names)})[resource]
+        return {entry.name for entry in outcome.value or ()} & set(names)
 
 
 class ZooKeeperPlace:
@@ -104,6 +113,9 @@ class ZooKeeperPlace:
 
         return zookeeper.quotas_of(self._configs, entity)
 
+    def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
+        return set()
+
 
 def dry_run(
     place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange]
@@ -134,14 +146,20 @@ def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
     return found
 
 
-def warn_of_unknown(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> str | None:
-    """A remark about keys that look misspelt and that brokers take all the same; None if there are none.
+def warnings_of_unknown(place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange]) -> Iterator[str]:
+    """Remarks about keys that are not in the tables here: those that the brokers have (of a later release, or of an
+    earlier one), and those that look misspelt and that brokers take all the same.
 
     Brokers take any name for a config of a broker, since a plugin may read it, and the deletion of any name.
     """
     kind = targets[0][0].type
-    taken = [change.name for change in changes if kind == "brokers" or change.operation == "delete"]
-    unknown, known = unknown_names(kind, taken)
-    near = [(name, did_you_mean([name], known)) for name in unknown]
+    unknown, known = unknown_names(kind, [change.name for change in changes])
+    theirs = place.described_names(targets[0], unknown) if unknown else set()
+    if theirs:
+        listed = ", ".join(sorted(theirs))
+        yield f"warning: {listed}: not a config of {kind} that this tool knows ({KAFKA_MINOR}); the broker judges it"
+    taken = {change.name for change in changes if kind == "brokers" or change.operation == "delete"} - theirs
+    near = [(name, did_you_mean([name], known)) for name in unknown if name in taken]
     said = [f"{name} ({hint})" for name, hint in near if hint]
-    return f"warning: {kind} have no config {', '.join(said)}; brokers take any name here" if said else None
+    if said:
+        yield f"warning: {kind} have no config {', '.join(said)}; brokers take any name here"

@@ -10,7 +10,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, is_given, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, unknown_word
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import GroupListing
@@ -85,4 +85,4 @@ def _is_wanted(group: GroupListing, group_type: str | None, given: dict[str, Any
 
 def _type(found: str) -> str:
     """A type as Kafka's tools write it: ``Classic``; what they do not know is Unknown."""
-    return found.capitalize() if found in TYPES else "Unknown"
+    return found.capitalize() if found in TYPES else unknown_word(found)

@@ -15,7 +15,7 @@ from kafka_tools.commands.groups.holders import is_blocked, named
 from kafka_tools.errors import KafkaToolsError, NotFound, UsageError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
-from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState, GroupType
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState, GroupType, unknown_word
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def list_of_type(admin: AdminClient, states: list[str], group_type: str) -> Rows
 
 def _listed(listings: Listing[GroupListing], wanted: Sequence[GroupListing]) -> Rows:
     rows: list[Row] = [
-        {"group": each.group_id, "type": _capital(each.type), "state": _state(each.state)} for each in wanted
+        {"group": each.group_id, "type": _capital(each.type), "state": state_word(each.state)} for each in wanted
     ]
     return Rows("groups", rows, not_listed(listings))
 
@@ -203,7 +203,7 @@ def _state_row(group: GroupDescription) -> Row:
     return {
         "group": group.group_id,
         "type": _capital(group.type),
-        "state": _state(group.state),
+        "state": state_word(group.state),
         "assignor": group.protocol or None,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
         "group_epoch": group.group_epoch,
@@ -230,9 +230,10 @@ def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | No
     }
 
 
-def _state(text: str | None) -> str:
+def state_word(text: str | None) -> str:
     """A state as Kafka's tools write it: what they do not know, or nobody told, is Unknown (GroupState.parse)."""
-    return next((state for state in _KNOWN_STATES if state.lower() == (text or "").lower()), "Unknown")
+    known = next((state for state in _KNOWN_STATES if state.lower() == (text or "").lower()), None)
+    return known or unknown_word(text)
 
 
 def _capital(group_type: str | None) -> str:

@@ -148,7 +148,7 @@ def state(group: StreamsGroupDescription) -> Row:
     return {
         "group": group.group_id,
         "type": GroupType.STREAMS,
-        "state": group.state,
+        "state": group_rows.state_word(group.state),
         "assignor": group.assignor,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
         "group_epoch": group.group_epoch,
@@ -166,7 +166,7 @@ def topology(group: StreamsGroupDescription) -> list[Row]:
         text = f"The broker failed to fetch the topology description for streams group '{name}'."
         raise KafkaToolsError(f"{text} See the broker logs for details.")
     if status != TopologyDescriptionStatus.AVAILABLE:
-        told = TopologyDescriptionStatus.words.get(status, status)
+        told = TopologyDescriptionStatus.word(status)
         raise KafkaToolsError(f"No topology description is available for streams group '{name}' (status: {told}).")
     return [
         {

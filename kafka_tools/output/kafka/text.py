@@ -79,9 +79,9 @@ QUOTA_ENTITY_NAMES = {"user": "user-principal", "client-id": "client-id", "ip": 
 def quota_line(entity: dict[str, str | None], quotas: dict[str, float]) -> str:
     """The quotas of an entity (ConfigCommand.describeQuotaConfigs); a None name is the default."""
     names = []
-    for kind, text in QUOTA_ENTITY_NAMES.items():
+    for kind in (*QUOTA_ENTITY_NAMES, *(each for each in entity if each not in QUOTA_ENTITY_NAMES)):
         if kind in entity:
-            name = entity[kind]
+            name, text = entity[kind], QUOTA_ENTITY_NAMES.get(kind, kind)
             names.append(f"the default {text}" if name is None else f"{text} '{name}'")
     values = ", ".join(f"{key}={java_double(value)}" for key, value in quotas.items())
     return f"Quota configs for {', '.join(names)} are {values}\n"

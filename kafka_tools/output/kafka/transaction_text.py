@@ -7,19 +7,16 @@ from typing import Any
 
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka.text import tabbed_table
-from kafka_tools.protocol.enums import TransactionState
-
-_KNOWN_STATES = {
-    value for name, value in vars(TransactionState).items() if name.isupper() and value != TransactionState.DEAD
-}
-"""The states that Kafka's admin client knows; it shows any other one as Unknown."""
+from kafka_tools.protocol.enums import TransactionState, unknown_word
 
 Column = tuple[str, str, Callable[[Any], str]]
 """A column: its title, the key of the row's value, and how that is shown."""
 
 
 def _state(text: str) -> str:
-    return text if text in _KNOWN_STATES else "Unknown"
+    if text == TransactionState.DEAD:  # which Kafka's admin client does not know
+        return unknown_word(None)
+    return text if text in TransactionState.all else unknown_word(text)
 
 
 def _or_none(value: int | None) -> str:

@@ -61,7 +61,7 @@ def test_all_types_with_kafkas_columns(run: Run) -> None:
         "app                  Streams              streams              ",
         "billing              Classic              consumer             ",
     ]
-    assert "later                Unknown              new                  " in out.splitlines()
+    assert "later                Unknown(tomorrows)   new                  " in out.splitlines()
     assert "simple               Classic                                   " in out.splitlines()
 
 

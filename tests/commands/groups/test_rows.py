@@ -58,7 +58,7 @@ def test_consumer_groups_and_groups_with_offsets_only_are_listed_and_no_others()
         *((state, state) for state in ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")),
         ("Assigning", "Assigning"),
         ("stable", "Stable"),
-        ("Dreaming", "Unknown"),
+        ("Dreaming", "Unknown(Dreaming)"),
         ("", "Unknown"),
         (None, "Unknown"),
     ],

@@ -139,7 +139,7 @@ def test_a_topology_is_shown_and_the_reasons_of_groups_without_one(run: Run) -> 
     for text in (
         "group 'idle': No topology description is stored for streams group 'idle'.",
         "The broker failed to fetch the topology description for streams group 'broken'. See the broker logs for",
-        "No topology description is available for streams group 'later' (status: 9).",
+        "No topology description is available for streams group 'later' (status: UNKNOWN(9)).",
     ):
         assert text in err
     (status, out, err), _ = run("--describe --topology --group busy -o csv", fault=described)

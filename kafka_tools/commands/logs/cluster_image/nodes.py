@@ -206,7 +206,7 @@ def _configs(image: ClusterImage) -> TreeDirectory:
 
     def child(name: str) -> Node | None:
         word, _, rest = name.partition(":")
-        number = ConfigResourceType.numbers.get(word)
+        number = ConfigResourceType.number(word)
         # An empty name is that of the default, with and without the colon.
         configs = image.configs.get((number, rest)) if number is not None else None
         if number is None or configs is None:

@@ -1,0 +1,183 @@
+"""Every command against a broker of a made-up Kafka 5.9: it does its work, or says in one line why it cannot."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_tools import KAFKA_MINOR
+from kafka_tools.cli import COMMANDS
+from tests.admin.operations import OPERATIONS, failure_of
+from tests.admin.virtual_cluster import VirtualCluster
+from tests.commands import release_table
+from tests.commands.release_table import Run
+from tests.newer_kafka import ERROR, KEY, NUMBER, WORD, NewerBroker, renew
+
+LOCAL = {"dump-log", "storage", "metadata-shell", "audit", "broker", "tour", "completion", "install-scripts"}
+"""Commands that ask no broker."""
+PREPARED = (
+    "topics --create --topic changing --partitions 1 --replication-factor 1",
+    "topics --create --topic going --partitions 1 --replication-factor 1",
+    "consumer-groups --reset-offsets --group going --topic orders --to-earliest --execute",
+    "acls --add --allow-principal User:a --operation Write --topic going",
+    "configs --alter --user u --add-config SCRAM-SHA-256=[password=abc]",
+)
+FURTHER = (
+    "configs --describe --topic orders --all -o json",
+    "configs --describe --entity-type groups",
+    "acls --list -o json",
+    "topics --describe -o json",
+    "topics --describe --topics-with-overrides -o yaml",
+    "log-dirs --describe -o table",
+    "consumer-groups --list --state --type",
+    "consumer-groups --describe --all-groups --members",
+    "groups --list -o json",
+    "share-groups --describe --group g --state",
+    "share-groups --describe --group g --members --verbose",
+    "streams-groups --describe --group g --state --verbose",
+    "streams-groups --describe --group g --members",
+    "streams-groups --describe --group g --topology",
+    "features describe -o json",
+    "features version-mapping",
+    "features feature-dependencies --feature transaction.version=2",
+    "transactions list -o json",
+    "reassign-partitions --list -o json",
+    "get-offsets -o json",
+)
+"""Command lines beside those of ``release_table``."""
+ASSIGNMENTS = r"Assignments can only be reset if the group '.*' is inactive, but the current state is Dreaming\."
+REFUSED = {
+    "acls --remove": "there is no such entry",
+    "consumer-groups --reset-offsets --group idle": ASSIGNMENTS,
+    "share-groups --reset-offsets": r"Share group 'g' is not empty\.",
+    "streams-groups --reset-offsets": ASSIGNMENTS,
+    "share-groups --delete ": r"Group 'g' is not a share group\.",
+    "streams-groups --delete ": r"Group 'g' does not exist or is not a streams group\.",
+    "streams-groups --describe --group g --topology": r"No topology description .* \(status: UNKNOWN\(99\)\)\.",
+    "transactions describe ": "TRANSACTIONAL_ID_NOT_FOUND",
+    "transactions force-terminate": "TRANSACTIONAL_ID_NOT_FOUND",
+}
+"""How lines begin that are refused, and why: what came later is in the way, or there is nothing of that name."""
+LINES = [
+    line.text.replace("going-{n}", "going").replace("changing-{n}", "changing").replace("{n}", str(number))
+    for number, line in enumerate(release_table.LINES)
+]
+
+
+@pytest.fixture(scope="module")
+def newer() -> Iterator[NewerBroker]:
+    with release_table.broker() as broker, NewerBroker(broker.bootstrap_servers) as node:
+        yield node
+
+
+@pytest.fixture(scope="module")
+def run(newer: NewerBroker) -> Iterator[Run]:
+    with release_table.runs_on(newer.bootstrap) as run:
+        for line in PREPARED:
+            assert run(line).status == 0
+        yield run
+
+
+@pytest.fixture
+def failing(newer: NewerBroker, run: Run) -> Iterator[Run]:
+    newer.is_failing = True
+    yield run
+    newer.is_failing = False
+
+
+def test_every_command_that_asks_a_broker_is_tried() -> None:
+    assert {line.split()[0] for line in (*LINES, *FURTHER)} == COMMANDS.keys() - LOCAL
+
+
+@pytest.mark.parametrize("line", [*FURTHER, *LINES])
+def test_a_command_does_its_work_or_says_in_a_line_why_not(run: Run, line: str) -> None:
+    ended = run(line)
+    assert "Traceback" not in ended.err and "internal error" not in ended.err
+    why = next((text for start, text in REFUSED.items() if line.startswith(start)), None)
+    complaints = [said for said in ended.err.splitlines() if said.startswith("kafka-")]
+    if why is None:
+        assert (ended.status, complaints) == (0, []), ended
+    else:
+        assert (ended.status, len(complaints)) == (1, 1), ended
+        assert re.search(why, complaints[0]), ended
+    if line.endswith("-o json") and why is None:
+        json.loads(ended.out)
+
+
+@pytest.mark.parametrize("line", [*FURTHER, *LINES])
+def test_an_error_that_nobody_knows_is_told_by_its_number(failing: Run, line: str) -> None:
+    ended = failing(line)
+    assert "Traceback" not in ended.err and "internal error" not in ended.err
+    known = f"UNKNOWN_ERROR_CODE_{ERROR}" if "--delete --topic going" not in line else "does not exist as expected"
+    assert ended.status == 0 or known in ended.err, ended
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ("features describe", f"SupportedMaxVersion: UNKNOWN {NUMBER} "),
+        ("features describe", f"metadata.version {NUMBER}, mirror.version 9, transaction.version 7: newer than this"),
+        ("features describe", f"({KAFKA_MINOR})"),
+        ("acls --list", f"resourceType=UNKNOWN({NUMBER}), name=going, patternType=UNKNOWN({NUMBER})"),
+        ("acls --list", f"operation=UNKNOWN({NUMBER}), permissionType=UNKNOWN({NUMBER})"),
+        ("scram --describe", f"UNKNOWN({NUMBER})=iterations=4096"),
+        ("configs --describe --topic orders --all", f"  {KEY}=7 sensitive=false synonyms={{}}\n"),
+        ("configs --describe --topic orders --all", f"synonyms={{UNKNOWN({NUMBER}):log.retention.ms="),
+        ("configs --describe --entity-type users", "Quota configs for user-principal 'd' are dream_rate=1.5"),
+        ("groups --list", f"Unknown({WORD.lower()})"),
+        ("consumer-groups --describe --group idle --state", f"Unknown({WORD})"),
+        ("share-groups --describe --group g --state", f"Unknown({WORD})"),
+        ("streams-groups --describe --group g --state", f"Unknown({WORD})"),
+        ("broker-api-versions", "UNKNOWN(120): 0 to 2"),
+        ("broker-api-versions", "Fetch(1): 0 to 21 [usable: 18]"),
+        ("cluster api-versions", "UNKNOWN(120): 0 to 2"),
+    ],
+)  # fmt: skip
+def test_what_came_later_is_shown_as_it_is(run: Run, line: str, told: str) -> None:
+    ended = run(line)
+    assert told in ended.out + ended.err
+
+
+KNOWS_NOT = f"not a config of {{}} that this tool knows ({KAFKA_MINOR}); the broker judges it"
+
+
+@pytest.mark.parametrize(
+    "entity, kind",
+    [("topic orders", "topics"), ("broker 1", "brokers"), ("group g", "groups"), ("client-metrics m", "client-metrics")]
+)  # fmt: skip
+def test_a_config_that_only_the_broker_knows_can_be_set_and_read(run: Run, entity: str, kind: str) -> None:
+    judged = run(f"configs --alter --{entity} --add-config {KEY}=never")
+    assert (judged.status, judged.out) == (1, "")
+    assert f"{KEY} is at least 1" in judged.err
+    changed = run(f"configs --alter --{entity} --add-config {KEY}=12")
+    assert changed.status == 0
+    assert changed.err == f"warning: {KEY}: {KNOWS_NOT.format(kind)}\n"
+    assert f"  {KEY}=12 " in run(f"configs --describe --{entity} --all").out
+
+
+def test_a_misspelt_config_is_still_refused_with_the_nearest(run: Run) -> None:
+    ended = run("configs --alter --topic orders --add-config retention.mss=12")
+    assert (ended.status, ended.out) == (1, "")
+    assert "Unknown topic config name: retention.mss (did you mean retention.ms?)" in ended.err
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_admin_client_takes_what_came_later(name: str) -> None:
+    def result(is_newer: bool) -> str | None:
+        cluster = VirtualCluster()
+
+        def fault(request: object, version: int, node: object) -> object:
+            answer = cluster.truth(request, version)
+            if answer is not None and is_newer:
+                renew(answer, version)
+            return answer
+
+        cluster.fault = fault
+        with cluster.admin() as admin:
+            failure = failure_of(OPERATIONS[name].call(admin))
+        return None if failure is None else type(failure).__name__
+
+    assert result(is_newer=True) == result(is_newer=False)
