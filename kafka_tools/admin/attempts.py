@@ -1,12 +1,13 @@
-"""What the attempts of a call have to do with each other: how far apart they are, what each leaves of the time to a
-broker, whether they go to the wrong nodes, and what an error owes to an attempt before it.
+"""What the attempts of a call have to do with each other: how far apart they are, how long there are more, what each
+leaves of the time to a broker, whether they go to the wrong nodes, and what an error owes to an attempt before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Hashable, Iterable
+from typing import Any
 
-from kafka_tools.clock import Deadline
+from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import AlreadyExists, BrokerError, DeadlineExceeded, KafkaToolsError, NotFound
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.metadata import ClusterMetadata
@@ -57,6 +58,30 @@ class WrongNodes:
         if self._in_a_row >= MISLED_TIMES:
             self._in_a_row = 0
             self._metadata.doubt()
+
+
+class Graces:
+    """Keys whose reason to try again is worth a short wait only."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lasts: dict[Hashable, tuple[float, float]] = {}
+        """Since when the reason of a key has lasted, and until when it may (monotonic)."""
+
+    def is_over(self, key: Hashable, limit_s: float | None) -> bool:
+        """Whether a reason that is worth ``limit_s`` has lasted as long; None: it is worth waiting for."""
+        if limit_s is None:
+            self._lasts.pop(key, None)
+            return False
+        now_s = self._clock.monotonic_s()
+        since_s, _ = self._lasts.get(key, (now_s, 0.0))
+        self._lasts[key] = since_s, since_s + limit_s
+        return now_s >= since_s + limit_s
+
+    def least_left_s(self, keys: Container[Any]) -> float:
+        """Seconds until the first of these keys is no longer worth waiting for; infinity if there is none."""
+        ends_s = min((until_s for key, (_, until_s) in self._lasts.items() if key in keys), default=float("inf"))
+        return max(ends_s - self._clock.monotonic_s(), 0.0)
 
 
 def may_stem_from_success(error: KafkaToolsError) -> bool:

@@ -8,12 +8,15 @@ have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rule
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from kafka_tools.admin.attempts import WrongNodes, brokers_deadline, may_stem_from_success, pause_s, with_reason
+from kafka_tools.admin.attempts import Graces, WrongNodes, brokers_deadline, may_stem_from_success, pause_s, with_reason
+from kafka_tools.admin.first_answer import answers, longest_wait_s
 from kafka_tools.admin.lookups import ClusterAccess, Lookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import Deadline
@@ -108,6 +111,8 @@ class AdminCall(ABC, Generic[K, V, R]):
     lookup: Lookup[K]
     per_request = 0
     """Keys that fit into one request; 0 for any number."""
+    any_may_answer = False
+    """Whether every broker answers, by asking the controller, and being asked changes nothing. For calls of one key."""
 
     @abstractmethod
     def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:
@@ -154,8 +159,7 @@ class _Run(Generic[K, V]):
         self._outcomes: dict[K, Outcome[V]] = {}
         self._tries: dict[K, int] = {}
         self._unreachable: dict[K, int] = {}
-        self._vain: dict[K, tuple[float, float]] = {}
-        """Keys whose reason is worth a short wait only: since when it has lasted, and until when it may (monotonic)."""
+        self._graces = Graces(self._clock)
         self._lookup_failures = 0
         self._rebuild = False
         """Some keys were refused before anything was sent: the rest need no pause."""
@@ -181,9 +185,7 @@ class _Run(Generic[K, V]):
 
     def _pause(self, attempt: int) -> None:
         delay_s = pause_s(attempt, self._cluster.exchange.config)
-        ends_s = min((until for key, (_, until) in self._vain.items() if key in self._open), default=float("inf"))
-        left_s = max(ends_s - self._clock.monotonic_s(), 0.0)
-        self._clock.sleep(min(delay_s, self._deadline.left_s(), left_s))
+        self._clock.sleep(min(delay_s, self._deadline.left_s(), self._graces.least_left_s(self._open)))
 
     def _look_up(self, keys: Sequence[K]) -> None:
         if not keys:
@@ -233,23 +235,34 @@ class _Run(Generic[K, V]):
         for node, members in groups.items():
             size = self._call.per_request or len(members)
             for start in range(0, len(members), size):
-                sent.append(self._send_one(node, members[start : start + size]))
-        self._cluster.exchange.wait([pending for _, _, pending in sent])
-        # Answers first: one node that refuses us does not undo what the others did.
-        for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
-            self._take(node, members, pending)
+                some = members[start : start + size]
+                sent.append((node, some, self._send_one(some, node)))
+        if sent and self._call.any_may_answer:
+            self._take_first_answer(*sent[0])
+        else:
+            self._cluster.exchange.wait([pending for _, _, pending in sent])
+            # Answers first: one node that refuses us does not undo what the others did.
+            for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
+                self._take(node, members, pending)
         self._wrong_nodes.end_of_attempt()
 
-    def _send_one(self, node: Node, keys: list[K]) -> tuple[Node, list[K], Pending]:
+    def _take_first_answer(self, node: Node, keys: list[K], pending: Pending) -> None:
+        found = answers(self._cluster, node, pending, partial(self._send_one, keys), self._deadline)
+        with contextlib.closing(found):
+            while self._open and (one := next(found, None)) is not None:
+                self._take(one[0], keys, one[1])
+
+    def _send_one(self, keys: list[K], node: Node, channel: str = "") -> Pending:
         for key in keys:
             self._tries[key] = self._tries.get(key, 0) + 1
         config = self._cluster.exchange.config
-        pending = self._cluster.exchange.send(
+        return self._cluster.exchange.send(
             node,
             lambda versions: self._call.build(keys, versions, brokers_deadline(self._deadline, config)),
             self._deadline,
+            channel=channel,
+            timeout_s=longest_wait_s(config) if self._call.any_may_answer else None,
         )
-        return node, keys, pending
 
     def _take(self, node: Node, keys: list[K], pending: Pending) -> None:
         error = pending.error
@@ -310,23 +323,13 @@ class _Run(Generic[K, V]):
         for key, reason in reasons.items():
             code = reason.code if isinstance(reason, BrokerError) else None
             limit_s = grace_s.get(key, UNKNOWN_GRACE_S if code is not None and code.topic_not_found else None)
-            if self._tries.get(key, 0) > retries or self._in_vain(key, limit_s):
+            if self._tries.get(key, 0) > retries or self._graces.is_over(key, limit_s):
                 self._fail(key, reason)
                 continue
             if code is None or code.node_is_stale:
                 self._nodes.pop(key, None)
                 self._cluster.metadata.request_update()
             self._open[key] = reason
-
-    def _in_vain(self, key: K, limit_s: float | None) -> bool:
-        """Whether a reason that is worth ``limit_s`` has lasted as long; None: it is worth waiting for."""
-        if limit_s is None:
-            self._vain.pop(key, None)
-            return False
-        now_s = self._clock.monotonic_s()
-        since_s, _ = self._vain.get(key, (now_s, 0.0))
-        self._vain[key] = since_s, since_s + limit_s
-        return now_s >= since_s + limit_s
 
     def _give_up(self) -> None:
         for key, reason in list(self._open.items()):

@@ -146,6 +146,10 @@ class Exchange:
         while not all(item.done for item in pending):
             self._pool.turn(MAX_WAIT_S)
 
+    def give_up(self, node: Node, channel: str = "") -> None:
+        """Wait no longer for the answer of ``node``: its connection is closed, and other nodes are asked first now."""
+        self._pool.give_up(node, channel)
+
     def versions(self, node: Node, deadline: Deadline) -> dict[int, VersionRange]:
         """API key -> (oldest, newest) of a node, connecting to it if need be. Raises as ``call``."""
         return self.connected(node, deadline).session.versions or {}
@@ -170,7 +174,7 @@ class Exchange:
         return self._pool.ready(node)
 
     def is_suspect(self, node: Node) -> bool:
-        """Whether ``node`` left the last request unanswered: another one is worth a try first."""
+        """Whether ``node`` could not be reached, or left the last request unanswered: others are worth a try first."""
         return self._pool.is_suspect(node)
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ class ConnectionPool:
         self._backoffs: dict[Key, _Backoff] = {}
         self._postponed: dict[Key, tuple[float, NodeConnection]] = {}
         self._unanswered: set[tuple[str, int]] = set()
-        """Addresses that took a request and did not answer it, until they answer another."""
+        """Addresses that could not be reached, or did not answer a request, until they answer one."""
         self._answering: set[tuple[str, int]] = set()
         """Addresses that have answered a request."""
         self._closed_at_first: dict[tuple[str, int], int] = {}
@@ -79,12 +79,16 @@ class ConnectionPool:
         return connection is not None and connection.ready
 
     def is_suspect(self, node: Node) -> bool:
-        """Whether ``node`` left the last request unanswered: another one is worth a try first."""
+        """Whether ``node`` could not be reached, or left the last request unanswered: others are worth a try first."""
         return (node.host, node.port) in self._unanswered
 
     def abandon(self, connection: NodeConnection) -> None:
         """Close a connection that turned out not to be needed."""
         self._drop(self._key_of(connection), Disconnected("not needed"), count=False)
+
+    def give_up(self, node: Node, channel: str) -> None:
+        """Close a connection on which an answer is no longer waited for."""
+        self._drop(_key(node, channel), Disconnected(f"{node} did not answer: another node did"))
 
     def leave_to_parent(self) -> bool:
         """In a forked child: let go of the parent's connections. Whether the parent had ever opened one.
@@ -197,7 +201,7 @@ class ConnectionPool:
             if pending.done:
                 continue
             in_flight = sent.get(id(pending))
-            if in_flight is not None and count:
+            if count and (in_flight is not None or not was_ready):
                 self._unanswered.add(key[:2])
             pending.fail(error if in_flight is None else _cancelled(error, in_flight.correlation_id, pending))
         connection.close()

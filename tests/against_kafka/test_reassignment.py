@@ -26,7 +26,14 @@ REASSIGN = "reassign-partitions"
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     """A cluster of this module's own: tests of what lies on disks count on one log directory for each broker."""
-    properties = (("broker.rack", "rack-{node}"), ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"))
+    properties = (
+        ("broker.rack", "rack-{node}"),
+        ("log.dirs", "{folder}/data-{node},{folder}/more-{node}"),
+        (
+            "controller.socket.timeout.ms",
+            "8000",
+        ),  # a broker waits as long, 30 s by default, for a controller that hangs
+    )
     with RealKafka.start(Setup(NEWEST, nodes=3, properties=properties), tmp_path_factory.mktemp("racks")) as found:
         yield found
 
@@ -261,14 +268,16 @@ def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_f
     assert done(ours(kafka, REASSIGN, "--watch")) == "No partition reassignments found.\n"
 
 
-def test_a_hanging_broker_keeps_its_throttles_and_no_other_does(plan: Plan) -> None:
+@pytest.mark.parametrize("what", ["a broker", "the controller"])
+def test_a_hanging_node_keeps_its_throttles_and_no_other_does(plan: Plan, what: str) -> None:
+    """The brokers pass on to the hanging controller what the command asks, until they turn to the next one."""
     kafka = plan.kafka
     produce(kafka, plan.topic, 2000)
     path = plan.file([3, 1], [1, 3])
     done(ours(kafka, REASSIGN, "--execute", "--reassignment-json-file", path, "--throttle", 1))
     quorum = done(ours(kafka, "metadata-quorum", "describe", "--status"))
     leader = int(re.findall(r"LeaderId: +(\d)\n", quorum)[0])
-    hanging = 2 if leader == 3 else 3  # while the controller hangs, brokers answer nothing about reassignments
+    hanging = leader if what == "the controller" else 2 if leader == 3 else 3
     stopped = kafka.servers[hanging].pid
     os.kill(stopped, signal.SIGSTOP)
     try:

@@ -343,6 +343,29 @@ def test_leader_that_appears_later_gets_the_record(
     assert delivery.result().offset == 1
 
 
+@pytest.mark.req("PROD-8")
+def test_a_partition_that_the_metadata_lacks_is_asked_for_until_it_is_there(
+    make: Callable[..., Producer], log: Log, cluster: FakeCluster
+) -> None:
+    """Nothing else asks then: its topic is there, and each partition that it has has a leader."""
+    cluster.topic("t", partitions=2)
+    producer = make()
+    producer.send("t", b"0", partition=1).result()
+    del cluster.leaders[TopicPartition("t", 1)]
+    log.codes = [error_codes.UNKNOWN_TOPIC_OR_PARTITION]
+    delivery = producer.send("t", b"1", partition=1)
+    for _ in range(20):
+        producer.poll(0.1)
+        cluster.clock.advance(0.1)
+    asked = len(cluster.requests(MetadataRequest))
+    for _ in range(20):
+        producer.poll(0.1)
+        cluster.clock.advance(0.1)
+    assert len(cluster.requests(MetadataRequest)) > asked + 3
+    cluster.leaders[TopicPartition("t", 1)] = 2
+    assert delivery.result().offset == 1
+
+
 def test_refused_producer_id_fails_records_with_a_hint(
     make: Callable[..., Producer], log: Log, cluster: FakeCluster
 ) -> None:

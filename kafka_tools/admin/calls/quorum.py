@@ -59,6 +59,7 @@ class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]
     """KRaft clusters only (3.3)."""
 
     name = "describe the metadata quorum"
+    any_may_answer = True
 
     def __init__(self) -> None:
         self.lookup = AnyNodeLookup()

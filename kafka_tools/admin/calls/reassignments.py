@@ -92,6 +92,7 @@ class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "List
     """The reassignments that are running, of some partitions or (None) of all."""
 
     name = "list partition reassignments"
+    any_may_answer = True
 
     def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
         self.lookup = ControllerLookup()

@@ -289,9 +289,7 @@ def test_a_broker_that_cannot_be_reached_keeps_its_throttles_and_no_other_does(
         config=SimpleNamespace(is_controllers=False),
         nodes=lambda: [Node(1, "a", 1), Node(2, "b", 1)],
         describe_configs=describe,
-        alter_configs_incremental=lambda changes, timeout_s: (
-            changed.update(changes) or dict.fromkeys(changes, Outcome(None))
-        ),
+        alter_configs_incremental=lambda changes: changed.update(changes) or dict.fromkeys(changes, Outcome(None)),
         deadline=_Silent().deadline,
     )
     throttles.clear(admin, {1, 2}, {"t"}, Ledger(admin, "c"), say=False)

@@ -13,7 +13,7 @@ from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import ConfigResource
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment.current import Assignment, is_away, is_unknown_topic, share_s
-from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger
+from kafka_tools.commands.partitions.reassignment.ledger import LOG_DIRS_RATE, Ledger, SetValues
 from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.output.kafka.java_words import hash_order
 from kafka_tools.texts.java_hashing import string_hash
@@ -132,14 +132,16 @@ def clear(
     if admin.config.is_controllers:  # they take the changes of all brokers, of which they tell nothing
         known |= {*map(str, broker_ids), *map(str, ledger.broker_ids())}
     brokers = {_broker(int(id)) for id in known} | named | {_broker(id) for id in ledger.broker_ids()}
-    left = {key: _not_there(key) for key in brokers if key.name not in known}
-    left |= _restore(admin, {key: BROKER_THROTTLES for key in brokers if key.name in known}, ledger)
+    reached = {key for key in brokers if key.name in known}
+    named_topics = {ConfigResource("topic", name) for name in {*topics, *ledger.topics()}}
+    left = {key: _not_there(key) for key in brokers - reached}
+    left |= _restore(
+        admin, dict.fromkeys(reached, BROKER_THROTTLES) | dict.fromkeys(named_topics, TOPIC_THROTTLES), ledger
+    )
     if say:
-        cleared = sorted(int(key.name) for key in brokers - left.keys() if key.name in known)
+        cleared = sorted(int(key.name) for key in reached - left.keys())
         plural = "" if len(cleared) == 1 else "s"
         running.emit(f"Clearing broker-level throttles on broker{plural} {','.join(map(str, cleared))}\n")
-    wanted = {ConfigResource("topic", name) for name in {*topics, *ledger.topics()}}
-    left |= _restore(admin, dict.fromkeys(wanted, TOPIC_THROTTLES), ledger)
     told = hash_order([name for name in topics if ConfigResource("topic", name) not in left], string_hash)
     if say and (told or not topics):
         plural = "" if len(told) == 1 else "s"
@@ -156,9 +158,7 @@ def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
     left = {key: _not_there(key) for key in recorded if key.type == "broker" and key.name not in alive}
-    for kind in ("broker", "topic"):
-        wanted = {key: names for key, names in recorded.items() if key.type == kind and key not in left}
-        left |= _restore(admin, wanted, ledger)
+    left |= _restore(admin, {key: names for key, names in recorded.items() if key not in left}, ledger)
     ledger.save()
     for key, error in left.items():
         if key.type == "topic" and isinstance(error, NetworkError):
@@ -170,19 +170,22 @@ def _restore(
     admin: AdminClient, wanted: Mapping[ConfigResource, Iterable[str]], ledger: Ledger
 ) -> dict[ConfigResource, KafkaToolsError]:
     """Undo what is set of these configs; returns those that could not be reached or changed, whose throttles, and
-    the records of them, are left. One of them keeps no other from being undone, and uses up a part of the time only.
+    the records of them, are left. One of them keeps no other from being undone.
 
-    The cluster may take a broker that is away for alive for some seconds, and one that hangs for longer.
+    The cluster may take a broker that is away for alive for some seconds, and one that hangs for longer: it gets a
+    part of the time to tell what is set. What tells it gets the rest for the change, which may wait for a controller.
     """
     left: dict[ConfigResource, KafkaToolsError] = {}
     # A broker takes far longer to take a change, even of nothing, than to tell. Controllers do not tell of brokers.
     untold = {key for key in wanted if key.type == "broker"} if admin.config.is_controllers else set()
-    told = {key: names for key, names in wanted.items() if key not in untold}
-    values = ledger.read_values(told, left, timeout_s=share_s(admin))
+    values: SetValues = {}
+    for kind in ("broker", "topic"):  # any broker tells of topics: one that tells of itself in time
+        told = {key: names for key, names in wanted.items() if key.type == kind and key not in untold}
+        values |= ledger.read_values(told, left, timeout_s=share_s(admin))
     values |= {(key, name): None for key in untold for name in wanted[key] if ledger.may_undo(key, name)}
     undone = {key: [ledger.undoing(key, name, values) for name in names] for key, names in wanted.items()}
     changes = {key: [each for each in found if each is not None] for key, found in undone.items() if any(found)}
-    outcomes = admin.alter_configs_incremental(changes, timeout_s=share_s(admin)) if changes else {}
+    outcomes = admin.alter_configs_incremental(changes) if changes else {}
     for key, outcome in outcomes.items():
         if outcome.error is not None and not (key.type == "topic" and is_unknown_topic(outcome.error)):
             left[key] = outcome.error
