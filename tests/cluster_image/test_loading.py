@@ -110,7 +110,7 @@ def test_a_record_that_contradicts_the_image_is_told_and_the_rest_is_read(tmp_pa
         records.PartitionChangeRecord(partition_id=0, topic_id=ORDERS, replicas=[1], directories=[ORDERS, ORDERS]),
         records.RemoveAccessControlEntryRecord(id=uuid.UUID(int=404)),
         records.ClientQuotaRecord(entity=[], key="q", value=1.0),
-        records.FeatureLevelRecord(name="metadata.version", feature_level=99),
+        records.FeatureLevelRecord(name="metadata.version", feature_level=1),
         records.DelegationTokenRecord(owner="nobody", requester="User:a", token_id="t"),
         records.EndTransactionRecord(),
     ]
