@@ -39,12 +39,14 @@ def protocol_index() -> dict[Path, str]:
             if isinstance(value, type) and issubclass(value, Request) and value is not Request:
                 name = value.__name__.removesuffix("Request")
                 versions = (value.MIN_VERSION, value.MAX_VERSION, value.FLEXIBLE_FROM)
-                rows.append((value.API_KEY, module.name, name, *versions, value.LATEST_UNSTABLE))
+                rows.append(
+                    (value.API_KEY, module.name, name, *versions, value.LATEST_UNSTABLE, value.DROPPED.high + 1)
+                )
     lines = [
         '"""Every API: derived from the definitions by ``python -m tests.regen index``; do not edit."""',
         "",
-        "# key, stem, name, oldest, newest, flexible from, newest is unstable",
-        "ROWS: tuple[tuple[int, str, str, int, int, int | None, bool], ...] = (",
+        "# key, stem, name, oldest, newest, flexible from, newest is unstable, oldest since 4.0",
+        "ROWS: tuple[tuple[int, str, str, int, int, int | None, bool, int], ...] = (",
         *("    " + repr(row).replace("'", '"') + "," for row in sorted(rows)),
         ")",
         "",

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 API_VERSIONS_KEY = registry.key_of("api_versions")
-BEFORE_LOGIN = frozenset({API_VERSIONS_KEY, registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")})
+LOGIN_KEYS = frozenset({registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")})
+BEFORE_LOGIN = LOGIN_KEYS | {API_VERSIONS_KEY}
 """What a connection may send before its SASL login is done: ApiVersions, SaslHandshake, SaslAuthenticate."""
 
 _PLAIN_BYTES = 8 * 1024
@@ -64,7 +65,7 @@ class Dispatcher:
         if login is not None and not login.done and key not in BEFORE_LOGIN:
             connection.login_failed = True
             raise CloseConnection(f"api key {key} before the SASL login")
-        if login is not None and login.done and login.expired() and key not in (17, 36):
+        if login is not None and login.done and login.expired() and key not in LOGIN_KEYS:
             raise CloseConnection("the login has ended, and the client did not log in again in time")
         if handler is None:
             raise WireError(f"api key {key} is not served", api=f"key {key}", version=version, position=0)

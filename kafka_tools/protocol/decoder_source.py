@@ -10,7 +10,13 @@ from typing import Any
 
 from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size
 from kafka_tools.protocol.fields import Field
-from kafka_tools.protocol.primitives import MOST_STRING_BYTES, Buffer, read_unsigned_varint
+from kafka_tools.protocol.primitives import (
+    MOST_ITEMS,
+    MOST_STRING_BYTES,
+    MOST_TAGGED_FIELDS,
+    Buffer,
+    read_unsigned_varint,
+)
 from kafka_tools.protocol.schema import Struct
 
 
@@ -137,6 +143,8 @@ def _decode_value(
         source.add(
             indent + 1, "raise Malformed('claims %d items, more than the %d bytes left hold' % (n, end - pos))", path
         )
+        source.add(indent, f"elif n > {MOST_ITEMS}:", path)
+        source.add(indent + 1, f"raise Malformed('claims %d items, more than the {MOST_ITEMS} that may be' % n)", path)
         source.add(indent, "else:", path)
         if source.counted:
             source.add(indent + 1, "spend(n)", path)
@@ -234,6 +242,8 @@ def _read_tags(
     count, pos = read_unsigned_varint(buf, pos)
     if count > (end - pos) // 2:
         raise Malformed(f"claims {count} fields, but {end - pos} bytes are left")
+    if count > MOST_TAGGED_FIELDS:
+        raise Malformed(f"claims {count} fields, more than the {MOST_TAGGED_FIELDS} that may be")
     if spend is not None:
         spend(count)
     found: list[tuple[int, int, int]] = []

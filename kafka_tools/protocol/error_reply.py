@@ -2,31 +2,27 @@
 
 Made from the definitions: the code goes into the top-level error field, and into one entry for every
 entry of the request, with the entry's keys (topic, partition, group, resource) copied over by name.
-Where Kafka answers a whole-request error in a different shape, that is a row of ``_SPECIAL``.
+Where Kafka answers in a different shape, the response's definition says so: ``on_error``, ``echoed`` and ``answers``
+of ``fields.Field``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kafka_tools.protocol import error_codes, registry
-from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.fields import AS_IT_IS, Field
 from kafka_tools.protocol.schema import Request, Response, Struct
 
-_CODES = ("error_code",)
+CODES = ("error_code", "partition_error_code")
+"""Fields of responses that hold an error's code."""
 _TEXTS = ("error_message",)
-_ACHIEVED = ("num_partitions", "replication_factor")
-"""Fields of a response that describe what was created, though the request has fields of the same name."""
 
 
 def error_reply(request: Request, version: int, code: int, message: str | None = None) -> Response:
     """A response in ``version`` with ``code`` (and ``message`` where the layout has room) for all of ``request``."""
-    response_class = registry.api(request.API_KEY).response
-    response = response_class()
-    special = _SPECIAL.get(request.API_KEY)
-    if special is not None:
-        special(request, response, version, code, message)
-        return response
+    response = registry.api(request.API_KEY).response()
     _fill(request, response, version, code, message)
     return response
 
@@ -37,11 +33,7 @@ def entry_errors(request: Request, version: int, code: int, message: str | None 
     What a response has no such place for is left out: whoever needs to know looks for entries in the answer.
     """
     response = registry.api(request.API_KEY).response()
-    special = _ENTRIES.get(request.API_KEY) or _SPECIAL.get(request.API_KEY)
-    if special is not None:
-        special(request, response, version, code, message)
-    else:
-        _fill(request, response, version, code, message, entries=True)
+    _fill(request, response, version, code, message, entries=True)
     _clear_above(response, version)
     return response
 
@@ -60,30 +52,52 @@ def _clear_above(item: Struct, version: int) -> None:
 
 
 def _fill(
-    request: Struct, response: Struct, version: int, code: int, message: str | None, *, entries: bool = False
+    request: Struct | None, response: Struct, version: int, code: int, message: str | None, *, entries: bool = False
 ) -> None:
-    """Set the error fields of one struct, then mirror the request's lists into the response's."""
-    top_level = _set_error(response, version, code, message) and not _tells_twice(request)
+    """Set the error fields of one struct, then mirror the request's lists into the response's; None has no lists."""
+    top_level = _set_error(response, version, code, message)
     for field in response.FIELDS:
-        if version not in field.versions or field.kind != "array" or field.item.kind != "struct":
+        if version not in field.versions:
             continue
-        if not _holds_error(field.item.item, version):
+        is_list = field.kind == "array" and field.item.kind == "struct"
+        if field.on_error is not AS_IT_IS and not (is_list and (entries or not top_level)):
+            setattr(response, field.name, _on_error(field, version))
+        elif request is None:
             continue
-        source = _matching_list(request, field, version)
-        if source is not None and (entries or not (top_level and _is_listing(request, field))):
-            item = field.item.item
-            answers = [_mirror(item, entry, version, code, message, entries=entries) for entry in source]
-            setattr(response, field.name, answers)
+        elif is_list and _tells(response, field, version, entries):
+            source = _answered(request, field, version)
+            if source is not None and (entries or version in field.echoed or not (top_level and _is_listing(field))):
+                setattr(response, field.name, _answers(field, source, version, code, message, entries=entries))
+        elif version in field.echoed and not is_list:
+            setattr(response, field.name, getattr(request, field.name))
 
 
-def _tells_twice(request: Struct) -> bool:
-    """Whether the error of the whole request also stands in each entry: ElectLeaders, AlterPartitionReassignments."""
-    return isinstance(request, Request) and request.API_KEY in (43, 45)
+def _on_error(field: Field, version: int) -> Any:
+    if field.on_error is None and version not in field.nullable:
+        return field.make_default()
+    return [] if field.on_error == [] else field.on_error
 
 
-def _is_listing(request: Struct, field: Field) -> bool:
+def _tells(above: Struct, field: Field, version: int, entries: bool) -> bool:
+    """Whether a list is part of the answer: its entries hold the error, or say what the struct with it is about."""
+    if _holds_error(field.item.item, version):
+        return True
+    return version in field.echoed and not (entries and isinstance(above, Response))
+
+
+def _answers(
+    field: Field, source: list[Any], version: int, code: int, message: str | None, *, entries: bool
+) -> list[Struct]:
+    """An entry for each one of the request; one for all those with the same key, where they come from several lists."""
+    answers = [_mirror(field.item.item, entry, version, code, message, entries=entries) for entry in source]
+    if field.answers is None or "," not in field.answers:
+        return answers
+    return list({tuple(getattr(answer, inner.name) for inner in answer.FIELDS): answer for answer in answers}.values())
+
+
+def _is_listing(field: Field) -> bool:
     """A top-level error already says all; per-entry lists are filled only where entries hold the sole error."""
-    return not any(f.name in _CODES for f in field.item.item.FIELDS)
+    return not any(f.name in CODES for f in field.item.item.FIELDS)
 
 
 def _mirror(
@@ -95,14 +109,17 @@ def _mirror(
         key = _key_field(cls, version, entry)
         if key is not None:
             setattr(item, key.name, entry)
+        _fill(None, item, version, code, message)
         return item
     names = {field.name: field for field in entry.FIELDS}
     for field in cls.FIELDS:
-        if version not in field.versions or field.name in (*_CODES, *_TEXTS, *_ACHIEVED):
+        if version not in field.versions or field.name in (*CODES, *_TEXTS) or field.on_error is not AS_IT_IS:
             continue
         source = names.get(field.name) or _same_meaning(field, entry)
         if source is not None and field.kind == source.kind and field.kind not in ("array", "struct"):
-            setattr(item, field.name, getattr(entry, source.name))
+            value = getattr(entry, source.name)
+            if value is not None or version in field.nullable:
+                setattr(item, field.name, value)
     _fill(entry, item, version, code, message, entries=entries)
     return item
 
@@ -130,7 +147,7 @@ def _set_error(item: Struct, version: int, code: int, message: str | None) -> bo
     for field in item.FIELDS:
         if version not in field.versions:
             continue
-        if field.name in _CODES:
+        if field.name in CODES:
             setattr(item, field.name, code)
             found = True
         elif field.name in _TEXTS:
@@ -142,15 +159,17 @@ def _holds_error(cls: type[Struct], version: int) -> bool:
     for field in cls.FIELDS:
         if version not in field.versions:
             continue
-        if field.name in _CODES:
+        if field.name in CODES:
             return True
         if field.kind == "array" and field.item.kind == "struct" and _holds_error(field.item.item, version):
             return True
     return False
 
 
-def _matching_list(request: Struct, field: Field, version: int) -> list[Any] | None:
-    """The request's list that a response list answers: the same name, else the only list of the request."""
+def _answered(request: Struct, field: Field, version: int) -> list[Any] | None:
+    """The entries of the request that a response list is about; None where it is about none."""
+    if field.answers is not None:
+        return [entry for path in field.answers.split(", ") for entry in _at(request, path.split("."))]
     lists = [f for f in request.FIELDS if version in f.versions and f.kind == "array"]
     for candidate in lists:
         if candidate.name == field.name:
@@ -163,162 +182,18 @@ def _matching_list(request: Struct, field: Field, version: int) -> list[Any] | N
     return None
 
 
+def _at(item: Struct, path: list[str]) -> Iterator[Any]:
+    """The entries of the lists at a path of names."""
+    for entry in getattr(item, path[0]) or ():
+        if path[1:]:
+            yield from _at(entry, path[1:])
+        else:
+            yield entry
+
+
 def _key_field(cls: type[Struct], version: int, value: Any) -> Field | None:
     kind = {str: "string", int: "int32"}.get(type(value), "uuid")
     for field in cls.FIELDS:
-        if version in field.versions and field.kind == kind and field.name not in (*_CODES, *_TEXTS):
+        if version in field.versions and field.kind == kind and field.name not in (*CODES, *_TEXTS):
             return field
     return None
-
-
-def _api_versions(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code = code
-
-
-def _alter_replica_log_dirs(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    # The request is ordered by directory, the response by topic.
-    Topic = type(response).AlterReplicaLogDirTopicResult
-    response.results = [
-        Topic(
-            topic_name=topic.name,
-            partitions=[
-                Topic.AlterReplicaLogDirPartitionResult(partition_index=partition, error_code=code)
-                for partition in topic.partitions
-            ],
-        )
-        for directory in request.dirs
-        for topic in directory.topics
-    ]
-
-
-def _alter_client_quotas(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    # The key of an entry is itself a list.
-    Entry = type(response).EntryData
-    response.entries = [
-        Entry(
-            error_code=code,
-            error_message=message,
-            entity=[
-                Entry.EntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in entry.entity
-            ],
-        )
-        for entry in request.entries
-    ]
-
-
-def _describe_client_quotas(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code, response.error_message, response.entries = code, message, None
-
-
-def _join_group(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code = code
-    response.generation_id = -1
-    response.member_id = request.member_id
-    response.protocol_name = None if version >= 7 else ""
-
-
-def _init_producer_id(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code = code
-    response.producer_epoch = -1
-
-
-def _list_offsets(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    _fill(request, response, version, code, message)
-    for topic in response.topics:
-        for partition in topic.partitions:
-            partition.offset, partition.timestamp = -1, -1
-
-
-def _fetch(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    if version >= 7:  # sessions: one error for the whole request
-        response.error_code = code
-    else:
-        _fetch_entries(request, response, version, code, message)
-
-
-def _fetch_entries(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    # The request has two lists of topics: what a session is to forget is in no answer.
-    Topic = type(response).FIELDS[[f.name for f in response.FIELDS].index("responses")].item.item
-    response.responses = [_mirror(Topic, topic, version, code, message) for topic in request.topics]
-    for topic in response.responses:
-        for partition in topic.partitions:
-            partition.high_watermark = -1
-            partition.records = b""
-
-
-def _metadata(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    _fill(request, response, version, code, message)
-    for topic in response.topics:
-        topic.name = topic.name or ""
-
-
-def _offset_fetch_entries(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    _fill(request, response, version, code, message, entries=True)
-    for group in response.groups if version >= 8 else (response,):
-        for topic in group.topics:
-            for partition in topic.partitions:
-                partition.committed_offset = -1
-
-
-def _offset_fetch(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    if version < 2:
-        _offset_fetch_entries(request, response, version, code, message)
-    elif version < 8:
-        response.error_code = code
-    else:
-        group_class = type(response).FIELDS[[f.name for f in response.FIELDS].index("groups")].item.item
-        response.groups = [group_class(group_id=group.group_id, error_code=code) for group in request.groups]
-
-
-def _find_coordinator(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    if version < 4:
-        response.error_code, response.error_message, response.node_id, response.port = code, message, -1, -1
-    else:
-        coordinator = type(response).FIELDS[[f.name for f in response.FIELDS].index("coordinators")].item.item
-        response.coordinators = [
-            coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message=message)
-            for key in request.coordinator_keys
-        ]
-
-
-def _create_topics(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    # Counts of the request are not those of the answer, which has -1.
-    Result = type(response).CreatableTopicResult
-    response.topics = [Result(name=topic.name, error_code=code, error_message=message) for topic in request.topics]
-
-
-def _leave_group(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code = code
-
-
-def _update_features(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    response.error_code, response.error_message = code, message
-
-
-def _alter_user_scram_credentials(request: Any, response: Any, version: int, code: int, message: str | None) -> None:
-    """Users are named in two lists of the request, and answered once each."""
-    result = type(response).FIELDS[[f.name for f in response.FIELDS].index("results")].item.item
-    users = dict.fromkeys(entry.name for entry in (*request.deletions, *request.upsertions))
-    response.results = [result(user=user, error_code=code, error_message=message) for user in users]
-
-
-_SPECIAL = {
-    1: _fetch,
-    2: _list_offsets,
-    3: _metadata,
-    9: _offset_fetch,
-    10: _find_coordinator,
-    11: _join_group,
-    13: _leave_group,
-    18: _api_versions,
-    19: _create_topics,
-    22: _init_producer_id,
-    34: _alter_replica_log_dirs,
-    48: _describe_client_quotas,
-    49: _alter_client_quotas,
-    51: _alter_user_scram_credentials,
-    57: _update_features,
-}
-
-_ENTRIES = {1: _fetch_entries, 9: _offset_fetch_entries}
-"""APIs whose response has another shape for errors of single entries than for an error of the whole request."""

@@ -6,6 +6,8 @@ The tables are those of ``MetadataVersion`` and ``Feature`` of the newest releas
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import InputError
 
@@ -146,3 +148,14 @@ def dependencies(feature: str, level: int) -> dict[str, int]:
     if level != 0 and level not in FEATURES[feature]:
         raise InputError(f"No feature:{feature} with feature level {level}")
     return REQUIRES.get(feature, {}).get(level, {})
+
+
+def unmet(feature: str, level: int, levels: Mapping[str, int]) -> str | None:
+    """Why a feature cannot be at a level beside those of the others, in Kafka's words; None if it can.
+
+    Raises InputError as ``dependencies``. Source: ``Feature.validateVersion``.
+    """
+    for other, least in dependencies(feature, level).items():
+        if levels.get(other, 0) < least:
+            return f"{feature} could not be set to {level} because it depends on {other} level {least}"
+    return None

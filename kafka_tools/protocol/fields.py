@@ -29,6 +29,8 @@ class Versions(NamedTuple):
 
 
 NO_VERSIONS = Versions(0, -1)
+AS_IT_IS = object()
+"""An answer that is an error has no value of its own for this field."""
 
 
 class Field:
@@ -38,12 +40,21 @@ class Field:
     bytes, records, struct, array; ``item`` is the struct class of a struct, or the Field of an
     array's items. ``tag`` is a tag number, used in the versions of ``tagged``. ``secret``: the value is never shown;
     ``config_value``: it is that of the config whose name the struct has as ``name``, and may be secret.
+
+    What an answer that is nothing but an error has there (``error_reply``) follows from the request, except where a
+    response says otherwise: ``on_error``: this value, or the default where the version has no null for it; an array
+    has it only where the error stands above it. ``echoed``: in these versions what the request has there,
+    also in an array beside an error of the whole request. ``answers``: the lists of the request whose entries an array
+    tells about, where that is not the one of its name or the only one: "topics", "dirs.topics" for those of all
+    ``dirs``, "deletions, upsertions" for both.
     """
 
     __slots__ = (
         "_flexible",
+        "answers",
         "config_value",
         "default",
+        "echoed",
         "ignorable",
         "item",
         "json_name",
@@ -51,6 +62,7 @@ class Field:
         "map_key",
         "name",
         "nullable",
+        "on_error",
         "secret",
         "tag",
         "tagged",
@@ -70,6 +82,9 @@ class Field:
         map_key: bool = False,
         secret: bool = False,
         config_value: bool = False,
+        on_error: Any = AS_IT_IS,
+        echoed: str | None = None,
+        answers: str | None = None,
         json: str | None = None,
         flexible: bool = True,
         item: Any = None,
@@ -85,6 +100,9 @@ class Field:
         self.map_key = map_key
         self.secret = secret
         self.config_value = config_value
+        self.on_error = on_error
+        self.echoed = Versions.parse(echoed)
+        self.answers = answers
         self.json_name = json or ""
         self.item = item
         self._flexible = flexible

@@ -1,4 +1,4 @@
-"""Variable-length integers of the wire and record formats, as plain functions over buffers; how long strings are.
+"""Variable-length integers of the wire and record formats, as plain functions over buffers; how long things are.
 
 Readers take (buffer, position) and return (value, position after it). They raise IndexError past the
 end of the buffer and ValueError for a number that is too long; whoever knows the context (codec,
@@ -12,6 +12,10 @@ Buffer = bytes | bytearray | memoryview
 
 MOST_STRING_BYTES = 0x7FFF
 """No string of a request or an answer is longer, in no version."""
+MOST_ITEMS = 1_000_000
+"""No array is longer that is read, as in Kafka 4.4 (``MessageUtil.MAX_ARRAY_LENGTH``)."""
+MOST_TAGGED_FIELDS = 10_000
+"""A struct that is read has no more of them, as in Kafka 4.4 (``MessageUtil.MAX_TAGGED_FIELD_COUNT``)."""
 
 
 def fitting(text: str, behind: str) -> str:

@@ -15,7 +15,10 @@ from kafka_tools.protocol.schema import Request, Response
 
 
 class Row(NamedTuple):
-    """The row of an API in the index; ``flexible_from`` is None where no version is flexible."""
+    """The row of an API in the index; ``flexible_from`` is None where no version is flexible.
+
+    ``oldest_since_4`` is the oldest version that brokers know since Kafka 4.0.
+    """
 
     key: int
     stem: str
@@ -24,6 +27,7 @@ class Row(NamedTuple):
     max_version: int
     flexible_from: int | None
     latest_unstable: bool
+    oldest_since_4: int
 
 
 class Api(NamedTuple):

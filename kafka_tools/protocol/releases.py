@@ -2,7 +2,7 @@
 
 A row holds what changed since the release before: key:newest for an API that is new or has a newer
 version, -key for one that is gone (brokers; ZooKeeper mode before 4.0). Oldest versions are 0 before
-4.0, which dropped those of ``_OLDEST_SINCE_4`` (KIP-896), though it goes on advertising Produce from 0.
+4.0, which dropped those that the definitions call so (KIP-896), though it goes on advertising Produce from 0.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from kafka_tools.errors import InputError
+from kafka_tools.protocol import registry
 
 # fmt: off
 _CHANGES = {
@@ -62,33 +63,6 @@ _CHANGES = {
 }
 # fmt: on
 
-_OLDEST_SINCE_4 = {
-    1: 4,
-    2: 1,
-    8: 2,
-    9: 1,
-    19: 2,
-    20: 1,
-    23: 2,
-    27: 1,
-    29: 1,
-    30: 1,
-    31: 1,
-    32: 1,
-    34: 1,
-    35: 1,
-    38: 1,
-    39: 1,
-    40: 1,
-    41: 1,
-    56: 2,
-    76: 1,
-    77: 1,
-    78: 1,
-    79: 1,
-}
-
-
 _ONLY_IN_KRAFT = {"3.3": "55:1 64:0", "3.7": "74:0", "3.8": "75:0", "3.9": "55:2 80:0 81:0"}
 """APIs and versions that brokers in KRaft mode had before 4.0 and those in ZooKeeper mode did not."""
 _LATER_IN_KRAFT = dict.fromkeys((50, 51), "3.5") | dict.fromkeys((38, 39, 40, 41), "3.6")
@@ -130,7 +104,7 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
         name = name.rpartition(".")[0]
     if not name:
         raise InputError(f"'{release}' is not a Kafka release known here: give one of {', '.join(_CHANGES)}")
-    oldest = _OLDEST_SINCE_4 if name.startswith("4.") else {}
+    oldest = {row.key: row.oldest_since_4 for row in registry.rows()} if int(name.partition(".")[0]) >= 4 else {}
     return {key: (min(oldest.get(key, 0), newest), newest) for key, newest in _newest()[name].items()}
 
 

@@ -230,14 +230,19 @@ class Request(ApiMessage):
     ``rights``: kind of resource ("topic", "group", "cluster", "transactional id", "delegation token") -> the operation
     that the sender must be allowed on it, or the whole phrase where there is a choice. As in Kafka's documentation,
     "Operations and Resources on Protocols"; every kind whose ..._AUTHORIZATION_FAILED the definition tells has one.
+    ``dropped``: the versions that brokers no longer know since Kafka 4.0 (KIP-896).
     """
 
     __slots__ = ()
     RIGHTS: ClassVar[Mapping[str, str]] = {}
+    DROPPED: ClassVar[Versions] = NO_VERSIONS
 
-    def __init_subclass__(cls, *, rights: Mapping[str, str] | None = None, **rest: Any) -> None:
+    def __init_subclass__(
+        cls, *, rights: Mapping[str, str] | None = None, dropped: str | None = None, **rest: Any
+    ) -> None:
         super().__init_subclass__(**rest)
         cls.RIGHTS = rights or {}
+        cls.DROPPED = Versions.parse(dropped)
 
 
 class Response(ApiMessage):

@@ -6,6 +6,7 @@ Rules and texts are those of ``MetadataRecordSerde`` (``AbstractApiMessageSerde`
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, WireError
 from kafka_tools.protocol.codec import decode_prefix
@@ -14,6 +15,8 @@ from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.text import JAVA_ERRORS
 
 FRAME_VERSION = 1
+_FARTHEST_FRAME, _FARTHEST = 9, 255
+"""So far a later release may be ahead: in frame versions, and in types and their versions."""
 
 
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
@@ -36,6 +39,40 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     if end != len(value):
         raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
     return message, version
+
+
+class NewerRecord(NamedTuple):
+    """A record that came after the newest release known here. ``type`` and the rest are of frame version 1 alone."""
+
+    frame_version: int
+    type: int = -1
+    version: int = -1
+    body: bytes = b""
+
+    def __str__(self) -> str:
+        if self.frame_version != FRAME_VERSION:
+            return f"frame version {self.frame_version}"
+        return f"type {self.type} in version {self.version}"
+
+
+def newer_record(value: bytes, records: Mapping[int, type[Stored]]) -> NewerRecord | None:
+    """What a value holds if its frame, its type, or the type's version came later; None for any other bytes.
+
+    Whether it can be read as the newest version known is not asked: a later version may mean something else. Numbers
+    far beyond those of today are taken for bytes of something else.
+    """
+    try:
+        frame, position = _short(value, 0, "frame version")
+        if frame != FRAME_VERSION:
+            return NewerRecord(frame) if FRAME_VERSION < frame <= _FARTHEST_FRAME else None
+        number, version, position = _header(value)
+    except CorruptBatch:
+        return None
+    cls = records.get(number)
+    known = -1 if cls is None else cls.MAX_VERSION
+    if not (0 <= number <= _FARTHEST and known < version <= _FARTHEST):
+        return None
+    return NewerRecord(frame, number, version, bytes(value[position:]))
 
 
 def _header(value: bytes) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafka_tools.errors import DecompressesToMore
+from kafka_tools.protocol.feature_levels import NEWER
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SEVERITIES = (INFO, WARNING, ERROR)
@@ -138,6 +139,10 @@ _LOG = {
         ERROR, "an offset is further from the segment's first than an index can say", _REPLICA
     ),
     "offset-gap": Kind(INFO, "offsets are missing, as compaction leaves them"),
+    "newer-records": Kind(
+        INFO,
+        f"records of the metadata log have a type or a version that is {NEWER}: nothing is known to be wrong with them",
+    ),
 }
 _INDEXES = {
     "index-missing": Kind(INFO, "a segment has no offset index; a broker builds it when it starts"),

@@ -1,4 +1,5 @@
-"""Snapshots of a KRaft log (``<end offset>-<epoch>.checkpoint``, ``bootstrap.checkpoint``), read, written and checked.
+"""Snapshots of a KRaft log (``<end offset>-<epoch>.checkpoint``, ``bootstrap.checkpoint``), read, written and checked;
+and what is counted in them and in the log of records that came after the newest release known here.
 
 A snapshot is a log of its own whose offsets begin with 0: a control batch with the header first (and with the KRaft
 version and the voters, KIP-853), batches of records, a control batch with the footer last. Sources: ``Snapshots``,
@@ -7,12 +8,16 @@ version and the voters, KIP-853), batches of records, a control batch with the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode
-from kafka_tools.protocol.enums import ControlRecordType
+from kafka_tools.protocol.enums import CLUSTER_METADATA, ControlRecordType
+from kafka_tools.protocol.feature_levels import NEWER
+from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.protocol.stored.control_records import (
     KRaftVersionRecord,
     SnapshotFooterRecord,
@@ -22,7 +27,9 @@ from kafka_tools.protocol.stored.control_records import (
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.build import Row, build_batch
 from kafka_tools.records.control import build_control_batch, control_type, control_value
+from kafka_tools.records.framing import newer_record
 from kafka_tools.records.record import Record
+from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
@@ -152,7 +159,7 @@ class KraftSnapshotCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Raises OSError."""
-        for finding in self._check.findings([self]):
+        for finding in self._check.findings([self, NewerRecords(self._path)]):
             # One kind whatever is wrong: what mends a log does not mend a snapshot, which is used as a whole.
             kind = "kraft-snapshot" if finding.is_damage else finding.kind
             yield Finding(self._path, kind, finding.text, finding.position, finding.offset)
@@ -186,3 +193,51 @@ def _types(view: BatchView) -> tuple[int | None, int | None]:
     for record in view.records():
         types.append(control_type(record.key))
     return (types[0], types[-1]) if types else (None, None)
+
+
+_MOST_NAMED = 20
+"""So many types and versions are counted by name; what comes after them together."""
+
+
+class NewerRecords:
+    """An observer of a walk (``segment_check.Observer``): one finding at the end, about all of them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.counts: Counter[str] = Counter()
+
+    def batch(self, view: BatchView) -> Iterator[Finding]:
+        if not view.is_control:
+            try:
+                for record in view.records():
+                    self.count(record.value or b"")
+            except CorruptBatch:
+                pass  # whoever parses the records tells it
+        return iter(())
+
+    def count(self, value: bytes) -> None:
+        """One record's value."""
+        newer = newer_record(value, RECORDS)
+        if newer is not None:
+            name = str(newer)
+            self.counts[name if name in self.counts or len(self.counts) < _MOST_NAMED else "others"] += 1
+
+    def hole(self, start: int, end: int) -> Iterator[Finding]:
+        return iter(())
+
+    def end(self, size_bytes: int) -> Iterator[Finding]:
+        if self.counts:
+            yield Finding(self._path, "newer-records", newer_text(self.counts))
+
+
+def newer_text(counts: Mapping[str, int]) -> str:
+    """``3 records are newer than this tool knows (4.4): 2 of type 99 in version 0, ...``."""
+    total = sum(counts.values())
+    listed = ", ".join(f"{number} of {what}" for what, number in counts.items())
+    return f"{total} {'record is' if total == 1 else 'records are'} {NEWER}: {listed}"
+
+
+def is_metadata_log(path: str) -> bool:
+    """Whether a file lies in a directory of the cluster's metadata log."""
+    partition = names.parse_partition_dir(os.path.basename(os.path.dirname(os.path.abspath(path))))
+    return partition is not None and partition.topic_partition.topic == CLUSTER_METADATA

@@ -17,7 +17,7 @@ from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import read_offset_checkpoint, read_quorum_state
 from kafka_tools.storage.findings import ERROR, Finding
 from kafka_tools.storage.index_follow import OffsetIndexCheck, TimeIndexCheck
-from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck
+from kafka_tools.storage.kraft_snapshots import KraftSnapshotCheck, NewerRecords, is_metadata_log
 from kafka_tools.storage.layout import ListedAgain, PartitionFiles, SegmentFiles, partition_files
 from kafka_tools.storage.live import Identity, identity, still_wrong
 from kafka_tools.storage.producer_state import OpenTransactions
@@ -187,7 +187,8 @@ def walk_segment(
             for observer in beside:
                 if isinstance(observer, OffsetIndexCheck):
                     observer.begin(segment.size_bytes, partial(_last_offset_at, segment))
-            yield from check.findings([*beside, *across], segment)
+            newer = [NewerRecords(check.path)] if is_metadata_log(check.path) else []
+            yield from check.findings([*beside, *across, *newer], segment)
             return
     yield Finding(check.path, "vanished", "was replaced each time that it was looked at: compaction is at work")
 

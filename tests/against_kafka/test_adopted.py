@@ -1,4 +1,4 @@
-"""Directories that Kafka 3.9 and 4.3 wrote, adopted: clients are told what Kafka told them, and go on."""
+"""Directories that Kafka wrote, adopted: clients are told what Kafka told them, and go on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kafka_tools.broker_embedded.directories.adoption import adopt
 from kafka_tools.broker_embedded.directories.locks import ReadersLock
 from kafka_tools.clock import SystemClock
 from kafka_tools.errors import ConfigError
+from kafka_tools.protocol.feature_levels import metadata_level
 from kafka_tools.storage.check import check_partition
 from tests.against_kafka.filled_cluster import (
     DONE_ID,
@@ -29,8 +30,8 @@ from tests.against_kafka.filled_cluster import (
     fill,
     told,
 )
-from tests.against_kafka.harness import RealKafka
-from tests.against_kafka.jars import NEWEST
+from tests.against_kafka.harness import RealKafka, Setup
+from tests.against_kafka.jars import BEFORE, NEWEST
 from tests.against_kafka.jvm import StartFailed
 
 SCRAM = {
@@ -149,3 +150,18 @@ def test_kafka_does_not_start_on_a_directory_that_is_being_adopted(left: Left) -
         assert "Failed to acquire lock on file .lock" in (left.kafka.folder / "server-1.log").read_text()
     finally:
         reading.release()
+
+
+def test_a_directory_of_the_release_before_keeps_its_level(tmp_path: Path) -> None:
+    with RealKafka.start(Setup(BEFORE), tmp_path / "kafka") as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+        for number in range(100):
+            producer.produce("kept", b"%d" % number)
+        assert producer.flush(60) == 0
+        records = committed_records(kafka.bootstrap_servers, "kept")
+        kafka.stop_node(1)
+        begin(kafka.log_dirs, tmp_path / "ours")
+    with EmbeddedBroker(data_dir=tmp_path / "ours") as broker:
+        assert committed_records(broker.bootstrap_servers, "kept") == records
+        broker.restart(kill=True)
+        assert broker.call(lambda core: core.features.finalized["metadata.version"]) == metadata_level(BEFORE)

@@ -26,9 +26,10 @@ COMMAND = "streams-groups"
 class Application:
     """A member of a streams group that reads a topic, with a changelog and a repartition topic of its own."""
 
-    def __init__(self, kafka: RealKafka, group: str, topic: str) -> None:
+    def __init__(self, address: str, group: str, topic: str) -> None:
+        """``address``: of the group's coordinator."""
         self.group, self.topic = group, topic
-        self.wire = WireClient(kafka.bootstrap_servers, client_id="cli-streams")
+        self.wire = WireClient(address, client_id="cli-streams")
         self.member, self.epoch = str(uuid.uuid4()), 0
         self.tasks: Any = None
 
@@ -95,7 +96,7 @@ def idle(kafka_new: RealKafka, topic: str) -> Idle:
 
     def made() -> str:
         group = fresh("idle-app")
-        application = Application(kafka_new, group, topic)
+        application = Application(kafka_new.bootstrap_servers, group, topic)
         application.join()
         application.leave()
 
@@ -113,7 +114,7 @@ def idle(kafka_new: RealKafka, topic: str) -> Idle:
 
 def test_groups_are_listed_and_described_the_same(kafka_new: RealKafka, topic: str, idle: Idle) -> None:
     empty = idle()
-    application = Application(kafka_new, fresh("busy-app"), topic)
+    application = Application(kafka_new.bootstrap_servers, fresh("busy-app"), topic)
     application.join()
     assert empty in same(kafka_new, COMMAND, "--list", sort=True).split()
     for states in (("--state",), ("--state", "empty"), ("--state", "Stable,Dead")):
@@ -245,7 +246,7 @@ def test_topologies_are_described_the_same(real_kafka: Callable[[Setup], RealKaf
     kafka = real_kafka(Setup(NEWEST, properties=PLUGIN))
     topic = fresh("streamed")
     done(ours(kafka, "topics", "--create", "--topic", topic, "--partitions", 2))
-    application = Application(kafka, fresh("described-app"), topic)
+    application = Application(kafka.bootstrap_servers, fresh("described-app"), topic)
     application.join()
     words = ("--describe", "--group", application.group, "--topology")
     our, their = ours(kafka, COMMAND, *words), theirs(kafka, COMMAND, *words)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.dump_log import PROGRAM, command
+from kafka_tools.records.build import build_batch
 from kafka_tools.storage import names
 from tests.against_kafka.jars import NEWEST
 from tests.corpus.golden import golden_root
@@ -82,3 +84,35 @@ def test_damaged_files_are_shown_as_kafka_shows_them(seed: int, java_tool: JavaT
     theirs = java_tool(RELEASE, MAIN, *arguments).stdout  # last: Kafka's tool cuts indexes itself
     assert theirs.startswith("Dumping ")
     assert ours == theirs, (original, arguments)
+
+
+def _entries(*versions: int) -> bytes:
+    return b"".join(struct.pack(">hqqqq", version, 7, 1, 2, 3) for version in versions)
+
+
+@pytest.mark.parametrize(
+    "suffix, data, option, ends",
+    [
+        (".txnindex", _entries(0, 0), None, False),
+        (".txnindex", _entries(0, 1), None, True),
+        (".txnindex", _entries(258), None, True),
+        (".txnindex", _entries(-1), None, True),
+        (".txnindex", _entries(0) + b"\0" * 5, None, False),
+        (".index", struct.pack(">ii", 1, 0) + b"\0" * 3, "--index-sanity-check", True),
+        (".timeindex", struct.pack(">qi", 1, 1) + b"\0" * 5, "--index-sanity-check", True),
+    ],
+)
+def test_indexes_of_other_versions_and_odd_sizes_end_the_text_where_kafkas_ends(
+    suffix: str, data: bytes, option: str | None, ends: bool, java_tool: JavaTool, tmp_path: Path
+) -> None:
+    (tmp_path / f"{0:020d}.log").write_bytes(build_batch([(1000, b"k", b"v", ()), (1001, b"k", b"v", ())]))
+    path = tmp_path / f"{0:020d}{suffix}"
+    path.write_bytes(data)
+    arguments = [*([option] if option else []), "--files", str(path)]
+    with output() as (stdout, _):
+        status = running.run(command, arguments, PROGRAM)
+        ours = stdout.data().decode()
+    theirs = java_tool(RELEASE, MAIN, *arguments)
+    assert ours == theirs.stdout
+    assert (theirs.returncode != 0) == ends, theirs.stderr
+    assert status == (data != _entries(0, 0)), "what Kafka's tool passes over in silence is told here"

@@ -1,5 +1,5 @@
-"""What the bundled broker leaves, in Kafka's hands: its dump tool finds nothing wrong in any file, and the brokers of
-3.9 and 4.3 serve the same records from copies of the partitions, under metadata made with the same topic ids."""
+"""What the bundled broker leaves, in Kafka's hands: its dump tool finds nothing wrong in any file, brokers serve the
+same records from copies of the partitions, under metadata with the same topic ids, and go on with the directory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, To
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.directories.adoption import adopt
 from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
+from kafka_tools.clock import SystemClock
+from kafka_tools.errors import ConfigError
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS, metadata_level
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     ConfigRecord,
@@ -28,7 +32,8 @@ from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.values import parse_uuid
 from tests.against_kafka.filled_cluster import Tool, committed_records, each
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import NEWEST
+from tests.against_kafka.jars import BEFORE, NEWEST
+from tests.against_kafka.tool_server import run_tool
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -40,8 +45,10 @@ CONFIG = {
 }  # fmt: skip
 FEATURES = {
     "3.9.2": {"metadata.version": 21},
-    NEWEST: {"metadata.version": 30, "group.version": 1, "transaction.version": 2},
+    NEWEST: {"metadata.version": LATEST_PRODUCTION, "group.version": 1, "transaction.version": 2},
 }
+
+LEVELS = {NEWEST: LATEST_PRODUCTION, BEFORE: metadata_level(BEFORE)}
 
 
 class Written(NamedTuple):
@@ -260,3 +267,54 @@ def test_kafka_starts_on_the_state_from_its_snapshot_and_the_log_behind_it(tmp_p
         found = admin.describe_configs([wanted])[wanted].result(60)
         assert found["retention.ms"].value == str(10**9 + last)
         assert set(admin.list_topics(timeout=60).topics) - {"__consumer_offsets"} == {"kept"}
+
+
+class UsedBefore(RealKafka):
+    """A node whose directory Kafka formatted, and on which the bundled broker worked before it."""
+
+    is_dynamic: bool
+    records: list[Any]
+
+    def _properties(self, node: int) -> str:
+        properties = super()._properties(node)
+        if not self.is_dynamic:
+            return properties
+        return properties.replace(f"controller.quorum.voters={node}@", "controller.quorum.bootstrap.servers=")
+
+    def _format(self) -> None:
+        self.cluster_id = "4L6g3nShT-eMCtK--X86sw"
+        path = self.folder / "server-1.properties"
+        words = ["format", "-t", self.cluster_id, "-c", path, *(["--standalone"] if self.is_dynamic else [])]
+        assert run_tool(self.release, "kafka.tools.StorageTool", *words).returncode == 0
+        with EmbeddedBroker(data_dir=self.log_dirs[0]) as broker:
+            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+            each(admin.create_topics([NewTopic("kept", 2, 1)]))
+            producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+            for number in range(100):
+                producer.produce("kept", b"%d" % number, partition=number % 2)
+            assert producer.flush(60) == 0
+            type(self).records = committed_records(broker.bootstrap_servers, "kept")
+
+
+@pytest.mark.parametrize(("release", "is_dynamic"), [(NEWEST, True), (BEFORE, False)])
+def test_kafka_goes_on_where_the_bundled_broker_ended(tmp_path: Path, release: str, is_dynamic: bool) -> None:
+    class Used(UsedBefore):
+        pass
+
+    Used.is_dynamic = is_dynamic
+    with Used.start(Setup(release), tmp_path) as kafka:
+        assert len(Used.records) == 100
+        assert committed_records(kafka.bootstrap_servers, "kept") == Used.records
+        features = kafka.tool("org.apache.kafka.tools.FeatureCommand", "describe").stdout
+        assert f"FinalizedVersionLevel: {METADATA_VERSIONS[LEVELS[release]]}" in features
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+        producer.produce("kept", b"by Kafka")
+        assert producer.flush(60) == 0
+        kafka.stop_node(1)
+        with pytest.raises(ConfigError, match="Apache Kafka has worked on it since this broker did"):
+            EmbeddedBroker(data_dir=kafka.log_dirs[0]).start()
+        dirs = [str(kafka.log_dirs[0])]
+        adopt(dirs, [str(tmp_path / "back")], node_id=1, cluster_id=None, clock=SystemClock())
+    with EmbeddedBroker(data_dir=tmp_path / "back") as broker:
+        found = committed_records(broker.bootstrap_servers, "kept")
+        assert [row[3] for row in found if row not in Used.records] == [b"by Kafka"]

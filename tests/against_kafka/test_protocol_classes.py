@@ -19,10 +19,12 @@ from typing import Any
 import pytest
 
 import kafka_tools.protocol.stored as stored_package
-from kafka_tools.errors import EncodeError
+from kafka_tools.errors import DecodeError, EncodeError
 from kafka_tools.protocol import as_json, error_codes, headers, registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.fields import Field
+from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
+from kafka_tools.protocol.primitives import MOST_ITEMS, MOST_TAGGED_FIELDS
 from kafka_tools.protocol.schema import Message, Stored, Struct, nested_structs
 from tests.against_kafka.jars import NEWEST
 from tests.against_kafka.kafka_classes import KafkaClasses, KafkaRefused
@@ -236,7 +238,7 @@ def test_header_versions_are_kafkas(release: str, classes: Classes) -> None:
         if api.request.MIN_VERSION <= version <= api.request.MAX_VERSION:
             assert headers.request_header_version(api.request, version) == request, f"{api.name} v{version}"
             assert headers.response_header_version(api.response, version) == response, f"{api.name} v{version}"
-    if release == "4.3.1":
+    if release == NEWEST:
         newest = {key: max(v for k, v in known if k == key) for key, _ in known}
         assert {row.key: row.max_version for row in registry.rows() if row.key in newest} == newest
 
@@ -254,3 +256,18 @@ def test_every_message_class_of_kafka_has_a_definition_here(release: str, classe
 def test_error_codes_are_those_of_kafka(classes: Classes) -> None:
     ours = {(row.code, row.name, row.retriable, row.refresh_metadata) for row in error_codes.all_codes()}
     assert ours == classes(NEWEST).errors()
+
+
+def test_kafka_refuses_as_many_items_and_tagged_fields_as_are_refused_here(classes: Classes) -> None:
+    kafka = classes(NEWEST)
+    cls = DeleteGroupsRequest
+    for most, more, bound in (
+        (cls(groups_names=[""] * MOST_ITEMS), cls(groups_names=[""] * (MOST_ITEMS + 1)), MOST_ITEMS),
+        (cls(unknown_tags=dict.fromkeys(range(MOST_TAGGED_FIELDS), b"")),
+         cls(unknown_tags=dict.fromkeys(range(MOST_TAGGED_FIELDS + 1), b"")), MOST_TAGGED_FIELDS),
+    ):  # fmt: skip
+        assert kafka.transcode("DeleteGroupsRequestData", 2, 2, encode(most, 2)) == encode(most, 2)
+        with pytest.raises(KafkaRefused, match=f"exceeds the maximum allowed (size|count) of {bound}"):
+            kafka.transcode("DeleteGroupsRequestData", 2, 2, encode(more, 2))
+        with pytest.raises(DecodeError, match=f"more than the {bound} that may be"):
+            decode(cls, 2, encode(more, 2))

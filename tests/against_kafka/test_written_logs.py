@@ -19,10 +19,13 @@ from kafka_tools.storage import indexes, snapshots
 from kafka_tools.storage.check import check_partition
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
-from tests.against_kafka.jars import NEWEST
+from tests.against_kafka.jars import BEFORE, NEWEST
 
 Tool = Callable[..., subprocess.CompletedProcess[str]]
-DUMPS = {"4.3.1": "org.apache.kafka.tools.DumpLogSegments", "2.2.2": "kafka.tools.DumpLogSegments"}
+DUMPS = {
+    **dict.fromkeys((NEWEST, BEFORE), "org.apache.kafka.tools.DumpLogSegments"),
+    "2.2.2": "kafka.tools.DumpLogSegments",
+}
 START_MS = 1_700_000_000_000
 
 
@@ -70,7 +73,7 @@ def test_kafka_finds_nothing_wrong_in_a_log_and_its_indexes(release: str, writte
     found = listed(written, ".index", ".timeindex")
     assert len(found) > 6
     # 2.2.2 compares an entry with the first record of its batch, and finds Kafka's own files wrong as well.
-    for option in ("--index-sanity-check", "--verify-index-only")[: 2 if release == NEWEST else 1]:
+    for option in ("--index-sanity-check", "--verify-index-only")[: 1 if release == "2.2.2" else 2]:
         checked = java_tool(release, DUMPS[release], option, "--files", ",".join(map(str, found)))
         output = checked.stdout + checked.stderr
         assert checked.returncode == 0, output

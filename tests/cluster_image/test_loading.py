@@ -13,12 +13,14 @@ from kafka_tools.commands.logs.cluster_image.image import Provenance
 from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory, TreeFile, root, zoned_time
 from kafka_tools.errors import LogError
+from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION
 from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.records.build import build_batch
-from kafka_tools.storage.check import check_file
+from kafka_tools.storage.check import check_file, check_partition
 from kafka_tools.storage.names import log_file_name
 from kafka_tools.storage.segment import Segment
 from tests.cluster_image.files import ORDERS, TIME_MS, changes, encoded, log_bytes, state, write_log, write_snapshot
+from tests.corpus.golden import newest_cases
 
 
 def topics(path: Path) -> set[str]:
@@ -61,6 +63,17 @@ def test_a_controller_that_was_unregistered_is_gone(tmp_path: Path) -> None:
     loaded = load(str(path))
     assert (loaded.refused, loaded.image.controllers) == (None, {})
     assert [finding for finding in check_file(str(path), records=True) if finding.is_damage] == []
+
+
+def test_what_the_newest_kafka_left_has_an_image_and_no_damage() -> None:
+    """Feature levels in the first snapshot, and a controller that was unregistered and came back."""
+    (case,) = (case for case in newest_cases() if case.id.startswith("cluster-metadata"))
+    loaded = load(str(case.cwd))
+    assert (loaded.refused, sorted(loaded.image.controllers)) == (None, [1, 2])
+    assert loaded.image.metadata_version == LATEST_PRODUCTION
+    assert {"orders", "paid", "__share_group_state"} <= set(loaded.image.topics_by_name)
+    found = check_partition(case.cwd / "__cluster_metadata-0", records=True)
+    assert [finding for finding in found if finding.is_damage] == []
 
 
 def test_a_directory_is_its_newest_snapshot_and_the_log_behind_it(tmp_path: Path) -> None:
@@ -110,7 +123,7 @@ def test_a_record_that_contradicts_the_image_is_told_and_the_rest_is_read(tmp_pa
         records.PartitionChangeRecord(partition_id=0, topic_id=ORDERS, replicas=[1], directories=[ORDERS, ORDERS]),
         records.RemoveAccessControlEntryRecord(id=uuid.UUID(int=404)),
         records.ClientQuotaRecord(entity=[], key="q", value=1.0),
-        records.FeatureLevelRecord(name="metadata.version", feature_level=99),
+        records.FeatureLevelRecord(name="metadata.version", feature_level=1),
         records.DelegationTokenRecord(owner="nobody", requester="User:a", token_id="t"),
         records.EndTransactionRecord(),
     ]

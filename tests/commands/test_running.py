@@ -9,7 +9,7 @@ import sys
 import click
 import pytest
 
-from kafka_tools import __version__
+from kafka_tools import KAFKA_RELEASE, __version__
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, CommandGroup, Option, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
@@ -46,7 +46,7 @@ def run(*arguments: str, failure: BaseException | None = None) -> int:
 def test_version_is_printed_at_any_position_before_anything_is_parsed(arguments, capsys) -> None:
     assert run(*arguments) == 0
     out, err = capsys.readouterr()
-    assert (out, err) == (f"kafka-tools {__version__} (follows Kafka 4.3.1)\n", "")
+    assert (out, err) == (f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})\n", "")
 
 
 @pytest.mark.req("VER-2")

@@ -1,5 +1,7 @@
 """The golden segment files, unpacked: ``from tests.corpus.golden import golden_root, cases, case, files``.
 
+``newest_cases`` are those of a smaller set, written by the newest release (``collect``).
+
 Plain functions, so that any test (and a benchmark) can use them; ``golden_root()`` unpacks the archive on first
 use into a per-user directory below the system's temporary one, named by the archive's contents. Several
 processes may do so at the same time: each unpacks beside it and renames, the first one wins.
@@ -18,7 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafka_tools import KAFKA_MINOR
+
 ARCHIVE = Path(__file__).with_name("golden.tar.xz")
+OF_NEWEST = Path(__file__).with_name(f"golden-{KAFKA_MINOR}.tar.xz")
 
 
 class Run(NamedTuple):
@@ -49,7 +54,7 @@ class Run(NamedTuple):
         """The recorded output with the absolute path of the working directory put in."""
         if name is None:
             return b""
-        path = golden_root() / self.case.id / name
+        path = self.case.root / self.case.id / name
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return data.replace(b"${CWD}", str(self.case.cwd).encode())
 
@@ -66,6 +71,8 @@ class Case(NamedTuple):
     """Paths below the case's directory."""
     cwd: Path
     """Where the runs were made: the paths in ``args`` are relative to it."""
+    root: Path
+    """The directory with a directory per case."""
     raw: dict[str, Any]
 
     @property
@@ -77,17 +84,17 @@ class Case(NamedTuple):
 
 
 @cache
-def golden_root() -> Path:
+def golden_root(archive: Path = ARCHIVE) -> Path:
     """The directory with CASES.json and a directory per case. Read only, please: all tests share it."""
-    digest = hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     root = Path(tempfile.gettempdir()) / f"kafka-tools-tests-{os.getuid()}" / f"golden-{digest}"
     if not root.is_dir():
         root.parent.mkdir(mode=0o700, exist_ok=True)
         if root.parent.stat().st_uid != os.getuid():
             raise RuntimeError(f"{root.parent} belongs to somebody else")
         fresh = Path(tempfile.mkdtemp(prefix=root.name, dir=root.parent))
-        with tarfile.open(ARCHIVE) as archive:
-            archive.extractall(fresh, filter="data")
+        with tarfile.open(archive) as packed:
+            packed.extractall(fresh, filter="data")
         try:
             fresh.rename(root)
         except OSError:  # another process was first
@@ -95,10 +102,19 @@ def golden_root() -> Path:
     return root
 
 
-@cache
 def cases() -> tuple[Case, ...]:
     """Every case, in the order of CASES.json."""
-    root = golden_root()
+    return _cases(ARCHIVE)
+
+
+def newest_cases() -> tuple[Case, ...]:
+    """Those that the newest release wrote; none before ``python -m tests.corpus.collect`` has made its archive."""
+    return _cases(OF_NEWEST) if OF_NEWEST.exists() else ()
+
+
+@cache
+def _cases(archive: Path) -> tuple[Case, ...]:
+    root = golden_root(archive)
     with (root / "CASES.json").open(encoding="utf-8") as file:
         document = json.load(file)
     listed = document["cases"] if isinstance(document, dict) else document
@@ -111,6 +127,7 @@ def cases() -> tuple[Case, ...]:
             case["codec"],
             tuple(entry if isinstance(entry, str) else entry["path"] for entry in case["files"]),
             root / case["cwd"],
+            root,
             case,
         )
         for case in listed

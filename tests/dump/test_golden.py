@@ -1,4 +1,4 @@
-"""Every recorded run of Kafka 4.3.1's DumpLogSegments, replayed: standard output must be equal to the byte.
+"""Recorded runs of DumpLogSegments of Kafka 4.3.1 and of the newest release, replayed: equal to the byte.
 
 One test per case, so that a failure names it, and the number of runs compared is asserted: none is left out in silence.
 """
@@ -13,11 +13,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from kafka_tools import KAFKA_MINOR, KAFKA_RELEASE
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.dump_log import PROGRAM, command
 from kafka_tools.dump import walk
 from kafka_tools.protocol.enums import TransactionState
-from tests.corpus.golden import Case, Run, cases
+from tests.corpus.golden import Case, Run, cases, newest_cases
 
 TOOL = "4.3.1"
 
@@ -47,6 +48,7 @@ NOT_COMPARED = {
 """Help, usage and options that one of the tools rejects, and a file that a tool changed."""
 
 COMPARED = 2660
+COMPARED_OF_NEWEST = 44
 
 SECRETS = re.compile(rb'"(salt|storedKey|serverKey)":"[^"]+"')
 """What is masked in records of the cluster's metadata, unlike in Kafka's tool."""
@@ -111,21 +113,39 @@ def test_output_is_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.
     monkeypatch.setattr(walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
     monkeypatch.setattr(walk, "WINDOW_BYTES", 3000)
     for run in runs(case):
-        status, stdout, stderr = replay(run)
         expected = run.stdout
-        if "--cluster-metadata-decoder" in run.args:
-            expected = SECRETS.sub(rb'"\1":"***"', expected)
         if "--transaction-log-decoder" in run.args:
             expected = STATUSES.sub(_status_name, expected)
-        assert stdout == expected, f"{run.id} {' '.join(run.args)}: {difference(stdout, expected)}\n{stderr}"
-        assert "Traceback" not in stderr and "internal error" not in stderr, f"{run.id}: {stderr}"
-        if run.exit_code:
-            assert status == 1, f"{run.id}: Kafka failed, status {status} here: {stderr}"
-        for line in stderr.splitlines():
-            assert line.startswith((f"{PROGRAM}: ", "Non-consecutive offsets in ", "  ", "Ignoring unknown file")), line
+        compare(run, expected)
+
+
+@pytest.mark.parametrize("way", ["scalar", "columns"])
+@pytest.mark.parametrize("case", newest_cases(), ids=lambda case: case.id)
+def test_output_is_the_newest_kafkas_to_the_byte(case: Case, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(case.cwd)
+    monkeypatch.setattr(walk, "FAST_FROM_BYTES", 0 if way == "columns" else 1 << 60)
+    monkeypatch.setattr(walk, "WINDOW_BYTES", 3000)
+    for run in case.runs:
+        assert run.tool_version.startswith(f"{KAFKA_MINOR}.")
+        compare(run, run.stdout)
+
+
+def compare(run: Run, expected: bytes) -> None:
+    """Run ours, which has to print what Kafka did, and fail where Kafka did."""
+    if "--cluster-metadata-decoder" in run.args:
+        expected = SECRETS.sub(rb'"\1":"***"', expected)
+    status, stdout, stderr = replay(run)
+    assert stdout == expected, f"{run.id} {' '.join(run.args)}: {difference(stdout, expected)}\n{stderr}"
+    assert "Traceback" not in stderr and "internal error" not in stderr, f"{run.id}: {stderr}"
+    if run.exit_code:
+        assert status == 1, f"{run.id}: Kafka failed, status {status} here: {stderr}"
+    for line in stderr.splitlines():
+        assert line.startswith((f"{PROGRAM}: ", "Non-consecutive offsets in ", "  ", "Ignoring unknown file")), line
 
 
 def test_no_run_is_left_out() -> None:
+    wanted = f"python -m tests.corpus.collect {KAFKA_RELEASE}"
+    assert sum(len(case.runs) for case in newest_cases()) == COMPARED_OF_NEWEST, wanted
     assert sum(len(runs(case)) for case in cases()) == COMPARED
     assert len([run for case in cases() for run in case.runs if run.tool_version == TOOL]) == COMPARED + len(
         NOT_COMPARED

@@ -443,3 +443,42 @@ def test_records_are_nullable_bytes(version: int) -> None:
         assert data.endswith(b"\0\0\0\x07" + wire)
         found = decode(ProduceRequest, version, data).topic_data[0].partition_data[0].records
         assert (found if found is None else bytes(found)) == records
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_array_of_more_than_a_million_items_is_refused_before_it_is_made(version: int) -> None:
+    """As by Kafka 4.4, whoever sent or stored it."""
+    most = encode(DeleteGroupsRequest(groups_names=[""] * 1_000_000), version)
+    assert len(decode(DeleteGroupsRequest, version, most).groups_names) == 1_000_000
+    more = encode(DeleteGroupsRequest(groups_names=[""] * 1_000_001), version)
+    wanted = "field groups_names at position .: claims 1000001 items, more than the 1000000 that may be"
+    for decoding in (
+        lambda: decode(DeleteGroupsRequest, version, more),
+        lambda: decode_counted(DeleteGroupsRequest, version, more, most=2_000_000),
+    ):
+        tracemalloc.start()
+        try:
+            with pytest.raises(DecodeError, match=wanted):
+                decoding()
+            assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        finally:
+            tracemalloc.stop()
+
+
+def test_more_than_ten_thousand_tagged_fields_are_refused_before_they_are_read() -> None:
+    """As by Kafka 4.4: at the end of a message, of a struct in it, and of a header."""
+    most = DeleteGroupsRequest()
+    most.unknown_tags = dict.fromkeys(range(10_000), b"")
+    assert decode(DeleteGroupsRequest, 2, encode(most, 2)) == most
+    wanted = "tags at position .*: claims 10001 fields, more than the 10000 that may be"
+    more = dict.fromkeys(range(10_001), b"")
+    topic = DeleteRecordsRequest.Topic(name="x")
+    header = RequestHeader(request_api_key=42, request_api_version=2, correlation_id=1, client_id="")
+    for owner, message, version in (
+        (most, most, 2),
+        (topic, DeleteRecordsRequest(topics=[topic]), 2),
+        (header, header, 2),
+    ):
+        owner.unknown_tags = more
+        with pytest.raises(DecodeError, match=wanted):
+            decode(type(message), version, encode(message, version))

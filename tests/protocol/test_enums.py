@@ -143,11 +143,21 @@ def bare_codes(tree: ast.Module) -> Iterator[int]:
 CODES = {row.code for row in error_codes.all_codes()}
 
 
+def _is_key(node: ast.expr) -> bool:
+    """An API's key, by the names under which it goes around."""
+    return (isinstance(node, ast.Attribute) and node.attr in ("API_KEY", "api_key")) or (
+        isinstance(node, ast.Name) and node.id in ("key", "api_key")
+    )
+
+
 def bare_keys(tree: ast.Module) -> Iterator[int]:
     """Lines in which the number of an API stands where its definition or its name in the index belongs."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute) and node.left.attr == "API_KEY":
-            yield from (node.lineno for item in node.comparators if number_in(item) is not None)
+        if isinstance(node, ast.Compare) and _is_key(node.left):
+            for item in node.comparators:
+                items = item.elts if isinstance(item, ast.Tuple | ast.List | ast.Set) else [item]
+                if any(number_in(one) is not None for one in items):
+                    yield node.lineno
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             targets = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -184,6 +194,8 @@ def test_no_api_number_stands_outside_the_definitions() -> None:
         ("broker_error(41, text)", bare_codes),
         ("PRODUCE, VOTE = 0, 52", bare_keys),
         ("if request.API_KEY == 18: pass", bare_keys),
+        ("if request.API_KEY in (43, 45): pass", bare_keys),
+        ("if key not in (17, 36): pass", bare_keys),
         ("api(3)", bare_keys),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from uuid import UUID
 
 import pytest
 
@@ -210,8 +211,9 @@ def test_error_replies_that_kafka_shapes_differently() -> None:
         ("t", 1, 6)
     ]
     assert old.responses[0].partitions[0].high_watermark == -1
-    new = error_reply(FetchRequest(topics=topics), 7, 6)
-    assert (new.error_code, new.responses) == (6, [])
+    topics[0].topic_id = UUID(int=1)
+    new = error_reply(FetchRequest(topics=topics, session_id=3), 13, 6)
+    assert (new.error_code, new.session_id, new.responses) == (6, 3, [])
     one = error_reply(FindCoordinatorRequest(key="g"), 3, 15, "later")
     assert (one.error_code, one.error_message, one.node_id) == (15, "later", -1)
     many = error_reply(FindCoordinatorRequest(coordinator_keys=["a", "b"]), 4, 15)

@@ -18,7 +18,7 @@ from tests.against_kafka.jars import VERSIONS
 from tests.against_kafka.test_options import TOOLS, help_pages, options_listed, unknown_options
 from tests.protocol.test_definitions import NEVER_RELEASED, class_of, layout, normalised
 from tests.protocol.test_definitions_teach import rights_at_odds
-from tests.releases import facts, tables
+from tests.releases import error_replies, facts, tables
 from tests.releases.facts import Facts
 
 Decision = tuple[str, str]
@@ -29,6 +29,7 @@ def of_all(said: Facts) -> Iterator[Decision]:
     """All of them, in the order in which to work."""
     yield from of_messages(said)
     yield from of_apis(said)
+    yield from of_error_replies(said)
     yield from of_errors(said)
     yield from of_configs(said)
     yield from of_options(said)
@@ -106,11 +107,25 @@ def of_apis(said: Facts) -> Iterator[Decision]:
         response = registry.api(row.key).response
         place = response.__module__.replace(".", "/") + ".py"
         yield from ((place, f"{row.name}: {each}") for each in rights_at_odds(row.stem))
-        if api["throttles"] is None or not tables.is_newest(said):
-            continue  # an old release does not say what clients do today
+        if not tables.is_newest(said):
+            continue  # an old release does not say what clients do today, nor what a later one has dropped
+        if api["oldest"] != row.oldest_since_4 and "BROKER" in api["listeners"] and row.stem != "produce":
+            # Brokers go on advertising Produce from 0.
+            yield place, f"{row.name}: Kafka's oldest version is v{api['oldest']}, `dropped` says v{row.oldest_since_4}"
+        if api["throttles"] is None:
+            continue  # without classes
         versions = range(api["oldest"], api["newest"] + 1)
         if api["throttles"] != [version for version in versions if version in response.THROTTLES]:
             yield place, f"{row.name}: Kafka's client waits after a throttled answer of {_listed(api['throttles'])}"
+
+
+def of_error_replies(said: Facts) -> Iterator[Decision]:
+    """APIs whose answer to a request that fails as a whole has another shape than that of Kafka's classes."""
+    if tables.is_newest(said):
+        for found in error_replies.compared(said)[1]:
+            place = f"kafka_tools/protocol/messages/{found.stem}.py"
+            what = f"an error of the whole request, v{found.version}: {found.where()}"
+            yield place, f"{what}; say it by `on_error`, `echoed` or `answers`"
 
 
 def _listed(versions: Iterable[int]) -> str:

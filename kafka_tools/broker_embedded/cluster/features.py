@@ -142,8 +142,10 @@ class FinalizedFeatures:
         ``with_elr``: the records that go with switching eligible leader replicas on.
         """
         records: list[Stored] = []
+        updates = list(updates)
+        wanted = {**self.finalized, **{update.feature: update.level for update in updates}}
         for update in updates:
-            problem = self._problem(update)
+            problem = self._problem(update, wanted)
             if problem is not None:
                 raise refuse(
                     error_codes.INVALID_UPDATE_VERSION,
@@ -156,7 +158,8 @@ class FinalizedFeatures:
                 records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
         return records
 
-    def _problem(self, update: Update) -> str | None:
+    def _problem(self, update: Update, wanted: Mapping[str, int]) -> str | None:
+        """``wanted``: the level of each feature after all updates."""
         feature, level, upgrade_type = update
         invalid = f"Invalid update version {level} for feature {feature}."
         if not UPGRADE <= upgrade_type <= UNSAFE_DOWNGRADE:
@@ -190,8 +193,9 @@ class FinalizedFeatures:
             )
             return f"Unsupported metadata.version downgrade from {current} to {level}. {reason}"
         if feature == KRAFT_VERSION and level < current:
-            return f"{invalid} A quorum whose voters are in the log cannot go back to voters that are configured."
-        return None
+            return f"{invalid} Can't downgrade the version of this feature."
+        unmet = feature_levels.unmet(feature, level, wanted)
+        return None if unmet is None else f"{invalid} {unmet}"
 
     def _apply(self, record: FeatureLevelRecord) -> None:
         if record.feature_level:

@@ -22,6 +22,7 @@ from kafka_tools.broker_embedded.directories.survey import (
     agreed,
     is_only_formatted,
     is_ours,
+    kafka_worked_on,
 )
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row
@@ -89,7 +90,8 @@ def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Ad
 
     ``paths``: the log directories of one node. ``node_id`` and ``cluster_id`` are what the broker is started with.
     """
-    metas = [_meta(each) for each in paths]
+    by_kafka = any(map(kafka_worked_on, paths))
+    metas = [_meta(each, by_kafka) for each in paths]
     cluster_id = agreed(list(zip(paths, metas, strict=True)), node_id, cluster_id)
     assert cluster_id is not None
     places = [place for each in paths if os.path.isdir(place := os.path.join(each, METADATA_DIRECTORY))]
@@ -119,7 +121,8 @@ def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
     return ConfigError(f"{path} cannot be adopted: {why}", hint=hint)
 
 
-def _meta(path: str) -> MetaProperties:
+def _meta(path: str, by_kafka: bool) -> MetaProperties:
+    """``by_kafka``: Kafka has worked on the node's directories, whoever made them."""
     meta_path = os.path.join(path, META_FILE)
     try:
         if not stat.S_ISREG(os.stat(meta_path).st_mode):
@@ -131,7 +134,7 @@ def _meta(path: str) -> MetaProperties:
         raise _refused(path, str(error)) from error
     except OSError as error:
         raise _refused(path, f"{meta_path}: {error.strerror}") from error
-    if is_ours(meta):
+    if is_ours(meta) and not by_kafka:
         raise _refused(path, "it is of this broker, not of Kafka", "start the broker on it with --data-dir")
     if meta.version == 0:
         raise _refused(

@@ -12,7 +12,7 @@ from kafka_tools.storage.checkpoints import (
     MetaProperties,
     read_meta_properties,
 )
-from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, checkpoint_name, parse_partition_dir
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, QUORUM_STATE, checkpoint_name, parse_partition_dir
 
 META_FILE = "meta.properties"
 ADOPTING_FILE = "meta.properties.adopting"
@@ -84,6 +84,11 @@ def is_ours(meta: MetaProperties) -> bool:
     return meta.others.get(WRITTEN_BY_KEY) == WRITTEN_BY
 
 
+def kafka_worked_on(path: str) -> bool:
+    """Whether Apache Kafka keeps the metadata log in a directory: its quorum's state, which this broker has none of."""
+    return os.path.lexists(os.path.join(path, METADATA_DIRECTORY, QUORUM_STATE))
+
+
 def is_only_formatted(path: str) -> bool:
     """Whether a directory with meta.properties holds only files that ``kafka-storage format`` writes."""
     names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
@@ -113,7 +118,7 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
         raise ConfigError(
             f"the data directory {path} is not one of this broker: {error}", hint=_GIVE_ANOTHER
         ) from error
-    if is_ours(found):
+    if is_ours(found) and not kafka_worked_on(path):
         return found
     if found.version == 1 and is_only_formatted(path):
         if formatted:
@@ -123,9 +128,13 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
             "broker has started on it yet",
             hint=f"nothing in it was changed; kafka-tools broker run --data-dir {path} starts on it",
         )
+    why = (
+        f"Apache Kafka has worked on it since this broker did ({METADATA_DIRECTORY} has {QUORUM_STATE})"
+        if is_ours(found)
+        else f"its {META_FILE} (cluster {found.cluster_id}, node {found.node_id}) was not written by this one"
+    )
     raise ConfigError(
-        f"the data directory {path} holds the logs of another broker, Apache Kafka: its {META_FILE} (cluster "
-        f"{found.cluster_id}, node {found.node_id}) was not written by this one",
+        f"the data directory {path} holds the logs of another broker, Apache Kafka: {why}",
         hint=f"nothing in it was changed; --adopt {path} serves a copy of it; or {_GIVE_ANOTHER}",
     )
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from kafka_tools.protocol.enums import ConfigResourceType, CoordinatorType
+from kafka_tools.protocol.error_reply import CODES
 from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.schema import Request, Response, Struct
 from kafka_tools.values import ZERO_UUID
@@ -175,7 +176,7 @@ def paths_to_errors(answer: Struct, version: int, above: frozenset[Any] = frozen
     for field in _struct_lists(type(answer), version):
         for entry in getattr(answer, field.name) or ():
             path = above | {getattr(entry, key.name) for key in _key_fields(type(entry), version)}
-            if getattr(entry, "error_code", 0):
+            if any(getattr(entry, name, 0) for name in CODES):
                 yield path
             yield from paths_to_errors(entry, version, path)
 

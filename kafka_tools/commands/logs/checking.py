@@ -66,6 +66,9 @@ def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: st
             running.complain("kafka-dump-log", reason, getattr(error, "hint", None))
             continue
         for finding in findings:
+            if finding.kind == "newer-records":  # counted, and no damage
+                running.note(one_line(str(finding)))
+                continue
             # A file that was named is to be one of Kafka's; in a directory anything may lie about.
             if finding.is_damage or finding.path == path:
                 damaged = True

@@ -36,12 +36,14 @@ def _config_option(function: Callable[..., Any]) -> Any:
 @_config_option
 def info(config: str) -> int:
     """Show which log directories there are, and what is wrong with them."""
-    from kafka_tools.commands.logs.formatting.info import describe
+    from kafka_tools.commands.logs.formatting.info import describe, newer_levels
     from kafka_tools.commands.logs.formatting.settings import read_settings
 
     settings = read_settings(config)
     text, problems = describe(settings.log_dirs, is_kraft=bool(settings.roles))
     running.emit(text)
+    for remark in newer_levels(settings.log_dirs):
+        running.note(remark)
     return running.FAILED if problems else 0
 
 

@@ -2,7 +2,7 @@
 
 Built on the decoders of the text, so that both show the same. Where a decoder cannot read a record, its key and value
 are shown as they are, beside a ``decode_error``; but the cluster's metadata is masked then: what cannot be read may
-hold a secret.
+hold a secret. A metadata record of a later release is shown as type, version and bytes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 from kafka_tools.dump import internal_decoders
 from kafka_tools.dump.decoders import Decoder, FieldDecoder
 from kafka_tools.dump.java_json import java_json
-from kafka_tools.dump.json.lines import Contents, Field, PlainContents
+from kafka_tools.dump.json.lines import Contents, Field, PlainContents, as_base64
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.as_json import to_json
-from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.feature_levels import NEWER
+from kafka_tools.protocol.schema import Stored, nested_structs
 from kafka_tools.records.control import NAMES, control_type, control_value
-from kafka_tools.records.framing import framed, framed_name, known_version
+from kafka_tools.records.framing import NewerRecord, framed, framed_name, known_version, newer_record
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import java_text
 from kafka_tools.shown_text import MASK
@@ -70,10 +71,26 @@ def _framed(records: Mapping[int, type[Stored]], field: Field, *, may_be_secret:
             data = to_json(message, known_version(type(message), version))
             document = {"type": framed_name(message), "version": version, "data": data}
         except (WireError, CorruptBatch) as error:
+            newer = newer_record(value, records)
+            if newer is not None and newer.type >= 0:
+                return (
+                    f'{field("key", key)},"value":{_newer(newer, records)},"decode_error":{quoted(f"{newer}: {NEWER}")}'
+                )
             return _raw(field, key, MASK.encode() if may_be_secret else value, str(error.__cause__ or error))
         return f'{field("key", key)},"value":{java_json(document)}'
 
     return contents
+
+
+def _newer(newer: NewerRecord, records: Mapping[int, type[Stored]]) -> str:
+    """A record that came after what is known, as its bytes; those of a type that holds secrets are masked."""
+    cls = records.get(newer.type)
+    name = f"UNKNOWN({newer.type})" if cls is None else framed_name(cls())
+    is_secret = cls is not None and any(
+        field.secret or field.config_value for struct in nested_structs(cls) for field in struct.FIELDS
+    )
+    data = as_base64("data", newer.body) if not is_secret else f'"data":{quoted(MASK)}'
+    return f'{{"type":{quoted(name)},"version":{newer.version},{data}}}'
 
 
 def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder, field: Field) -> Contents:

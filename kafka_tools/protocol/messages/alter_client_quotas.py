@@ -48,6 +48,6 @@ class AlterClientQuotasResponse(Response, key=49, versions="0-1", flexible="1+")
             entity_type = string()
             entity_name = string(nullable="0+")
 
-        entity = array(EntityData)
+        entity = array(EntityData, echoed="0+")
 
     entries = array(EntryData)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class AlterPartitionRequest(Request, key=56, versions="0-3", flexible="0+"):
+class AlterPartitionRequest(Request, key=56, versions="0-3", dropped="0-1", flexible="0+"):
     broker_id = int32()
     broker_epoch = int64(default=-1)
 

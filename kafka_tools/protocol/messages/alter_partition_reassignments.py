@@ -52,4 +52,4 @@ class AlterPartitionReassignmentsResponse(Response, key=45, versions="0-1", flex
 
         partitions = array(ReassignablePartitionResponse)
 
-    responses = array(ReassignableTopicResponse)
+    responses = array(ReassignableTopicResponse, echoed="0+")

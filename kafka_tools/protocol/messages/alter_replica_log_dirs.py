@@ -21,7 +21,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string
 
 
-class AlterReplicaLogDirsRequest(Request, key=34, versions="0-2", flexible="2+", rights={"cluster": "Alter"}):
+class AlterReplicaLogDirsRequest(
+    Request, key=34, versions="0-2", dropped="0", flexible="2+", rights={"cluster": "Alter"}
+):
     class AlterReplicaLogDir(Struct):
         path = string(map_key=True)
 
@@ -46,4 +48,4 @@ class AlterReplicaLogDirsResponse(Response, key=34, versions="0-2", flexible="2+
 
         partitions = array(AlterReplicaLogDirPartitionResult)
 
-    results = array(AlterReplicaLogDirTopicResult)
+    results = array(AlterReplicaLogDirTopicResult, answers="dirs.topics")

@@ -43,4 +43,4 @@ class AlterUserScramCredentialsResponse(Response, key=51, versions="0", flexible
         error_code = int16()
         error_message = string(nullable="0+")
 
-    results = array(Result)
+    results = array(Result, answers="deletions, upsertions")

@@ -24,7 +24,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class CreateAclsRequest(Request, key=30, versions="0-3", flexible="2+", rights={"cluster": "Alter"}):
+class CreateAclsRequest(Request, key=30, versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Alter"}):
     class AclCreation(Struct):
         resource_type = int8()
         resource_name = string()

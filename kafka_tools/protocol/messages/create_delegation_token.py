@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, bytes_
 
 
 class CreateDelegationTokenRequest(
-    Request, key=38, versions="0-3", flexible="2+", rights={"delegation token": "CreateTokens on the user"}
+    Request, key=38, versions="0-3", dropped="0", flexible="2+", rights={"delegation token": "CreateTokens on the user"}
 ):
     owner_principal_type = string(versions="3+", nullable="3+")
     owner_principal_name = string(versions="3+", nullable="3+")
@@ -42,9 +42,9 @@ class CreateDelegationTokenResponse(Response, key=38, versions="0-3", flexible="
     principal_name = string()
     token_requester_principal_type = string(versions="3+")
     token_requester_principal_name = string(versions="3+")
-    issue_timestamp_ms = int64()
-    expiry_timestamp_ms = int64()
-    max_timestamp_ms = int64()
+    issue_timestamp_ms = int64(on_error=-1)
+    expiry_timestamp_ms = int64(on_error=-1)
+    max_timestamp_ms = int64(on_error=-1)
     token_id = string()  # the user name to log in with
     hmac = bytes_(secret=True)  # the password to log in with
     throttle_time_ms = int32()

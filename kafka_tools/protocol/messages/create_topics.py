@@ -40,6 +40,7 @@ class CreateTopicsRequest(
     Request,
     key=19,
     versions="0-7",
+    dropped="0-1",
     flexible="5+",
     rights={"topic": "Create on the topic or on the cluster", "cluster": "Create on the cluster"},
 ):
@@ -75,8 +76,8 @@ class CreateTopicsResponse(Response, key=19, versions="0-7", flexible="5+", thro
         error_message = string(versions="1+", nullable="1+", ignorable=True)
         # 29 where the caller may not see the configs, which are null then
         topic_config_error_code = int16(versions="5+", tag=0, ignorable=True)
-        num_partitions = int32(versions="5+", default=-1, ignorable=True)
-        replication_factor = int16(versions="5+", default=-1, ignorable=True)
+        num_partitions = int32(versions="5+", default=-1, ignorable=True, on_error=-1)
+        replication_factor = int16(versions="5+", default=-1, ignorable=True, on_error=-1)
 
         class CreatableTopicConfigs(Struct):
             name = string(versions="5+")

@@ -22,7 +22,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class DeleteAclsRequest(Request, key=31, versions="0-3", flexible="2+", rights={"cluster": "Alter"}):
+class DeleteAclsRequest(Request, key=31, versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Alter"}):
     class Filter(Struct):
         resource_type_filter = int8()
         resource_name_filter = string(nullable="0+")

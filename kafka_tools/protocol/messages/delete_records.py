@@ -45,7 +45,7 @@ class DeleteRecordsResponse(Response, key=21, versions="0-2", flexible="2+", thr
 
         class PartitionResult(Struct):
             partition_index = int32(map_key=True)
-            low_watermark = int64()  # smallest log start offset of the live replicas; -1 with an error
+            low_watermark = int64(on_error=-1)  # smallest log start offset of the live replicas; -1 with an error
             error_code = int16()
 
         partitions = array(PartitionResult)

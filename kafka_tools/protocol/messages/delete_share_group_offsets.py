@@ -44,4 +44,4 @@ class DeleteShareGroupOffsetsResponse(Response, key=92, versions="0", flexible="
         error_code = int16()
         error_message = string(nullable="0+", default=None)
 
-    responses = array(ResponseTopic)
+    responses = array(ResponseTopic, on_error=[])

@@ -20,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, string
 
 
-class DescribeAclsRequest(Request, key=29, versions="0-3", flexible="2+", rights={"cluster": "Describe"}):
+class DescribeAclsRequest(Request, key=29, versions="0-3", dropped="0", flexible="2+", rights={"cluster": "Describe"}):
     resource_type_filter = int8()
     resource_name_filter = string(nullable="0+")
     pattern_type_filter = int8(versions="1+", default=3)

@@ -47,4 +47,4 @@ class DescribeClientQuotasResponse(Response, key=48, versions="0-1", flexible="1
 
         values = array(ValueData)
 
-    entries = array(EntryData, nullable="0+")
+    entries = array(EntryData, nullable="0+", on_error=None)

@@ -31,6 +31,7 @@ class DescribeConfigsRequest(
     Request,
     key=32,
     versions="0-4",
+    dropped="0",
     flexible="4+",
     rights={"topic": "DescribeConfigs", "cluster": "DescribeConfigs", "group": "DescribeConfigs"},
 ):

@@ -20,7 +20,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class DescribeLogDirsRequest(Request, key=35, versions="0-5", flexible="2+", rights={"cluster": "Describe"}):
+class DescribeLogDirsRequest(
+    Request, key=35, versions="0-5", dropped="0", flexible="2+", rights={"cluster": "Describe"}
+):
     class DescribableLogDirTopic(Struct):
         topic = string(map_key=True)
         partitions = array(int32())
@@ -53,4 +55,4 @@ class DescribeLogDirsResponse(Response, key=35, versions="0-5", flexible="2+", t
         usable_bytes = int64(versions="4+", default=-1, ignorable=True)
         is_cordoned = boolean(versions="5+", ignorable=True)
 
-    results = array(Result)
+    results = array(Result, on_error=[])

@@ -48,4 +48,4 @@ class ElectLeadersResponse(Response, key=43, versions="0-2", flexible="2+"):
 
         partition_result = array(PartitionResult)
 
-    replica_election_results = array(ReplicaElectionResult)
+    replica_election_results = array(ReplicaElectionResult, echoed="0+")

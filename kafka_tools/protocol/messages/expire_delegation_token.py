@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int32, int64
 
 
-class ExpireDelegationTokenRequest(Request, key=40, versions="0-2", flexible="2+"):
+class ExpireDelegationTokenRequest(Request, key=40, versions="0-2", dropped="0", flexible="2+"):
     hmac = bytes_(secret=True)
     expiry_time_period_ms = int64()  # below 0: at once
 

@@ -65,7 +65,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchRequest(Request, key=1, versions="0-18", flexible="12+", rights={"topic": "Read"}):
+class FetchRequest(Request, key=1, versions="0-18", dropped="0-3", flexible="12+", rights={"topic": "Read"}):
     cluster_id = string(versions="12+", nullable="12+", default=None, tag=0, ignorable=True)
     replica_id = int32(versions="0-14", default=-1)  # -1 for a consumer, else the follower's broker id
 
@@ -116,7 +116,7 @@ class FetchRequest(Request, key=1, versions="0-18", flexible="12+", rights={"top
 class FetchResponse(Response, key=1, versions="0-18", flexible="12+", throttles="8+"):
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="7+", ignorable=True)
-    session_id = int32(versions="7+")
+    session_id = int32(versions="7+", echoed="7+")
 
     class FetchableTopicResponse(Struct):
         topic = string(versions="0-12", ignorable=True)
@@ -125,9 +125,9 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+", throttles=
         class PartitionData(Struct):
             partition_index = int32()
             error_code = int16()
-            high_watermark = int64()
+            high_watermark = int64(on_error=-1)
             last_stable_offset = int64(versions="4+", default=-1, ignorable=True)
-            log_start_offset = int64(versions="5+", default=-1, ignorable=True)
+            log_start_offset = int64(versions="5+", default=-1, ignorable=True, on_error=-1)
 
             class EpochEndOffset(Struct):
                 epoch = int32(versions="12+", default=-1)
@@ -155,11 +155,11 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+", throttles=
             # those whose records lie in the answer; null with isolation_level 0
             aborted_transactions = array(AbortedTransaction, versions="4+", nullable="4+", ignorable=True)
             preferred_read_replica = int32(versions="11+", default=-1)  # read from this broker instead; -1: from here
-            records = records(nullable="0+")
+            records = records(nullable="0+", on_error=b"")
 
         partitions = array(PartitionData)
 
-    responses = array(FetchableTopicResponse)
+    responses = array(FetchableTopicResponse, answers="topics", echoed="0-12")
 
     class NodeEndpoint(Struct):
         node_id = int32(versions="16+", map_key=True)

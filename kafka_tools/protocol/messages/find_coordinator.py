@@ -43,15 +43,15 @@ class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+", t
     throttle_time_ms = int32(versions="1+", ignorable=True)
     error_code = int16(versions="0-3")
     error_message = string(versions="1-3", nullable="1+", ignorable=True)
-    node_id = int32(versions="0-3")
+    node_id = int32(versions="0-3", on_error=-1)
     host = string(versions="0-3")
-    port = int32(versions="0-3")
+    port = int32(versions="0-3", on_error=-1)
 
     class Coordinator(Struct):
         key = string(versions="4+")
-        node_id = int32(versions="4+")
+        node_id = int32(versions="4+", on_error=-1)
         host = string(versions="4+")
-        port = int32(versions="4+")
+        port = int32(versions="4+", on_error=-1)
         error_code = int16(versions="4+")
         error_message = string(versions="4+", nullable="4+", ignorable=True)
 

@@ -55,6 +55,6 @@ class InitProducerIdResponse(Response, key=22, versions="0-6", flexible="2+", th
     throttle_time_ms = int32(ignorable=True)
     error_code = int16()
     producer_id = int64(default=-1)
-    producer_epoch = int16()
+    producer_epoch = int16(on_error=-1)
     ongoing_txn_producer_id = int64(versions="6+", default=-1)  # -1: nothing was kept
     ongoing_txn_producer_epoch = int16(versions="6+", default=-1)

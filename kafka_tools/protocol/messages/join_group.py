@@ -57,10 +57,10 @@ class JoinGroupResponse(Response, key=11, versions="0-9", flexible="6+", throttl
     error_code = int16()
     generation_id = int32(default=-1)
     protocol_type = string(versions="7+", nullable="7+", default=None, ignorable=True)
-    protocol_name = string(nullable="7+")  # the assignor that was chosen
+    protocol_name = string(nullable="7+", on_error=None)  # the assignor that was chosen
     leader = string()  # the member that assigns
     skip_assignment = boolean(versions="9+")  # the leader leaves the assignment as it is
-    member_id = string()
+    member_id = string(echoed="0+")
 
     class ResponseMember(Struct):
         member_id = string()

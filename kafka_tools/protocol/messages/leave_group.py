@@ -46,4 +46,4 @@ class LeaveGroupResponse(Response, key=13, versions="0-5", flexible="4+", thrott
         group_instance_id = string(versions="3+", nullable="3+")
         error_code = int16(versions="3+")
 
-    members = array(MemberResponse, versions="3+")
+    members = array(MemberResponse, versions="3+", on_error=[])

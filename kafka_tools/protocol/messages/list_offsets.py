@@ -40,7 +40,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string
 
 
-class ListOffsetsRequest(Request, key=2, versions="0-11", flexible="6+", rights={"topic": "Describe"}):
+class ListOffsetsRequest(Request, key=2, versions="0-11", dropped="0", flexible="6+", rights={"topic": "Describe"}):
     replica_id = int32()  # -1 for a consumer, else the follower's broker id
     isolation_level = int8(versions="2+")
 
@@ -69,7 +69,7 @@ class ListOffsetsResponse(Response, key=2, versions="0-11", flexible="6+", throt
             partition_index = int32()
             error_code = int16()
             old_style_offsets = array(int64(), versions="0")  # starts of segments, the newest first
-            timestamp = int64(versions="1+", default=-1)  # of the record found; -1 for the ends
+            timestamp = int64(versions="1+", default=-1, on_error=-1)  # of the record found; -1 for the ends
             offset = int64(versions="1+", default=-1)  # -1: no record is as young
             leader_epoch = int32(versions="4+", default=-1)
 

@@ -38,6 +38,6 @@ class ListPartitionReassignmentsResponse(Response, key=46, versions="0", flexibl
             adding_replicas = array(int32())
             removing_replicas = array(int32())
 
-        partitions = array(OngoingPartitionReassignment)
+        partitions = array(OngoingPartitionReassignment, echoed="0+")
 
-    topics = array(OngoingTopicReassignment)
+    topics = array(OngoingTopicReassignment, echoed="0+")

@@ -42,7 +42,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class OffsetCommitRequest(Request, key=8, versions="0-10", flexible="8+", rights={"group": "Read", "topic": "Read"}):
+class OffsetCommitRequest(
+    Request, key=8, versions="0-10", dropped="0-1", flexible="8+", rights={"group": "Read", "topic": "Read"}
+):
     group_id = string()
     # -1: a commit from outside group management
     generation_id_or_member_epoch = int32(versions="1+", default=-1, ignorable=True)

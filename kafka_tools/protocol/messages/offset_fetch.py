@@ -35,7 +35,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class OffsetFetchRequest(
-    Request, key=9, versions="0-10", flexible="6+", rights={"group": "Describe", "topic": "Describe"}
+    Request, key=9, versions="0-10", dropped="0", flexible="6+", rights={"group": "Describe", "topic": "Describe"}
 ):
     group_id = string(versions="0-7")
 
@@ -69,7 +69,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+", throt
 
         class ResponsePartition(Struct):
             partition_index = int32(versions="0-7")
-            committed_offset = int64(versions="0-7")  # -1: nothing was committed
+            committed_offset = int64(versions="0-7", on_error=-1)  # -1: nothing was committed
             committed_leader_epoch = int32(versions="5-7", default=-1, ignorable=True)
             metadata = string(versions="0-7", nullable="0+")
             error_code = int16(versions="0-7")
@@ -88,7 +88,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+", throt
 
             class ResponsePartitions(Struct):
                 partition_index = int32(versions="8+")
-                committed_offset = int64(versions="8+")
+                committed_offset = int64(versions="8+", on_error=-1)
                 committed_leader_epoch = int32(versions="8+", default=-1, ignorable=True)
                 metadata = string(versions="8+", nullable="8+")
                 error_code = int16(versions="8+")

@@ -25,7 +25,12 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class OffsetForLeaderEpochRequest(
-    Request, key=23, versions="0-4", flexible="4+", rights={"topic": "Describe", "cluster": "ClusterAction"}
+    Request,
+    key=23,
+    versions="0-4",
+    dropped="0-1",
+    flexible="4+",
+    rights={"topic": "Describe", "cluster": "ClusterAction"},
 ):
     replica_id = int32(versions="3+", default=-2, ignorable=True)
 
@@ -51,7 +56,7 @@ class OffsetForLeaderEpochResponse(Response, key=23, versions="0-4", flexible="4
         class EpochEndOffset(Struct):
             error_code = int16()
             partition = int32()
-            leader_epoch = int32(versions="1+", default=-1, ignorable=True)
+            leader_epoch = int32(versions="1+", default=-1, ignorable=True, on_error=-1)
             end_offset = int64(default=-1)  # one behind the last record of the epoch; -1: unknown
 
         partitions = array(EpochEndOffset)

@@ -98,7 +98,7 @@ class ProduceResponse(Response, key=0, versions="0-13", flexible="9+", throttles
         class PartitionProduceResponse(Struct):
             index = int32()
             error_code = int16()
-            base_offset = int64()  # of the first record; -1 with an error
+            base_offset = int64(on_error=-1)  # of the first record; -1 with an error
             # -1 where records keep the producer's timestamps
             log_append_time_ms = int64(versions="2+", default=-1, ignorable=True)
             log_start_offset = int64(versions="5+", default=-1, ignorable=True)

@@ -35,7 +35,7 @@ class ReadShareGroupStateSummaryResponse(Response, key=87, versions="0-1", flexi
             error_code = int16()
             error_message = string(nullable="0+", default=None)
             state_epoch = int32()
-            leader_epoch = int32()
+            leader_epoch = int32(on_error=0)
             start_offset = int64()
             delivery_complete_count = int32(versions="1+", default=-1, ignorable=True)
 

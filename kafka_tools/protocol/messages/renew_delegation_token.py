@@ -21,7 +21,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, bytes_, int16, int32, int64
 
 
-class RenewDelegationTokenRequest(Request, key=39, versions="0-2", flexible="2+"):
+class RenewDelegationTokenRequest(Request, key=39, versions="0-2", dropped="0", flexible="2+"):
     hmac = bytes_(secret=True)
     renew_period_ms = int64()  # -1: the brokers' default
 

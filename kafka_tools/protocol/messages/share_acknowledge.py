@@ -43,7 +43,7 @@ from kafka_tools.protocol.schema import (
 
 
 class ShareAcknowledgeRequest(
-    Request, key=79, versions="0-2", flexible="0+", rights={"group": "Read", "topic": "Read"}
+    Request, key=79, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
 ):
     group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")

@@ -49,7 +49,9 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class ShareFetchRequest(Request, key=78, versions="0-2", flexible="0+", rights={"group": "Read", "topic": "Read"}):
+class ShareFetchRequest(
+    Request, key=78, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
+):
     group_id = string(nullable="0+", default=None)
     member_id = string(nullable="0+")
     share_session_epoch = int32()  # 0 begins a session, -1 ends it

@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class ShareGroupDescribeRequest(
-    Request, key=77, versions="0-1", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
+    Request, key=77, versions="0-1", dropped="0", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
 ):
     group_ids = array(string())
     include_authorized_operations = boolean()

@@ -27,7 +27,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 
 class ShareGroupHeartbeatRequest(
-    Request, key=76, versions="0-1", flexible="0+", rights={"group": "Read", "topic": "Describe"}
+    Request, key=76, versions="0-1", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Describe"}
 ):
     group_id = string()
     member_id = string()

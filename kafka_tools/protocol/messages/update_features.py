@@ -45,4 +45,4 @@ class UpdateFeaturesResponse(Response, key=57, versions="0-2", flexible="0+"):
         error_code = int16()
         error_message = string(nullable="0+")
 
-    results = array(UpdatableFeatureResult, versions="0-1", ignorable=True)
+    results = array(UpdatableFeatureResult, versions="0-1", ignorable=True, on_error=[])

@@ -35,7 +35,7 @@ _ELSEWHERE = ("index-", "timeindex-")
 _OF_THE_LOG = frozenset(
     ("torn-tail", "zero-tail", "bad-length", "skipped", "unknown-magic", "crc-mismatch", "unknown-codec", "bad-count",
      "unreadable-records", "large-records", "bad-timestamp", "offset-order", "offset-below-segment",
-     "offset-beyond-segment", "offset-gap", "segment-overlap", "vanished", "growing", "shrunk")
+     "offset-beyond-segment", "offset-gap", "newer-records", "segment-overlap", "vanished", "growing", "shrunk")
 )  # fmt: skip
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.spark.findings import compaction, copies, files, producers, sizes, spread, times
 from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.kraft_snapshots import newer_text
 
 MOST_DOUBTFUL = 200
 
@@ -45,6 +47,8 @@ def of_all(every: Sequence[PartitionFacts], around: Around) -> Iterator[Finding]
         if len(group) > 1:
             yield from copies.behind_findings(group)
         topics.setdefault(group[0].topic, []).append(fullest(group))
+        if group[0].topic == CLUSTER_METADATA and around.configs.newer.counts:
+            yield fullest(group).finding("newer-records", newer_text(around.configs.newer.counts))
     for topic, partitions in topics.items():
         yield from spread.skew_findings(topic, partitions)
     yield from copies.unflushed_findings(every, around)

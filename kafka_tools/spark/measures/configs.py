@@ -17,6 +17,7 @@ from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.kraft_snapshots import NewerRecords
 from kafka_tools.storage.segment import Segment
 
 METADATA_DIR = f"{CLUSTER_METADATA}-0"
@@ -28,6 +29,8 @@ class Configs(NamedTuple):
     known: bool
     topics: dict[str, dict[str, str]]
     defaults: dict[str, str]
+    newer: NewerRecords
+    """Records of that log, and of its newest snapshot, that came after what is known here."""
 
     def value(self, topic: str, name: str) -> str | None:
         """A topic's own setting, else the cluster-wide default (``log.`` in front), else None."""
@@ -65,8 +68,8 @@ def read_configs(log_dirs: Iterable[str]) -> Configs:
             size = sum(os.stat(each).st_size for each in logs if os.path.exists(each))
             newest = max(newest, (end + size, path)) if newest else (end + size, path)
     if newest is None:
-        return Configs(False, {}, {})
-    found = Configs(True, {}, {})
+        return Configs(False, {}, {}, NewerRecords(""))
+    found = Configs(True, {}, {}, NewerRecords(newest[1]))
     snapshots = sorted(glob.glob(os.path.join(glob.escape(newest[1]), "*.checkpoint")))
     for file in snapshots[-1:] + sorted(glob.glob(os.path.join(glob.escape(newest[1]), "*.log"))):
         try:
@@ -83,6 +86,7 @@ def _read(file: str, found: Configs) -> None:
                 continue
             try:
                 for record in batch.records():
+                    found.newer.count(record.value or b"")
                     _apply(record.value or b"", found)
             except KafkaToolsError:
                 continue  # a finding of the audit itself; what else is readable still counts

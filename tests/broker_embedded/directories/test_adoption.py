@@ -303,6 +303,23 @@ def test_records_of_a_newer_kafka_are_refused(tmp_path: Path) -> None:
         begin(kafka_dir, tmp_path / "ours")
 
 
+def test_a_directory_of_ours_with_which_kafka_went_on_is_kafkas(tmp_path: Path) -> None:
+    kafka_dir = kafka_directory(tmp_path)
+    with (kafka_dir / "meta.properties").open("a") as meta:
+        meta.write("written.by=kafka_tools\n")  # which Kafka keeps
+    with pytest.raises(ConfigError, match="it is of this broker, not of Kafka"):
+        begin(kafka_dir, tmp_path / "ours")
+    (kafka_dir / STATE / "quorum-state").write_text('{"leaderId":1,"leaderEpoch":2,"votedId":-1,"data_version":1}')
+    with pytest.raises(
+        ConfigError, match=r"Apache Kafka has worked on it since .* \(__cluster_metadata-0 has quorum-state\)"
+    ):
+        DiskBroker(kafka_dir)
+    begin(kafka_dir, tmp_path / "ours")
+    broker = DiskBroker(tmp_path / "ours")
+    assert values_of(broker, 0) == [b"value 0", b"value 2", b"value 4"]
+    broker.core.close()
+
+
 def test_a_level_that_is_newer_is_named_before_records_that_it_brought(tmp_path: Path) -> None:
     newer = stored.FeatureLevelRecord(name="metadata.version", feature_level=99)
     kafka_dir = kafka_directory(tmp_path, with_record(newer))

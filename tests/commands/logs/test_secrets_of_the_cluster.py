@@ -89,11 +89,18 @@ def test_the_shell_shows_a_mask(log: Path, name: str, capfd: pytest.CaptureFixtu
     assert (status, capfd.readouterr().out) == (0, "4713\n" if name.endswith("threads") else "***\n")
 
 
-def test_a_record_that_cannot_be_read_is_not_shown_either(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [b"\x01\x0b\x00", b"\x01\x0b\x7f", b"\x02\x04\x00"],
+    ids=["another type's bytes", "another version's bytes", "another frame"],
+)
+def test_a_record_that_cannot_be_read_is_not_shown_either(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: bytes
+) -> None:
     path = tmp_path / log_file_name(0)
     good = log_bytes([[RECORDS[0]]])
     record = b"\x01\x04\x00" + encode(RECORDS[0], 0)
-    path.write_bytes(good.replace(record[:3], b"\x01\x7f\x00"))  # a type that does not exist
+    path.write_bytes(good.replace(record[:3], kind))
     for form in ("json", "jsonl"):
         arguments = ["--cluster-metadata-decoder", "-o", form, "--bytes", "text", "--files", str(path)]
         running.run(cli.load("dump-log"), arguments, "kafka-dump-log")

@@ -15,7 +15,7 @@ from kafka_tools.commands.logs.cluster_image.plain_partitions import plain_key, 
 from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState, check_controller
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
-from kafka_tools.protocol.feature_levels import METADATA_VERSION, known_levels
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, is_newer, known_levels
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.values import uuid_text
@@ -176,8 +176,10 @@ def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
 
 
 def _config(image: ClusterImage, record: records.ConfigRecord) -> None:
-    if not _is_known(record.resource_type, record.name):
-        return  # as brokers of Kafka do with a config that an older release had
+    # As brokers of Kafka do with a config that an older release had; a later one has those that are not known here.
+    is_later = image.metadata_version is not None and is_newer(METADATA_VERSION, image.metadata_version)
+    if not is_later and not _is_known(record.resource_type, record.name):
+        return
     key = record.resource_type, record.resource_name
     configs = image.configs.setdefault(key, {})
     if record.value is None:
@@ -207,7 +209,7 @@ def _known_configs() -> dict[int, set[str]]:
 
 def _feature(image: ClusterImage, record: records.FeatureLevelRecord) -> None:
     if record.name == METADATA_VERSION:
-        if record.feature_level not in known_levels():
+        if record.feature_level not in known_levels() and not is_newer(METADATA_VERSION, record.feature_level):
             raise InputError(f"metadata.version {record.feature_level} is not known")
         image.metadata_version = record.feature_level
     elif record.name != _KRAFT_VERSION:

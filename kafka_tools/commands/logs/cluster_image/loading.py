@@ -25,8 +25,9 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 )
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import control_type
-from kafka_tools.records.framing import framed
+from kafka_tools.records.framing import framed, newer_record
 from kafka_tools.storage import names
+from kafka_tools.storage.kraft_snapshots import NewerRecords, newer_text
 from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.segment import Segment
 
@@ -82,6 +83,7 @@ class _Loader:
         self._refused = 0
         self._first_refusal = ""
         self._records = 0
+        self._newer = NewerRecords("")
 
     def loaded(self, path: str) -> Loaded:
         """The image as read so far. Raises LogError if there was no record."""
@@ -97,6 +99,8 @@ class _Loader:
             refused = f"{path}: not taken: {self._first_refusal}{more}"
         if self._waiting is not None:
             self.remarks.append(f"passed over: a transaction that has not ended, of {len(self._waiting)} records")
+        if self._newer.counts:
+            self.remarks.append(f"passed over: {newer_text(self._newer.counts)}")
         return Loaded(self.image, self.remarks, refused)
 
     def directory(self, path: str) -> None:
@@ -147,7 +151,10 @@ class _Loader:
                 try:
                     message, _ = framed(value, RECORDS)
                 except LogError as error:
-                    self._refuse(record.offset, error)
+                    if newer_record(value, RECORDS) is not None:
+                        self._newer.count(value)
+                    else:
+                        self._refuse(record.offset, error)
                     continue
                 self._take(record.offset, message)
             if self._waiting is None:

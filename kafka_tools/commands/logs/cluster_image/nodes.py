@@ -17,7 +17,7 @@ from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
-from kafka_tools.protocol.feature_levels import METADATA_VERSIONS
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, level_text
 from kafka_tools.protocol.secrets import is_secret_config
 from kafka_tools.protocol.stored.cluster_metadata import (
     AccessControlEntryRecord,
@@ -167,7 +167,7 @@ def _features(image: ClusterImage) -> TreeDirectory:
     def child(name: str) -> Node | None:
         if name == "metadataVersion":
             level = image.metadata_version
-            return _file("Optional.empty" if level is None else f"Optional[{METADATA_VERSIONS[level]}]")
+            return _file("Optional.empty" if level is None else f"Optional[{level_text(METADATA_VERSION, level)}]")
         if name.startswith(FINALIZED_PREFIX):
             return _file(str(image.features.get(name.removeprefix(FINALIZED_PREFIX), 0)))
         return None

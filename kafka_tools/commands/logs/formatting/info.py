@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 from kafka_tools.commands.logs.formatting.formatting import META_FILE
 from kafka_tools.commands.logs.formatting.levels import short_number
-from kafka_tools.errors import CorruptIndex, InputError, UsageError
+from kafka_tools.errors import CorruptIndex, InputError, LogError, UsageError
 from kafka_tools.protocol import feature_levels
+from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.protocol.stored.cluster_metadata import RECORDS, FeatureLevelRecord
+from kafka_tools.records.framing import framed
 from kafka_tools.shown_text import one_line
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
+from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, CHECKPOINT
+
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 
 
 def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]]:
@@ -49,6 +58,39 @@ def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]
     if first is not None:
         text += f"Found metadata: {{{', '.join(f'{key}={one_line(value)}' for key, value in _values(first))}}}\n\n"
     return text + _section("Found problem:", "Found problems:", problems), problems
+
+
+def newer_levels(log_dirs: Sequence[str]) -> list[str]:
+    """A remark for each directory whose cluster is at a level that came after this tool.
+
+    The levels are those of ``bootstrap.checkpoint`` and of the newest snapshot of the metadata log. What cannot be read
+    says nothing here.
+    """
+    remarks = []
+    for directory in log_dirs:
+        levels: dict[str, int] = {}
+        snapshots = sorted(glob.glob(os.path.join(glob.escape(directory), METADATA_DIRECTORY, f"*{CHECKPOINT}")))
+        for path in [os.path.join(directory, BOOTSTRAP_CHECKPOINT), *snapshots[-1:]]:
+            with suppress(OSError, LogError):
+                levels |= _levels_in(path)
+        newer = [f"{name} {level}" for name, level in levels.items() if feature_levels.is_newer(name, level)]
+        if newer:
+            remarks.append(f"{one_line(directory)}: {one_line(', '.join(newer))}: {feature_levels.NEWER}")
+    return remarks
+
+
+def _levels_in(snapshot: str) -> dict[str, int]:
+    """The feature levels with which a snapshot begins. Raises OSError, LogError."""
+    levels = {}
+    for record in read_kraft_snapshot(snapshot):
+        try:
+            found, _ = framed(record.value or b"", RECORDS)
+        except LogError:
+            break
+        if not isinstance(found, FeatureLevelRecord):
+            break
+        levels[found.name] = found.feature_level
+    return levels
 
 
 def _section(one: str, several: str, lines: Sequence[str]) -> str:

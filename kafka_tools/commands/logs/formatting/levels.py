@@ -58,11 +58,9 @@ def effective_levels(
     levels = dict(sorted({**defaults, **wanted, METADATA_VERSION: release}.items()))
     _check_kraft_version(wanted.get(KRAFT_VERSION), dynamic_quorum)
     for name in known:
-        for other, least in feature_levels.dependencies(name, levels[name]).items():
-            if levels[other] < least:
-                raise InputError(
-                    f"{name} could not be set to {levels[name]} because it depends on {other} level {least}"
-                )
+        problem = feature_levels.unmet(name, levels[name], levels)
+        if problem is not None:
+            raise InputError(problem)
     return levels
 
 
