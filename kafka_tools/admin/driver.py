@@ -8,9 +8,9 @@ have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rule
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -247,8 +247,7 @@ class _Run(Generic[K, V]):
         self._wrong_nodes.end_of_attempt()
 
     def _take_first_answer(self, node: Node, keys: list[K], pending: Pending) -> None:
-        found = answers(self._cluster, node, pending, partial(self._send_one, keys), self._deadline)
-        with contextlib.closing(found):
+        with closing(answers(self._cluster, node, pending, partial(self._send_one, keys), self._deadline)) as found:
             while self._open and (one := next(found, None)) is not None:
                 self._take(one[0], keys, one[1])
 
