@@ -187,6 +187,10 @@ class CorruptIndex(LogError):
     """An index, snapshot or checkpoint file is impossible."""
 
 
+class NewerFile(CorruptIndex):
+    """A file whose version came after the newest release known here; nothing is known to be wrong with it."""
+
+
 class UnknownMagic(CorruptBatch):
     """A batch of a magic other than 0, 1 and 2."""
 

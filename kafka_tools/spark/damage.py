@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
 from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
 from kafka_tools.storage.findings import ERROR, WARNING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 HEADER_FAULTS = (
     ("crc-mismatch", "the CRC of the batch does not match its contents"),
-    ("unknown-codec", "the batch names a compression codec that no Kafka knows"),
+    ("unknown-codec", f"the batch names a compression codec that no Kafka up to {KAFKA_MINOR} knows"),
     ("bad-count", "the batch claims a number of records that does not fit its offsets or its bytes"),
     ("offset-below-segment", "the first offset is below the one in the segment's name"),
     ("offset-beyond-segment", "the last offset is further from the one in the segment's name than an index can say"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import CorruptBatch, KafkaToolsError
 from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES
 from kafka_tools.records.batches import BatchView
@@ -267,7 +268,7 @@ class _Scan:
     def _problem(self, view: BatchView, row: Row) -> tuple[str, str] | None:
         """(kind, sentence) of what is wrong with a batch of an old magic. Opens it for its count if that is wanted."""
         if not 0 <= view.magic <= 1:
-            return "unknown-magic", f"no Kafka writes batches of magic {view.magic}"
+            return "unknown-magic", f"no Kafka up to {KAFKA_MINOR} writes batches of magic {view.magic}"
         if row["crc_ok"] is False:
             return HEADER_FAULTS[WRONG_CRC]
         if view.codec >= len(CODECS):

@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-from kafka_tools.errors import ConfigError, CorruptIndex
+from kafka_tools.errors import ConfigError, CorruptIndex, NewerFile
+from kafka_tools.protocol.feature_levels import NEWER
 from kafka_tools.storage.opening import open_file
 from kafka_tools.texts.properties import load_properties, properties_line
 from kafka_tools.values import TopicPartition
@@ -46,7 +47,7 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
         if not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch("0" if count is None else count):
             raise CorruptIndex(f"{path} is not a valid {what}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
-            raise CorruptIndex(f"{path}: {what} version {version} is unknown, only {VERSION} is known", path=path)
+            raise _of_version(path, f"{what} version {version} is unknown, only {VERSION} is known", int(version))
         if count is None:  # to Kafka no entries either
             return
         found = 0
@@ -116,6 +117,17 @@ class MetaProperties(NamedTuple):
     """The other properties in the file."""
 
 
+_FARTHEST_VERSION = 9
+"""So far the version of a small file may be ahead of those known here; what is beyond is damage."""
+
+
+def _of_version(path: str, problem: str, version: int | None) -> CorruptIndex:
+    """The error about the version of a file, all known ones being 0 and 1 at most."""
+    if version is not None and 0 < version <= _FARTHEST_VERSION:
+        return NewerFile(f"{path}: {problem}: {NEWER}", path=path)
+    return CorruptIndex(f"{path}: {problem}", path=path)
+
+
 def read_meta_properties(path: str) -> MetaProperties:
     """``meta.properties`` of version 0 or 1. Raises OSError or CorruptIndex."""
     try:
@@ -125,7 +137,7 @@ def read_meta_properties(path: str) -> MetaProperties:
     version = _take_number(values, "version", path)
     if version not in (0, 1):
         told = "no version" if version is None else f"the version {version}"
-        raise CorruptIndex(f"{path} has {told}; 0 and 1 are known", path=path)
+        raise _of_version(path, f"it has {told}; 0 and 1 are known", version)
     node_id = _take_number(values, "broker.id" if version == 0 else "node.id", path)
     cluster_id = values.pop("cluster.id", None)
     if version == 1 and (node_id is None or cluster_id is None):
@@ -165,7 +177,7 @@ def read_quorum_state(path: str) -> dict[str, Any]:
             raise CorruptIndex(f"{path} is not a quorum state: its {key} is not a number", path=path)
     if document["data_version"] not in (0, 1):
         version = document["data_version"]
-        raise CorruptIndex(f"{path}: quorum state version {version} is unknown, 0 and 1 are known", path=path)
+        raise _of_version(path, f"quorum state version {version} is unknown, 0 and 1 are known", version)
     return document
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import DecompressesToMore
 from kafka_tools.protocol.feature_levels import NEWER
 
@@ -35,6 +36,10 @@ _REBUILD = (
     "stop the broker, delete the .index of this segment, whichever of its indexes is wrong, and start the broker "
     "again: it builds all indexes of the segment anew from the log, which it does not for a missing .timeindex or "
     ".txnindex alone"
+)
+_NEWER_INDEX = (
+    "if a broker of a later release wrote it, leave it and look with that release's tools; else it is damage: "
+    f"{_REBUILD}"
 )
 _LEAVE = (
     "leave it: at its next start the broker discards it and builds the producers' state anew from the log; where it is "
@@ -116,9 +121,9 @@ _LOG = {
     "zero-tail": Kind(ERROR, "the file ends in zeros: preallocated or sparse, not written before a crash", _CUT),
     "bad-length": Kind(ERROR, "a batch's length is impossible", _REPLICA),
     "skipped": Kind(INFO, "bytes that were left out up to the next batch after damage"),
-    "unknown-magic": Kind(ERROR, "a batch is of a format that no Kafka writes", _FORMAT),
+    "unknown-magic": Kind(ERROR, f"a batch is of a format that no Kafka up to {KAFKA_MINOR} writes", _FORMAT),
     "crc-mismatch": Kind(ERROR, "the CRC in the header does not fit the bytes of the batch", _REPLICA),
-    "unknown-codec": Kind(ERROR, "a batch names a compression codec that no Kafka knows", _FORMAT),
+    "unknown-codec": Kind(ERROR, f"a batch names a compression codec that no Kafka up to {KAFKA_MINOR} knows", _FORMAT),
     "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
     "large-records": Kind(
         WARNING,
@@ -157,7 +162,7 @@ _INDEXES = {
     "timeindex-offset": Kind(WARNING, "a time index names an offset that no batch holds", _REBUILD),
     "timeindex-mismatch": Kind(WARNING, "a time index names a timestamp that the log does not have there", _REBUILD),
     "txnindex-size": Kind(WARNING, "the size of a transaction index is not a multiple of its entries'", _REBUILD),
-    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _REBUILD),
+    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _NEWER_INDEX),
     "txnindex-order": Kind(ERROR, "the entries of a transaction index do not ascend or are impossible", _REBUILD),
     "txnindex-mismatch": Kind(ERROR, "a transaction index lists an abort that the log does not have", _REBUILD),
     "txnindex-missing": Kind(
@@ -183,6 +188,12 @@ _LOG_DIR = {
 _FILES = {
     "segment-overlap": Kind(ERROR, "a segment reaches beyond the first offset of the next one", _REPLICA),
     "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", _ORPHAN),
+    "newer-file": Kind(
+        WARNING,
+        f"the version of a small file is {NEWER}: what is in it was not looked at",
+        "look at it with the tools of the release that wrote it, and leave it; if no broker of such a release has been "
+        "here, it is damage",
+    ),
     "leftover-file": Kind(INFO, "a file that was being removed or replaced; a broker's start finishes that"),
     "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or that no topic has any more"),
     "unknown-file": Kind(INFO, "a file that Kafka does not know"),

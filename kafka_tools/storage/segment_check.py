@@ -13,7 +13,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from kafka_tools.errors import CorruptBatch, CorruptIndex, UnsupportedCodec
+from kafka_tools import KAFKA_MINOR
+from kafka_tools.errors import CorruptBatch, CorruptIndex, NewerFile, UnsupportedCodec
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
@@ -185,12 +186,12 @@ class SegmentCheck:
             return Finding(self.path, kind, text, view.file_position, offset)
 
         if not 0 <= view.magic <= 2:
-            return finding("unknown-magic", f"no Kafka writes batches of magic {view.magic}")
+            return finding("unknown-magic", f"no Kafka up to {KAFKA_MINOR} writes batches of magic {view.magic}")
         if not view.crc_ok():
             text = "the CRC of the batch does not match its contents"
             return finding("crc-mismatch", text, view.last_offset)
         if view.codec >= len(CODECS):
-            text = f"the batch names the compression codec {view.codec}, which no Kafka knows"
+            text = f"the batch names the compression codec {view.codec}, which no Kafka up to {KAFKA_MINOR} knows"
             return finding("unknown-codec", text, view.last_offset)
         try:
             first, last, count = view.base_offset, view.last_offset, view.record_count
@@ -271,6 +272,7 @@ def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Find
 
     try:
         if still_wrong(path, is_corrupt) and failed is not None:
+            kind = "newer-file" if isinstance(failed, NewerFile) else kind
             yield Finding(path, kind, str(failed).removeprefix(f"{path}: "), failed.position)
     except OSError as error:
         yield refused(path, error)

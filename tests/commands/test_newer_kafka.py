@@ -9,12 +9,17 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_tools import KAFKA_MINOR
+from kafka_tools.admin.calls.permissions import operations_of
+from kafka_tools.admin.client import AclFilter
 from kafka_tools.cli import COMMANDS
+from kafka_tools.protocol.enums import OPERATIONS_NOT_ASKED
+from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
+from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from tests.admin.operations import OPERATIONS, failure_of
 from tests.admin.virtual_cluster import VirtualCluster
 from tests.commands import release_table
 from tests.commands.release_table import Run
-from tests.newer_kafka import ERROR, KEY, NUMBER, WORD, NewerBroker, renew
+from tests.newer_kafka import ERROR, KEY, NUMBER, OPERATION, WORD, NewerBroker, renew
 
 LOCAL = {"dump-log", "storage", "metadata-shell", "audit", "broker", "tour", "completion", "install-scripts"}
 """Commands that ask no broker."""
@@ -181,3 +186,32 @@ def test_the_admin_client_takes_what_came_later(name: str) -> None:
         return None if failure is None else type(failure).__name__
 
     assert result(is_newer=True) == result(is_newer=False)
+
+
+def test_the_admin_client_gives_back_what_it_was_told() -> None:
+    """Numbers that nobody knows are words that name them, and an entry with them can be deleted again."""
+    asked = []
+    cluster = VirtualCluster()
+
+    def fault(request: object, version: int, node: object) -> object:
+        if isinstance(request, DescribeAclsRequest):
+            Resource = DescribeAclsResponse.Resource
+            acl = Resource.AclDescription(principal="User:a", host="*", operation=16, permission_type=3)
+            resource = Resource(resource_type=9, resource_name="d", pattern_type=5, acls=[acl])
+            return DescribeAclsResponse(resources=[resource])
+        if isinstance(request, DeleteAclsRequest):
+            asked.extend(request.filters)
+        return None
+
+    cluster.fault = fault
+    with cluster.admin() as admin:
+        (found,) = admin.describe_acls(AclFilter())
+        admin.delete_acls([AclFilter(*found)])
+    assert found == ("UNKNOWN(9)", "d", "UNKNOWN(5)", "User:a", "*", "UNKNOWN(16)", "ALLOW")
+    (asked_for,) = asked
+    assert (asked_for.resource_type_filter, asked_for.pattern_type_filter, asked_for.operation) == (9, 5, 16)
+
+
+def test_operations_that_came_later_are_among_those_allowed() -> None:
+    assert operations_of(1 << 3 | 1 << OPERATION) == ("READ", f"UNKNOWN({OPERATION})")
+    assert operations_of(OPERATIONS_NOT_ASKED) is None

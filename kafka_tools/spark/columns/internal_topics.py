@@ -190,10 +190,13 @@ def _metadata_record(key: bytes | None, value: bytes | None) -> Values:
         cls = RECORDS.get(number)
         if frame != _METADATA_FRAME or cls is None:
             return {"record_type": f"UNKNOWN({number})"}
-        name = _WORD.sub("_", cls.__name__).upper()
-        message, _ = decode_prefix(cls, version, value, position)
     except (KafkaToolsError, IndexError, ValueError):
         return _NOTHING
+    name = _WORD.sub("_", cls.__name__).upper()
+    try:
+        message, _ = decode_prefix(cls, version, value, position)
+    except KafkaToolsError:  # damaged, or of a version that came later
+        return {"record_type": name}
     return {
         "record_type": name,
         "decoded": _json({"type": name, "version": version, "value": to_json(message, version)}),

@@ -7,12 +7,12 @@ exist, is refused with InputError and changes nothing.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from kafka_tools.commands.logs.cluster_image.plain_partitions import plain_key, state_of
-from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState, check_controller
+from kafka_tools.commands.logs.cluster_image.registrations import BrokerState, PartitionState
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
 from kafka_tools.protocol.feature_levels import METADATA_VERSION, is_newer, known_levels
@@ -135,7 +135,6 @@ def _change_broker(image: ClusterImage, record: records.BrokerRegistrationChange
 
 
 def _register_controller(image: ClusterImage, record: records.RegisterControllerRecord) -> None:
-    check_controller(record)
     image.controllers[record.controller_id] = record
 
 
@@ -221,10 +220,9 @@ def _feature(image: ClusterImage, record: records.FeatureLevelRecord) -> None:
 
 def _quota(image: ClusterImage, record: records.ClientQuotaRecord) -> None:
     parts = {part.entity_type: part.entity_name for part in record.entity}
-    unknown = parts.keys() - set(QUOTA_TYPES)
-    if unknown or not parts:
-        raise InputError(f"a client quota has an unknown type of entity: {', '.join(sorted(unknown)) or 'no entity'}")
-    entity = tuple((kind, parts[kind]) for kind in QUOTA_TYPES if kind in parts)
+    if not parts:
+        raise InputError("a client quota is about no entity")
+    entity = quota_entity(parts)
     quotas = image.quotas.setdefault(entity, {})
     if record.remove:
         quotas.pop(record.key, None)
@@ -232,6 +230,13 @@ def _quota(image: ClusterImage, record: records.ClientQuotaRecord) -> None:
         quotas[record.key] = record.value
     if not quotas:
         del image.quotas[entity]
+
+
+def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
+    """The parts in order; types that came later stand behind the others."""
+    return tuple(
+        (kind, parts[kind]) for kind in (*QUOTA_TYPES, *sorted(parts.keys() - set(QUOTA_TYPES))) if kind in parts
+    )
 
 
 def _producer_ids(image: ClusterImage, record: records.ProducerIdsRecord) -> None:

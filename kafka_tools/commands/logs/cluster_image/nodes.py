@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kafka_tools import __version__
-from kafka_tools.commands.logs.cluster_image.image import QUOTA_TYPES, ClusterImage, Provenance, QuotaEntity, TopicState
+from kafka_tools.commands.logs.cluster_image.image import (
+    ClusterImage,
+    Provenance,
+    QuotaEntity,
+    TopicState,
+    quota_entity,
+)
 from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
 from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
@@ -24,7 +30,7 @@ from kafka_tools.protocol.stored.cluster_metadata import (
     DelegationTokenRecord,
     UserScramCredentialRecord,
 )
-from kafka_tools.scram_math import MECHANISMS
+from kafka_tools.scram_math import BY_TYPE_ID, MECHANISMS
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
 
@@ -33,7 +39,7 @@ _Value = TypeVar("_Value")
 FINALIZED_PREFIX = "finalized_"
 _QUOTA_NAMES = {"client-id": "clientId", "ip": "ip", "user": "user"}
 _QUOTA_SPECIAL = re.compile(r"[\\()]")
-_QUOTA_NAME = re.compile(r"(clientId|ip|user)\(((?:\\.|[^\\)])*)\)")
+_QUOTA_NAME = re.compile(r"([a-zA-Z0-9-]+)\(((?:\\.|[^\\)])*)\)")
 _JAVA_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -230,7 +236,9 @@ def _quotas(image: ClusterImage) -> TreeDirectory:
 def _quota_name(entity: QuotaEntity) -> str:
     """Kafka's name of the node: parts that are a default are left out, so that such nodes cannot be reached."""
     return "_".join(
-        f"{_QUOTA_NAMES[kind]}({_QUOTA_SPECIAL.sub(_escaped, name)})" for kind, name in entity if name is not None
+        f"{_QUOTA_NAMES.get(kind, kind)}({_QUOTA_SPECIAL.sub(_escaped, name)})"
+        for kind, name in entity
+        if name is not None
     )
 
 
@@ -246,11 +254,13 @@ def _quota_entity(name: str) -> QuotaEntity | None:
         found = _QUOTA_NAME.match(name, position)
         if found is None:
             return None
-        kind = next(kind for kind, shown in _QUOTA_NAMES.items() if shown == found[1])
+        kind = next((kind for kind, shown in _QUOTA_NAMES.items() if shown == found[1]), found[1])
+        if found[1] != _QUOTA_NAMES.get(kind, kind):
+            return None
         parts[kind] = re.sub(r"\\(.)", r"\1", found[2], flags=re.DOTALL)
         position = found.end()
         if position == len(name):
-            return tuple((kind, parts[kind]) for kind in QUOTA_TYPES if kind in parts)
+            return quota_entity(parts)
         if name[position] != "_":
             return None
         position += 1
@@ -268,7 +278,8 @@ def _scram(image: ClusterImage) -> TreeDirectory:
     def mechanism(number: int) -> Callable[[], Node]:
         return lambda: _children(image.scram.get(number, {}), lambda record: _file(_credential(record)))
 
-    return _directory({each.name: mechanism(each.type_id) for each in MECHANISMS.values()})
+    later = {f"UNKNOWN({number})": mechanism(number) for number in sorted(image.scram.keys() - BY_TYPE_ID.keys())}
+    return _directory({each.name: mechanism(each.type_id) for each in MECHANISMS.values()} | later)
 
 
 def _credential(record: UserScramCredentialRecord) -> str:

@@ -78,13 +78,6 @@ def controller_text(record: RegisterControllerRecord) -> str:
     )
 
 
-def check_controller(record: RegisterControllerRecord) -> None:
-    """Raises InputError for what Kafka would not register."""
-    for endpoint in record.end_points:
-        if not 0 <= endpoint.security_protocol < len(_PROTOCOLS):
-            raise InputError(f"Unknown security protocol {endpoint.security_protocol}")
-
-
 class PartitionState:
     """A partition: where its replicas are and who leads it. Broker ids; ``directories`` beside ``replicas``."""
 
@@ -181,7 +174,7 @@ def _endpoints(endpoints: Iterable[Any]) -> str:
 
 
 def _protocol(number: int) -> str:
-    return _PROTOCOLS[number] if 0 <= number < len(_PROTOCOLS) else "null"
+    return _PROTOCOLS[number] if 0 <= number < len(_PROTOCOLS) else f"UNKNOWN({number})"
 
 
 def _features(features: Iterable[Any]) -> str:
