@@ -62,6 +62,8 @@ TEXTS: dict[str, str] = {
     "client.dns.lookup": "use_all_dns_ips",
     "client.id": "kafka-tools",
     "config.providers": "",
+    "metadata.cluster.check.enable": "true",
+    "metadata.recovery.strategy": "rebootstrap",
     "sasl.jaas.config": "",
     "sasl.kerberos.service.name": "",
     "sasl.mechanism": "GSSAPI",
@@ -89,8 +91,13 @@ TEXTS: dict[str, str] = {
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "client.dns.lookup": ("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    "metadata.cluster.check.enable": ("true", "false"),
+    "metadata.recovery.strategy": ("rebootstrap", "none"),
     "security.protocol": ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
 }
+
+IN_ANY_CASE = ("metadata.cluster.check.enable", "metadata.recovery.strategy")
+"""Settings whose words Kafka takes in capitals too."""
 
 JAVA_CLASSES = (
     "sasl.client.callback.handler.class",
@@ -110,14 +117,12 @@ RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRe
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
     # Java clients' own: metrics, providers of the JVM, its ticket renewal, what of OAUTHBEARER only they do, and
-    # how they find brokers again that have all moved: our clients ask the bootstrap servers again in any case.
+    # when they look for brokers again that have all moved: our clients ask the bootstrap servers at once.
     [
         "auto.include.jmx.reporter",
         "bootstrap.resolve.timeout.ms",
         "enable.metrics.push",
-        "metadata.cluster.check.enable",
         "metadata.recovery.rebootstrap.trigger.ms",
-        "metadata.recovery.strategy",
         "metric.reporters",
         "metrics.num.samples",
         "metrics.recording.level",

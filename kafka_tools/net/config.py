@@ -48,7 +48,8 @@ class ClientConfig:
         self._numbers = {key: self._number(key, number) for key, number in client_settings.NUMBERS.items()}
         self._fractions = {key: self._fraction(key, part) for key, part in client_settings.FRACTIONS.items()}
         for key, choices in client_settings.CHOICES.items():
-            if self[key] not in choices:
+            given = self[key].lower() if key in client_settings.IN_ANY_CASE else self[key]
+            if given not in choices:
                 raise ConfigError(f"{key}: '{self[key]}' is not one of {', '.join(choices)}")
         servers, controllers = self["bootstrap.servers"].strip(), self["bootstrap.controllers"].strip()
         if servers and controllers:

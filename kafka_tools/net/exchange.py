@@ -24,7 +24,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Build, NodeConnection, Pending
 from kafka_tools.net.network import when_forked
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
-from kafka_tools.net.versions import NodeVersions, VersionRange
+from kafka_tools.net.versions import ClusterCheck, NodeVersions, VersionRange
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
@@ -66,6 +66,11 @@ class Exchange:
         self.close()
 
     # what callers use
+
+    @property
+    def cluster_check(self) -> ClusterCheck:
+        """Which nodes check that they are meant; for whoever learns of the cluster."""
+        return self._pool.cluster_check
 
     def bootstrap(self, deadline: Deadline) -> Node:
         """Connect to the first bootstrap server that answers and return it (its id is -1).

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
@@ -29,9 +29,6 @@ from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
-
-if TYPE_CHECKING:
-    from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
 NO_CONTROLLER = -1
 
@@ -70,6 +67,7 @@ class ClusterMetadata:
         self._doubted: set[tuple[str, int]] = set()
         """Addresses of nodes whose word proved wrong time and again, as of one that is cut off from its controller."""
         self._interest: set[str] | None = set()
+        exchange.cluster_check.when_wrong.append(self.begin_again)
 
     # Which topics
 
@@ -97,6 +95,12 @@ class ClusterMetadata:
     def request_update(self) -> None:
         """The metadata proved wrong: refresh it at the next chance."""
         self._freshness.wanted = True
+
+    def begin_again(self) -> None:
+        """Nodes are others than they were taken for: forget the cluster and ask the bootstrap servers (KIP-1102)."""
+        self.nodes, self.topics, self._controller_id = {}, {}, NO_CONTROLLER
+        self._doubted.clear()
+        self.request_update()
 
     def doubt(self) -> None:
         """What the last node told keeps proving wrong: others are asked first, until all have been doubted."""
@@ -128,6 +132,8 @@ class ClusterMetadata:
 
     def take(self, response: MetadataResponse) -> None:
         """Replace the view. Topic errors are kept, not raised; those that a moment mends ask for another update."""
+        if response.error_code == error_codes.REBOOTSTRAP_REQUIRED:
+            self._exchange.cluster_check.node_is_wrong()
         if response.error_code:
             self.request_update()
             return
@@ -144,7 +150,7 @@ class ClusterMetadata:
     def take_nodes(self, response: MetadataResponse) -> None:
         """Take nodes and controller of any Metadata response, whatever topics it was asked for."""
         nodes = [Node(row.node_id, row.host, row.port, row.rack) for row in response.brokers]
-        self._replace(nodes, response.controller_id)
+        self._replace(nodes, response.controller_id, response.cluster_id)
 
     def refresh(self, deadline: Deadline) -> None:
         """Ask a node and take its answer. Raises NetworkError when no node answered before the deadline, BrokerError
@@ -154,6 +160,8 @@ class ClusterMetadata:
             return
         response = self.call_any(self.request(), deadline)
         self.take(response)
+        if response.error_code == error_codes.REBOOTSTRAP_REQUIRED:
+            self.take(response := self.call_any(self.request(), deadline))
         error = error_of(response.error_code)
         if error is not None:
             raise error
@@ -290,11 +298,12 @@ class ClusterMetadata:
 
     # Inside
 
-    def _replace(self, nodes: list[Node], controller_id: int) -> None:
+    def _replace(self, nodes: list[Node], controller_id: int, cluster_id: str | None) -> None:
         """Take nodes and controller; a response without any node changes neither, but counts as a response."""
         self._freshness.updated()
         self.is_known = True
         if nodes:
+            self._exchange.cluster_check.cluster_id = cluster_id
             self.nodes = {node.id: node for node in nodes}
             self._controller_id = controller_id
 
@@ -312,13 +321,12 @@ class ClusterMetadata:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 
         self._freshness.attempted()
-        request = DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER)
-        response: DescribeClusterResponse = self.call_any(request, deadline)
+        response = self.call_any(DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER), deadline)
         error = error_of(response.error_code, response.error_message)
         if error is not None:
             raise error
         nodes = [Node(item.broker_id, item.host, item.port, item.rack) for item in response.brokers]
-        self._replace(nodes, response.controller_id)
+        self._replace(nodes, response.controller_id, response.cluster_id)
 
     def _trouble(self, node: Node) -> tuple[bool, bool, bool]:
         """Sorts nodes that are likely to answer, and to know, before others."""

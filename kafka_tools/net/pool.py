@@ -24,7 +24,8 @@ from kafka_tools.errors import (
 from kafka_tools.net import network
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import ClosedAtFirstRequest, NodeConnection, Pending
-from kafka_tools.net.session import ClientSession, SaslExchange
+from kafka_tools.net.session import ClientSession, SaslExchange, WrongNode
+from kafka_tools.net.versions import ClusterCheck
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class ConnectionPool:
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
         self._was_used = False
+        given = config["metadata.cluster.check.enable"], config["metadata.recovery.strategy"]
+        self.cluster_check = ClusterCheck([word.lower() for word in given] == ["true", "rebootstrap"])
 
     def ready(self, node: Node) -> bool:
         """Whether a connection to ``node`` is open and ready now."""
@@ -153,6 +156,7 @@ class ConnectionPool:
                 software_version=__version__,
                 sasl=(lambda: self._sasl_exchange(node.host)) if self.config.uses_sasl else None,
                 peer=str(node),
+                intended=self.cluster_check.intended(node),
             ),
             tls=self._tls if self.config.uses_tls else None,
             clock=self.clock,
@@ -205,6 +209,8 @@ class ConnectionPool:
                 self._unanswered.add(key[:2])
             pending.fail(error if in_flight is None else _cancelled(error, in_flight.correlation_id, pending))
         connection.close()
+        if isinstance(error, WrongNode):
+            self.cluster_check.node_is_wrong()
         if count:
             failures = 1 if was_ready else self._backoffs.get(key, _Backoff(0, 0.0)).failures + 1
             self._backoffs[key] = _Backoff(failures, self.clock.monotonic_s() + self._backoff_s(failures))
@@ -230,6 +236,8 @@ class ConnectionPool:
         node, bootstrap = connection.node, self.reached
         reached = connection.session.versions is not None
         if node.id < 0 or bootstrap is None or reached or not isinstance(error, ConnectFailed):
+            return error
+        if isinstance(error, WrongNode):
             return error
         if (node.host, node.port) in self.config.bootstrap:
             return error
@@ -323,6 +331,8 @@ class ConnectionPool:
             self._drop(self._key_of(connection), error)
             return
         if connection.ready:
+            if connection.session.answered == 0 and connection.session.versions:
+                self.cluster_check.heard(connection.node, connection.session.versions)
             self._backoffs.pop(self._key_of(connection), None)
         if connection.session.answered:
             self._unanswered.discard((connection.node.host, connection.node.port))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, EncodeError
-from kafka_tools.net.versions import VersionRange, pick_version
+from kafka_tools.net.versions import NAMES_NODE, IntendedNode, VersionRange, pick_version
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, framed
@@ -26,6 +26,10 @@ CONNECTED, VERSIONS, SASL, READY = "connected", "versions", "SASL", "ready"
 SOFTWARE_NAME = "kafka-tools"
 PRODUCE = registry.key_of("produce")
 SASL_HANDSHAKE = registry.key_of("sasl_handshake")
+
+
+class WrongNode(ConnectFailed):
+    """The node is not the one that was meant, or is one of another cluster."""
 
 
 class SaslExchange(Protocol):
@@ -60,6 +64,7 @@ class ClientSession:
     """One connection's dialogue, from the first ApiVersions to the last answer.
 
     ``sasl`` makes a fresh exchange when the connection authenticates; None for listeners without SASL.
+    ``intended``: the node that is to be reached; only for one that knows version 5 of ApiVersions.
     ``versions`` maps API key to the node's (oldest, newest), None until the node has told them.
     """
 
@@ -70,10 +75,12 @@ class ClientSession:
         software_version: str,
         sasl: Callable[[], SaslExchange] | None = None,
         peer: str = "the broker",
+        intended: IntendedNode | None = None,
         max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
     ) -> None:
         self.client_id = client_id
         self.peer = peer
+        self._intended = intended
         self.stage = CONNECTED
         self.versions: dict[int, VersionRange] | None = None
         self.api_versions: ApiVersionsResponse | None = None
@@ -105,9 +112,12 @@ class ClientSession:
         return self._in_flight[0] if self._in_flight else None
 
     def start(self) -> None:
-        """Ask for the node's versions, in the newest form we know (KIP-511 says what happens if that is too new)."""
+        """Ask for the node's versions, in the newest form that says no more than is to be said.
+
+        A node that does not know it refuses (KIP-511), and is asked again.
+        """
         self.stage = VERSIONS
-        self._ask_versions(ApiVersionsRequest.MAX_VERSION)
+        self._ask_versions(NAMES_NODE if self._intended is not None else NAMES_NODE - 1)
 
     def log_in_again(self) -> None:
         """Renew the login on this connection (KIP-368); ready again once ``stage`` says so.
@@ -158,7 +168,9 @@ class ClientSession:
         try:
             return self._reader.feed(data)
         except DecodeError as error:
-            raise self._foreign(error) from error
+            from kafka_tools.net.foreign_peers import explained
+
+            raise explained(error, self._reader.pending[:8], self.peer, self.stage != READY) from error
 
     def _answer(self, payload: bytes) -> AnsweredRequest | None:
         if not self._in_flight:
@@ -228,6 +240,8 @@ class ClientSession:
 
     def _ask_versions(self, version: int) -> None:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=self._software_version)
+        if self._intended is not None:
+            request.cluster_id, request.node_id = self._intended
         self._send(request, version, None)
         self._asked_version = version
 
@@ -238,6 +252,12 @@ class ClientSession:
             offered = theirs.get(ApiVersionsRequest.API_KEY, 0)
             self._ask_versions(min(offered, self._asked_version - 1) if offered > 0 else 0)
             return
+        if response.error_code == error_codes.REBOOTSTRAP_REQUIRED and self._intended is not None:
+            raise WrongNode(
+                f"{self.peer} is not node {self._intended.node_id} of cluster {self._intended.cluster_id}",
+                node=self.peer,
+                hint="its address leads to another broker or cluster: check advertised.listeners and the name service",
+            )
         if response.error_code != error_codes.NONE:
             row = error_codes.error(response.error_code)
             raise ConnectFailed(f"{self.peer} refused to tell its API versions: {row.name}: {row.text}", node=self.peer)
@@ -312,31 +332,6 @@ class ClientSession:
 
         version = self.pick_version(SaslAuthenticateRequest)
         self._send(SaslAuthenticateRequest(auth_bytes=token or b""), version, None)
-
-    # what else may listen on a port
-
-    def _foreign(self, error: DecodeError) -> Exception:
-        """The error for a frame length that cannot be: most often this is another protocol."""
-        start = self._reader.pending[:8]
-        if start[:1] == b"\x15" and start[1:2] == b"\x03":
-            return ConnectFailed(
-                f"{self.peer} answered with a TLS alert: this port speaks TLS",
-                node=self.peer,
-                hint="set security.protocol=SSL or SASL_SSL",
-            )
-        if start.startswith(b"HTTP"):
-            return ConnectFailed(
-                f"{self.peer} answered with HTTP: this is not a Kafka port",
-                node=self.peer,
-                hint="use the port of a Kafka listener (often 9092)",
-            )
-        if self.stage in (VERSIONS, SASL):
-            return ConnectFailed(
-                f"{self.peer} does not answer as a Kafka node: {error}",
-                node=self.peer,
-                hint="check the port, and that security.protocol is that of the listener",
-            )
-        return error
 
 
 _LOGIN_HINT = "check user name and password in sasl.jaas.config, and that the user exists for this mechanism"

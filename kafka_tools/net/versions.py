@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from kafka_tools.errors import UnsupportedVersion
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.schema import Request
+from kafka_tools.values import Node
 
+API_VERSIONS = registry.key_of("api_versions")
+NAMES_NODE = 5
+"""The first version of ApiVersions that says which node is meant. It says nothing else that v4 does not."""
 METADATA, VOTE = registry.key_of("metadata"), registry.key_of("vote")
 DESCRIBE_QUORUM = registry.key_of("describe_quorum")
 
@@ -90,3 +97,43 @@ class NodeVersions:
         return UnsupportedVersion(
             f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
         )
+
+
+class IntendedNode(NamedTuple):
+    """The node that a connection is meant to reach."""
+
+    cluster_id: str
+    node_id: int
+
+
+class ClusterCheck:
+    """Which nodes are to check that they are the ones that the client means (KIP-1242, Kafka 4.4).
+
+    Only one whose cluster is known to understand: all others would refuse that version of ApiVersions, and have to be
+    asked again on every connection. ``wanted``: whether the user wants any check.
+    """
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted
+        self.cluster_id: str | None = None
+        """The cluster that the client works with; None until it has told its id."""
+        self.when_wrong: list[Callable[[], object]] = []
+        """What is called when a node turned out to be another one: the cluster has to be found anew."""
+        self._newest: dict[tuple[str, int], int] = {}
+
+    def heard(self, node: Node, versions: dict[int, VersionRange]) -> None:
+        """Take what a node speaks."""
+        self._newest[node.host, node.port] = versions.get(API_VERSIONS, (0, 0))[1]
+
+    def intended(self, node: Node) -> IntendedNode | None:
+        """What a new connection to ``node`` is to say; None: nothing, as to bootstrap servers and older clusters."""
+        if not self._wanted or not self.cluster_id or node.id < 0:
+            return None
+        newest = self._newest.get((node.host, node.port), min(self._newest.values(), default=0))
+        return IntendedNode(self.cluster_id, node.id) if newest >= NAMES_NODE else None
+
+    def node_is_wrong(self) -> None:
+        """A node is not the one that was meant: what is known of the cluster is worth nothing."""
+        self.cluster_id = None
+        for begin_again in self.when_wrong:
+            begin_again()

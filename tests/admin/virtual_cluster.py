@@ -42,6 +42,7 @@ from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRespons
 from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
+from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchResponse
@@ -138,6 +139,8 @@ class VirtualCluster:
 
     def _filled(self, request: Any, response: Any, version: int) -> Any:
         """Success with something in it, where a command would find nothing to tell."""
+        if isinstance(response, ListPartitionReassignmentsResponse):
+            response.topics = []  # an error repeats what was asked about
         if isinstance(response, DescribeTopicPartitionsResponse):
             place = {"leader_id": self.owner, "replica_nodes": [self.owner], "isr_nodes": [self.owner]}
             for topic in response.topics:

@@ -14,7 +14,7 @@ from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Pending
-from kafka_tools.net.versions import NodeVersions
+from kafka_tools.net.versions import ClusterCheck, NodeVersions
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -40,6 +40,7 @@ class FakeCluster:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
+        self.cluster_check = ClusterCheck(True)
         self.config = ClientConfig({"bootstrap.servers": "one:9092"})
         self.leaders: dict[TopicPartition, int] = {}
         self.topic_errors: dict[str, int] = {}

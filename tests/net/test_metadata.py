@@ -6,6 +6,7 @@ from kafka_tools.clock import Deadline, ManualClock
 from kafka_tools.errors import AuthenticationFailed, ConnectFailed
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.metadata import ClusterMetadata
+from kafka_tools.net.versions import ClusterCheck
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.values import Node
 
@@ -28,6 +29,7 @@ class FakeExchange:
         self.asked = 0
         self.bootstraps = 0
         self.connectable = set()
+        self.cluster_check = ClusterCheck(True)
         self.bootstrap_error = None
         self.error = None
 
