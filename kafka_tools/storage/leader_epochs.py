@@ -84,7 +84,7 @@ class LeaderEpochs:
 
         As ``LeaderEpochFileCache.endOffsetFor``: what OffsetForLeaderEpoch answers.
         """
-        if epoch < 0 or epoch > self.latest:
+        if epoch == -1 or epoch > self.latest:
             return -1, -1
         if epoch == self.latest:
             return epoch, log_end_offset

@@ -776,9 +776,9 @@ def test_leader_epochs_answer_where_an_epoch_ended(tmp_path: Path) -> None:
     epochs = LeaderEpochs(str(tmp_path))
     for epoch, start in ((2, 0), (4, 10), (7, 20)):
         epochs.assign(epoch, start)
-    answers = {epoch: epochs.end_offset(epoch, 30) for epoch in (-1, 1, 2, 3, 4, 5, 7, 8)}
+    answers = {epoch: epochs.end_offset(epoch, 30) for epoch in (-2, -1, 1, 2, 3, 4, 5, 7, 8)}
     assert answers == {
-        -1: (-1, -1), 1: (1, 0), 2: (2, 10), 3: (2, 10), 4: (4, 20), 5: (4, 20), 7: (7, 30), 8: (-1, -1),
+        -2: (-2, 0), -1: (-1, -1), 1: (1, 0), 2: (2, 10), 3: (2, 10), 4: (4, 20), 5: (4, 20), 7: (7, 30), 8: (-1, -1),
     }  # fmt: skip
     again = LeaderEpochs(str(tmp_path))
     again.load()

@@ -25,6 +25,7 @@ VERSIONS = (0, 10)
 AUTHORIZE = ()
 
 _STABLE_FROM = 7
+_BY_ID = 10
 _NOTHING = OffsetCommit(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
 Named = dict[tuple[str, object], Repeats]
@@ -60,7 +61,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
         wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in found_topics.items()]
     else:
         wanted = []
-        for topic, numbers in (yield from _wanted(request.group_id, request.topics, named)):
+        for topic, numbers in (yield from _wanted(call, request.group_id, request.topics, named)):
             wanted.append((topic.name, numbers, _code(call, topic.name)))
     for name, numbers, code in wanted:
         topic = response.ResponseTopic(name=name)
@@ -74,11 +75,12 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
     return response
 
 
-def _wanted(group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
+def _wanted(call: Call, group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
     """The topics, with those of their partitions that are told."""
     found = []
     for topic in topics:
-        before = named.setdefault((group_id, topic.name or topic.topic_id), Repeats())
+        place = topic.topic_id if call.version >= _BY_ID else topic.name
+        before = named.setdefault((group_id, place), Repeats())
         numbers = []
         for number in topic.partition_indexes:
             yield
@@ -102,7 +104,7 @@ def _group(call: Call, wanted: Any, named: Named) -> Work[OffsetFetchResponse.Re
     if wanted.topics is None:
         for name, numbers in (yield from _all_topics(call, committed)).items():
             known = cluster.topic(name)
-            if known is not None or call.version < 10:  # v10 has no way to name a topic that is gone
+            if known is not None or call.version < _BY_ID:  # an id does not name a topic that is gone
                 topic = ResponseGroup.ResponseTopics(name=name)
                 if known is not None:
                     topic.topic_id = known.id
@@ -110,9 +112,9 @@ def _group(call: Call, wanted: Any, named: Named) -> Work[OffsetFetchResponse.Re
                 yield from _fill(topic, found)
                 response.topics.append(topic)
         return response
-    for entry, numbers in (yield from _wanted(wanted.group_id, wanted.topics, named)):
+    for entry, numbers in (yield from _wanted(call, wanted.group_id, wanted.topics, named)):
         name, code = entry.name, error_codes.NONE
-        if call.version >= 10:
+        if call.version >= _BY_ID:
             by_id = cluster.topics_by_id.get(entry.topic_id)
             name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
         topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)

@@ -1,4 +1,4 @@
-"""The command: ``python -m tests.against_kafka.compare_commands [--cluster 4.3.1] [--scenario topics] [--seed 1]``."""
+"""The command: ``python -m tests.against_kafka.compare_commands [--cluster 3.9.2] [--scenario topics] [--seed 1]``."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ RACKS = (
     ("auto.leader.rebalance.enable", "false"),  # what both tools describe changes by their own doing alone
 )
 CLUSTERS: Mapping[str, Setup] = {
-    "4.3.1, one broker": Setup(NEWEST),
+    f"{NEWEST}, one broker": Setup(NEWEST),
     "3.9.2, one broker": Setup("3.9.2"),
-    "4.3.1, three brokers with racks": Setup(NEWEST, nodes=3, properties=RACKS),
+    f"{NEWEST}, three brokers with racks": Setup(NEWEST, nodes=3, properties=RACKS),
     "3.9.2, three brokers with racks": Setup("3.9.2", nodes=3, properties=RACKS),
 }
 TOPIC, MOVED, GROUP = "cmp-topic", "cmp-moved", "cmp-group"

@@ -199,6 +199,11 @@ def test_what_was_never_committed_is_offset_minus_one_and_no_error(broker: Memor
     assert fetch(broker, {"t": [0, 1]})["t", 1] == nothing
 
 
+@pytest.mark.parametrize("version", range(1, 10))
+def test_a_topic_without_a_name_has_no_commits_either(broker: MemoryBroker, version: int) -> None:
+    assert fetch(broker, {"": [0]}, version=version) == {("", 0): (-1, -1, "", codes.NONE)}
+
+
 def test_in_version_0_what_was_never_committed_is_an_unknown_partition(broker: MemoryBroker) -> None:
     found = fetch(broker, {"t": [0]}, version=0)
     assert found == {("t", 0): (-1, -1, "", codes.UNKNOWN_TOPIC_OR_PARTITION)}
