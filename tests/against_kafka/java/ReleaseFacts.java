@@ -128,17 +128,21 @@ public final class ReleaseFacts {
     /** The versions whose answers make a client throttle itself (KIP-219); null for an API without classes. */
     private static List<Object> throttles(Object api) throws Exception {
         String name = String.valueOf(value(api, "name")).replace("OffsetForLeader", "OffsetsForLeader");
-        Object response;
+        Class<?> parent = Class.forName("org.apache.kafka.common.requests.AbstractResponse");
+        Class<?> type;
         try {
-            // The method looks at the API and the version alone, so that an instance without data will do.
-            Field unsafe = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
-            unsafe.setAccessible(true);
-            response = ((sun.misc.Unsafe) unsafe.get(null))
-                .allocateInstance(Class.forName("org.apache.kafka.common.requests." + name + "Response"));
+            type = Class.forName("org.apache.kafka.common.requests." + name + "Response");
         } catch (ClassNotFoundException absent) {
             return null;
         }
-        Field key = response.getClass().getSuperclass().getDeclaredField("apiKey");
+        if (!parent.isAssignableFrom(type)) {
+            return null; // what is left of an API that is gone
+        }
+        Field unsafe = Class.forName("sun.misc.Unsafe").getDeclaredField("theUnsafe");
+        unsafe.setAccessible(true);
+        // The method looks at the API and the version alone, so that an instance without data will do.
+        Object response = ((sun.misc.Unsafe) unsafe.get(null)).allocateInstance(type);
+        Field key = parent.getDeclaredField("apiKey");
         key.setAccessible(true);
         key.set(response, api);
         Method answer = response.getClass().getMethod("shouldClientThrottle", short.class);
