@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafka_tools.protocol import feature_levels
 from tests.against_kafka.compare_answers.brokers import ADMIN, ALICE, ROOT, Known
 from tests.against_kafka.compare_answers.cases import Case, Pools, recipe
 from tests.against_kafka.compare_answers.world import (
@@ -422,16 +423,14 @@ def init_producer_id(pools: Pools, version: int) -> dict[str, Any]:
     }
 
 
-_FEATURES = {
-    "group.version": 1, "share.version": 1, "streams.version": 1, "transaction.version": 2,
-    "eligible.leader.replicas.version": 1, "metadata.version": 30,
-}  # fmt: skip
+_FEATURES = {**feature_levels.PRODUCTION, "metadata.version": feature_levels.LATEST_PRODUCTION}
+del _FEATURES["kraft.version"]
 
 
 @recipe
 def update_features(pools: Pools, version: int) -> Case:
     def update(feature: str) -> dict[str, Any]:
-        level = pools.one(_FEATURES.get(feature, 0), 0, 0, 1, 2, 7, 29, 99, -1)
+        level = pools.one(_FEATURES.get(feature, 0), 0, 0, 1, 2, 7, 32, 99, -1)
         return {
             "feature": feature,
             "max_version_level": 0 if feature == "kraft.version" and level == 1 else level,

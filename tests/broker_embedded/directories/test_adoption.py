@@ -280,7 +280,7 @@ def test_a_cluster_that_one_node_cannot_serve_is_refused(tmp_path: Path, change:
 
 
 def test_the_voters_that_were_configured_say_who_decides(tmp_path: Path) -> None:
-    """Registrations of controllers are never taken back, and releases before 3.7 have none."""
+    """Before 4.4 registrations of controllers are never taken back, and before 3.7 there are none."""
     registered = stored.RegisterControllerRecord(controller_id=9)
     kafka_dir = kafka_directory(tmp_path, with_record(registered))
     state = {"leaderId": 1, "leaderEpoch": 1, "votedId": -1, "data_version": 0}
@@ -290,6 +290,13 @@ def test_the_voters_that_were_configured_say_who_decides(tmp_path: Path) -> None
         with pytest.raises(ConfigError, match=f"controllers on other nodes {text}"):
             begin(kafka_dir, tmp_path / "ours")
     quorum.write_text(json.dumps(state | {"currentVoters": [{"voterId": 1}]}))
+    begin(kafka_dir, tmp_path / "ours")
+    check(tmp_path / "ours")
+
+
+def test_a_controller_that_was_unregistered_decides_nothing(tmp_path: Path) -> None:
+    gone = [stored.RegisterControllerRecord(controller_id=9), stored.UnregisterControllerRecord(controller_id=9)]
+    kafka_dir = kafka_directory(tmp_path, lambda records: [*records, *gone])
     begin(kafka_dir, tmp_path / "ours")
     check(tmp_path / "ours")
 
