@@ -3,12 +3,15 @@
 - SECURITY_DISABLED without an authorizer.
 - One result per binding, in the request's order; what is there already is not an error.
 - v0: literal patterns only.
+- A host may be a network from metadata.version 4.4-IV1 on, and is UNSUPPORTED_VERSION below.
 """
 
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION
 from kafka_tools.broker_embedded.handlers._rights import acls_of
+from kafka_tools.broker_embedded.security import networks
 from kafka_tools.broker_embedded.security.acls import AclEntry
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
@@ -31,7 +34,8 @@ def handle(call: Call) -> CreateAclsResponse:
         for item in call.request.creations
     ]
     results = []
-    for error in acls_of(call).create(entries):
+    level = call.broker.features.finalized.get(METADATA_VERSION, 0)
+    for error in acls_of(call).create(entries, takes_networks=level >= networks.METADATA_LEVEL):
         code, message = (error.code.code, error.broker_message) if error else (0, "")
         results.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=message))
     return CreateAclsResponse(results=results)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.security import networks
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.protocol import error_codes
@@ -156,7 +157,7 @@ class Acls:
         allowed = found_any = False
         for entry, entry_host in self._applying(kind, name):
             found_any = True
-            if entry.principal not in (principal, "User:*") or entry_host not in (host, "*"):
+            if entry.principal not in (principal, "User:*") or not _is_of(entry_host, host):
                 continue
             if entry.permission_type == DENY:
                 if entry.operation in (ALL, asked):
@@ -177,7 +178,7 @@ class Acls:
             if entry.resource_type == resource_type
             and entry.principal in (principal, "User:*")
             and entry.operation in operations
-            and host_address(entry.host) in (host, "*")
+            and _is_of(host_address(entry.host), host)
         ]
         denied = {entry[1:3] for entry in concerning if entry.permission_type == DENY}
         if ("*", LITERAL) in denied:
@@ -189,15 +190,22 @@ class Acls:
         """The entries that a filter means, in a stable order."""
         return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
 
-    def create(self, entries: Iterable[AclEntry]) -> list[BrokerError | None]:
-        """Add entries, all in one change; per entry, in order, None or why not. One that exists is not an error."""
+    def create(self, entries: Iterable[AclEntry], takes_networks: bool = True) -> list[BrokerError | None]:
+        """Add entries, all in one change; per entry, in order, None or why not. One that exists is not an error.
+
+        ``takes_networks``: whether the cluster's metadata.version allows networks as hosts.
+        """
         results: list[BrokerError | None] = []
         new: dict[AclEntry, AccessControlEntryRecord] = {}
         known = set(self._entries.values())
         for entry in entries:
             problem = _problem(entry)
-            results.append(refuse(error_codes.INVALID_REQUEST, problem) if problem else None)
-            if problem is None and entry not in known and entry not in new:
+            error = refuse(error_codes.INVALID_REQUEST, problem) if problem else None
+            if error is None and "/" in entry.host and not takes_networks:
+                text = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+                error = refuse(error_codes.UNSUPPORTED_VERSION, text)
+            results.append(error)
+            if error is None and entry not in known and entry not in new:
                 new[entry] = _record(uuid.uuid4(), entry)
         if new:
             self._journal.commit(list(new.values()))
@@ -275,7 +283,19 @@ def _problem(entry: AclEntry) -> str | None:
             f"Could not parse principal from `{entry.principal}` (no colon is present separating the principal type "
             "from the principal name)"
         )
+    if not entry.host:
+        return "Host pattern cannot be null or empty"
+    if "/" in entry.host:
+        try:
+            networks.parsed(entry.host)
+        except ValueError as error:
+            return f"Invalid CIDR notation '{entry.host}': {error}"
     return None
+
+
+def _is_of(entry_host: str, host: str) -> bool:
+    """Whether an entry concerns a client's host."""
+    return entry_host in (host, "*") or networks.covers(entry_host, host)
 
 
 def _no_value(number: int) -> str:

@@ -136,6 +136,10 @@ ROWS: tuple[Row, ...] = (
         "the record with the greatest timestamp may be a deleted one in Kafka",
     ),
     Row(
+        ".*alter_configs", r".*error_message", text("^Unknown group config name"), text("^Unknown group config name"),
+        "of two wrong configs either may be named",
+    ),
+    Row(
         "create_topics", r".*error_message", text("^Null value not supported for topic configs"),
         text("^Null value not supported for topic configs"), "a config that is given twice is named once",
     ),

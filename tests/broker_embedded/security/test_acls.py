@@ -188,6 +188,45 @@ def test_each_part_of_a_filter_leaves_out_what_differs_in_it(broker: DiskBroker,
     assert principals(**chosen) == ["User:a"]
 
 
+@pytest.mark.parametrize(
+    ("network", "host", "is_in"),
+    [
+        ("10.0.0.0/8", "10.200.3.4", True), ("10.0.0.0/8", "11.0.0.1", False), ("10.1.2.3/16", "10.1.255.255", True),
+        ("10.0.0.1/32", "10.0.0.1", True), ("0.0.0.0/0", "192.168.1.1", True), ("0.0.0.0/0", "0:0:0:0:0:0:0:1", False),
+        ("2001:db8::/32", "2001:db8:0:0:0:0:0:7", True), ("2001:db8::/32", "2001:db9:0:0:0:0:0:7", False),
+        ("2001:db8::/32", "10.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_a_host_may_be_a_network(broker: DiskBroker, network: str, host: str, is_in: bool) -> None:
+    acls = broker.core.acls
+    assert acls.create([entry("t", host=network)]) == [None]
+    asked = ("User:a", host, 3, TOPIC, "t")
+    assert acls.authorize(*asked) is acls.authorize_somewhere(*asked[:4]) is is_in
+    acls.create([entry("t", permission=DENY, host=network), entry("t", host="*")])
+    assert acls.authorize(*asked) is not is_in, "a denial wins"
+
+
+@pytest.mark.parametrize(
+    ("host", "message"),
+    [
+        ("", "Host pattern cannot be null or empty"),
+        ("10.0.0.0/33", "Invalid CIDR notation '10.0.0.0/33': "),
+        ("10.0.0.0/255.0.0.0", "Invalid CIDR notation '10.0.0.0/255.0.0.0': "),
+        ("a/8", "Invalid CIDR notation 'a/8': "),
+    ],
+)
+def test_hosts_that_kafka_refuses(broker: DiskBroker, host: str, message: str) -> None:
+    (error,) = broker.core.acls.create([entry("t", host=host)])
+    assert error is not None
+    assert (error.code.code, str(error.broker_message)[: len(message)]) == (codes.INVALID_REQUEST, message)
+
+
+def test_networks_take_the_level_that_knows_them(broker: DiskBroker) -> None:
+    (error,) = broker.core.acls.create([entry("t", host="10.0.0.0/8")], takes_networks=False)
+    assert error is not None
+    assert error.code.code == codes.UNSUPPORTED_VERSION
+
+
 def test_what_is_denied_can_be_seen_in_the_log(broker: DiskBroker, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("DEBUG", "kafka_tools.broker_embedded.security.acls"):
         assert not may(broker, "WRITE", "t")
