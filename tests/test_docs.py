@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kafka_tools import cli
+from kafka_tools import KAFKA_RELEASE, cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
@@ -85,6 +85,23 @@ def test_decisions_name_each_requirement_once() -> None:
     )
     assert rows
     assert len(rows) == len(set(rows))
+
+
+def test_the_newest_release_is_named_in_one_place() -> None:
+    """Code and tests take it from ``kafka_tools``; the pages that name it are written by hand or by ``tests.regen``."""
+    assert f"follow the tools of Kafka {KAFKA_RELEASE}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    named = {
+        str(path.relative_to(ROOT))
+        for folder in ("kafka_tools", "tests", "benchmarks", "docs")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".md") and KAFKA_RELEASE in path.read_text(encoding="utf-8")
+    }
+    examples = {"tests/regen.py", "tests/corpus/collect.py", "tests/corpus/README.md"}
+    assert {name for name in named if not name.startswith("tests/releases/")} - examples == {
+        "kafka_tools/__init__.py",
+        "tests/against_kafka/jars.py",
+        "docs/broker-apis.md",
+    }
 
 
 def test_the_index_of_documents_names_each_of_them() -> None:

@@ -541,7 +541,7 @@ def test_hash_of_what_a_group_reads_is_kafkas(broker: MemoryBroker, rack: str | 
 
 
 def test_a_member_that_joins_again_with_another_instance_id_has_the_old_one_no_longer(broker: MemoryBroker) -> None:
-    """As in Kafka 4.4.0; in 4.3.1 the old one stayed the member's, and nobody could join with it."""
+    """As in Kafka since 4.4; before that the old one stayed the member's, and nobody could join with it."""
     first, other = ModernMember(broker, "s1", instance="i1"), ModernMember(broker, "s2", instance="i1")
     first.join("t")
     first.instance = "i9"

@@ -213,7 +213,7 @@ class ConsumerGroup:
     # changes, by records alone
 
     def put(self, member: ConsumerMember) -> None:
-        """A member joined or is another. The instance id that it had is nobody's then, as in Kafka 4.4.0."""
+        """A member joined or is another. The instance id that it had is nobody's then, as in Kafka since 4.4."""
         old = self.members.get(member.id)
         self._recount(old, member)
         self.members[member.id] = member
