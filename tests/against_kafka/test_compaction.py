@@ -101,7 +101,11 @@ def same(ours: Path, theirs: Path, *, plain: bool) -> bool:
     """Whether two files say the same: to the byte, but for what depends on how small a codec makes things."""
     if not ours.exists() or not theirs.exists():
         return False
-    if ours.read_bytes() == theirs.read_bytes():
+    data, theirs_data = ours.read_bytes(), theirs.read_bytes()
+    if theirs.suffix in (".index", ".timeindex"):
+        # Kafka since 4.4 closes a log with the room that it made for entries to come.
+        theirs_data = theirs_data[: len(data)] + theirs_data[len(data) :].rstrip(b"\0")
+    if data == theirs_data:
         return True
     if plain or ours.suffix == ".txnindex":
         return False

@@ -79,15 +79,19 @@ def _signed(
     audiences = setting("expected.audience")
     assert isinstance(audiences, list)
     issuer = values.get(f"{_PREFIX}expected.issuer", "").strip() or None
-    for name, claim, expected in (("audience", "aud", audiences), ("issuer", "iss", issuer)):
+    for waiver, claim, expected in (
+        ("allow.unverified.audience", "audience (aud)", audiences),
+        ("allow.unverified.issuer", "issuer (iss)", issuer),
+    ):
         if expected:
             continue
-        if not setting(f"allow.unverified.{name}"):
+        if not setting(waiver):
+            missing = _PREFIX + waiver.replace("allow.unverified", "expected")
             raise ConfigError(
-                f"listener {listener}: {_PREFIX}expected.{name} is missing: the {name} ({claim}) of tokens is checked",
-                hint=f"set it, or {_PREFIX}allow.unverified.{name}=true to take tokens of any {name}",
+                f"listener {listener}: {missing} is missing: the {claim} of tokens is checked",
+                hint=f"set it, or {_PREFIX}{waiver}=true to take tokens of any {claim}",
             )
-        log.warning("listener %s takes tokens of any %s (%s)", listener, name, claim)
+        log.warning("listener %s takes tokens of any %s", listener, claim)
     rules = Rules(
         audiences=frozenset(audiences),
         issuer=issuer,

@@ -47,8 +47,8 @@ class Retention(NamedTuple):
     now_ms: int
     delete_retention_ms: int
     """As long a time as an int64 holds may be set: what is to stay so long stays for ever."""
-    end_offset: int
-    """Where the round ends: the batch before it stays, with or without records."""
+    high_watermark: int
+    """The batch before it stays, with or without records: otherwise nothing tells where the log ends."""
     producers: Mapping[int, ProducerEntry]
     """By id, as they are when a batch is looked at: what they have written since need not be asked for."""
     dropped: Dropped
@@ -61,7 +61,7 @@ def rewritten(view: BatchView, retention: Retention) -> Generator[Step, Any, byt
     discardable = retention.transactions.may_discard(view)
     horizon = view.delete_horizon_ms
     discarded = discardable and (not view.is_control or (horizon is not None and horizon <= retention.now_ms))
-    stays_empty = _has_last_sequence(view, retention) or view.last_offset + 1 == retention.end_offset
+    stays_empty = _has_last_sequence(view, retention) or view.last_offset + 1 == retention.high_watermark
     if discarded:
         return _without_records(view) if stays_empty else None
     records: list[Record] = []

@@ -73,7 +73,7 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
             transactions,
             now_ms,
             opened.config.delete_retention_ms,
-            found.end_offset,
+            opened.log_end_offset,
             opened.producers.entries,
             dropped,
         )

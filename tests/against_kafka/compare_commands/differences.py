@@ -101,7 +101,9 @@ RULES = (
     Rule(".*", "Errors go to stderr", failed),
     Rule(".*", "Remarks go to stderr", remarks),
     Rule(
-        "consumer-groups", "A line of the file of `--from-file` without an offset", failing_with(1, 0, "GROUP +TOPIC")
+        "(consumer|share)-groups",
+        "A line of the file of `--from-file` without an offset",
+        failing_with(1, 0, "GROUP +TOPIC"),
     ),
     Rule("consumer-groups", "leaves the others alone; Kafka's tool stops there", others_shown),
     Rule("delete-records", "A negative offset other than -1", failing_with(1, 0, "OffsetOutOfRangeException")),

@@ -256,6 +256,17 @@ SHARE_GROUPS = lines("""
     share-groups --reset-offsets --group cmp-share --topic cmp-topic:1 --to-datetime 2020-01-01T00:00:00.000 --dry-run
     share-groups --reset-offsets --group cmp-share --all-topics --to-latest --execute
     ? share-groups --describe --group cmp-share
+    share-groups --reset-offsets --group cmp-share --topic cmp-topic:0 --to-offset 3 --dry-run
+    share-groups --reset-offsets --group cmp-share --topic cmp-topic --to-offset 4 --dry-run --export
+    share-groups --reset-offsets --group cmp-share --topic cmp-topic:0 --to-offset 100000000 --dry-run
+    share-groups --reset-offsets --group cmp-share --all-topics --to-current --dry-run
+    share-groups --reset-offsets --group cmp-share --topic cmp-topic --to-current --dry-run --export
+    share-groups --reset-offsets --group cmp-share --from-file {csv} --dry-run
+    share-groups --reset-offsets --group cmp-share --from-file {csv_short} --dry-run
+    share-groups --reset-offsets --group cmp-share --from-file {csv} --execute
+    ? share-groups --describe --group cmp-share
+    share-groups --reset-offsets --group cmp-share --topic cmp-topic:0 --to-offset 2 --execute
+    ? share-groups --describe --group cmp-share
     share-groups --reset-offsets --group cmp-share --topic cmp-no-such --to-latest --dry-run
     share-groups --reset-offsets --group cmp-share --topic cmp-topic
     share-groups --reset-offsets --group cmp-share --topic cmp-topic --to-latest
@@ -281,6 +292,10 @@ STREAMS_GROUPS = lines("""
     streams-groups --describe --group cmp-no-such
     streams-groups --describe --group cmp-group
     streams-groups --describe --all-groups
+    streams-groups --describe --group cmp-no-such --topology
+    streams-groups --describe --group cmp-group --topology
+    streams-groups --describe --all-groups --topology
+    streams-groups --describe --group cmp-no-such --topology --members
     streams-groups --describe
     streams-groups --delete --group cmp-no-such
     streams-groups --delete
