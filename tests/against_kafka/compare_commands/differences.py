@@ -100,10 +100,9 @@ RULES = (
     Rule(".*", "A wrong command line exits 2", usage),
     Rule(".*", "Errors go to stderr", failed),
     Rule(".*", "Remarks go to stderr", remarks),
-    Rule(
-        "(consumer|share)-groups",
-        "A line of the file of `--from-file` without an offset",
-        failing_with(1, 0, "GROUP +TOPIC"),
+    *(
+        Rule(groups, "A line of the file of `--from-file` without an offset", failing_with(1, 0, "GROUP +TOPIC"))
+        for groups in ("consumer-groups", "share-groups")
     ),
     Rule("consumer-groups", "leaves the others alone; Kafka's tool stops there", others_shown),
     Rule("delete-records", "A negative offset other than -1", failing_with(1, 0, "OffsetOutOfRangeException")),
