@@ -1,14 +1,14 @@
 """Which partition a record goes to: Kafka's default partitioner.
 
 A keyed record goes to ``murmur2(key) mod partitions``, so records of every Kafka client land together; one without
-key sticks to a partition until about a batch was written there (KIP-480, KIP-794). Knows no metadata: callers pass
-partition numbers. Hash and rule follow ``org.apache.kafka.common.utils.Utils.murmur2`` and ``BuiltInPartitioner``.
+key sticks to a partition until about a batch was written there (KIP-480, KIP-794, KIP-1123). Knows no metadata: callers
+pass partition numbers. Hash and rule follow ``org.apache.kafka.common.utils.Utils.murmur2`` and ``BuiltInPartitioner``.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 _SEED = 0x9747B28C
@@ -51,10 +51,13 @@ class StickyPartitioner:
         self._current = -1
         self._written_bytes = 0
 
-    def choose(self, available: Sequence[int], size_bytes: int) -> int:
-        """The partition for a record of ``size_bytes``; ``available`` are the partitions that have a leader."""
+    def choose(self, available: Sequence[int], size_bytes: int, near: Callable[[], Sequence[int]] | None = None) -> int:
+        """The partition for a record of ``size_bytes``; ``available`` are the partitions that have a leader.
+
+        ``near`` tells which of them have it in the producer's rack: the next one is drawn from these, if there are any.
+        """
         if self._current < 0 or self._written_bytes >= self._stick_bytes or self._current not in available:
-            self._current = self._draw(available)
+            self._current = self._draw((near and near()) or available)
             self._written_bytes = 0
         self._written_bytes += size_bytes
         return self._current

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -297,7 +298,14 @@ class Producer:
         sticky = self._sticky.get(info.name)
         if sticky is None:
             sticky = self._sticky[info.name] = StickyPartitioner(self.settings.batch_size_bytes, self._random)
-        return sticky.choose(info.available, size_bytes)
+        near = partial(self._near, info) if self.settings.near_rack else None
+        return sticky.choose(info.available, size_bytes, near)
+
+    def _near(self, info: TopicMetadata) -> list[int]:
+        """The partitions whose leader is in the producer's own rack."""
+        nodes, rack = self._metadata.nodes, self.settings.near_rack
+        leaders = ((number, nodes.get(info.partitions[number].leader_id)) for number in info.available)
+        return [number for number, leader in leaders if leader is not None and leader.rack == rack]
 
     def _wait_for_memory(self, size_bytes: int) -> None:
         deadline = self._deadline(self.settings.max_block_ms)

@@ -44,6 +44,8 @@ class ProducerSettings(NamedTuple):
     max_block_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
     ignore_keys: bool = False
+    near_rack: str = ""
+    """``client.rack`` where ``partitioner.rack.aware`` is true (KIP-1123)."""
 
     @classmethod
     def load(cls, config: ClientConfig) -> ProducerSettings:
@@ -81,6 +83,7 @@ class ProducerSettings(NamedTuple):
             max_block_ms=read.number("max.block.ms", 60_000, 0, INT64_MAX),
             metadata_max_age_ms=read.number("metadata.max.age.ms", 300_000, 0, INT64_MAX),
             ignore_keys=read.boolean("partitioner.ignore.keys", False),
+            near_rack=read.text("client.rack", "") if read.boolean("partitioner.rack.aware", False) else "",
         )
 
 

@@ -23,7 +23,7 @@ from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResp
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node, TopicPartition
 
-NODES = (Node(1, "one", 9092), Node(2, "two", 9092))
+NODES = (Node(1, "one", 9092, "r1"), Node(2, "two", 9092, "r2"))
 NEVER = object()
 """An answer that does not come."""
 
@@ -159,7 +159,9 @@ class FakeCluster:
         if request.topics is not None:
             names = [topic.name for topic in request.topics if topic.name is not None]
         response = MetadataResponse(
-            brokers=[MetadataResponse.ResponseBroker(node_id=n.id, host=n.host, port=n.port) for n in NODES]
+            brokers=[
+                MetadataResponse.ResponseBroker(node_id=n.id, host=n.host, port=n.port, rack=n.rack) for n in NODES
+            ]
         )
         for name in names:
             partitions = [

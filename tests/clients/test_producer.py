@@ -422,6 +422,28 @@ def test_keyless_records_spread_in_batches(make: Callable[..., Producer], cluste
     assert max(batch.record_count for _, batch in log.batches) > 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "used"),
+    [
+        ({"client_rack": "r2", "partitioner_rack_aware": "true"}, {1, 3}),
+        ({"client_rack": "r2"}, {0, 1, 2, 3}),
+        ({"client_rack": "r9", "partitioner_rack_aware": "true"}, {0, 1, 2, 3}),
+        ({"partitioner_rack_aware": "true"}, {0, 1, 2, 3}),
+    ],
+)
+def test_keyless_records_stay_in_the_producers_rack(
+    make: Callable[..., Producer], cluster: FakeCluster, settings: dict[str, str], used: set[int]
+) -> None:
+    """KIP-1123; where no leader is in the rack, all of them will do."""
+    cluster.topic("t", partitions=4)
+    cluster.leaders |= {TopicPartition("t", number): 2 for number in (1, 3)}
+    log = Log(cluster)
+    with make(batch_size="300", **settings) as producer:
+        for _ in range(200):
+            producer.send("t", b"x" * 100)
+    assert {topic_partition.partition for topic_partition, _ in log.batches} == used
+
+
 def test_invalid_partition_is_refused(make: Callable[..., Producer], log: Log) -> None:
     with pytest.raises(InputError, match="Invalid partition 5 for topic 't': it has partitions 0 to 0"):
         make().send("t", b"1", partition=5)
