@@ -122,7 +122,7 @@ def half_a_snapshot(directory: Path) -> Path:
 def do_as_advised(finding: Finding, topic_id: str) -> None:
     """Carry out the advice, with nothing but what it says."""
     path = Path(finding.path)
-    if finding.advice in (findings._REBUILD, findings._CUT):
+    if finding.advice in (findings._REBUILD, findings._NEWER_INDEX, findings._CUT):
         path.with_suffix(".index").unlink(missing_ok=True)
     elif finding.advice == findings._EPOCHS:
         for each in [path, *path.parent.glob("*.index")]:

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -118,7 +117,7 @@ def test_the_status_tells_of_what_the_disk_has_lost(
             return int(client.call(asked, 9).responses[0].partition_responses[0].error_code)
 
         assert produce() == 0
-        shutil.rmtree(data / lost)
+        subprocess.run(["rm", "-rf", str(data / lost)], check=True)  # shutil's stumbles over what the broker renames
         while (code := produce()) == 0:
             time.sleep(0.02)
         assert code == error_codes.KAFKA_STORAGE_ERROR

@@ -21,6 +21,7 @@ TRIED = {
 }  # fmt: skip
 NOTHING_TO_TRY = {
     "large-records": "nothing is wrong: it says how to look at them",
+    "newer-file": "no broker is newer than the newest",
     "unreadable": "rights and disks are the machine's",
     "unseen": "which files executors see is the machines'",
     "tombstones-overdue": "it says to look at compaction-lag",

@@ -77,18 +77,14 @@ def test_what_is_there_already_is_said_as_kafka_does(run: Run) -> None:
     assert [row["result"] for row in json.loads(out)["data"]] == ["unchanged"]
 
 
-@pytest.mark.parametrize(
-    ("principal", "host"), [("User:", "*"), ("User:a ", "*"), ("User:\u00e9,-x", "*"), (":", "*"), ("User:a", "")]
-)
-def test_every_principal_and_host_that_kafka_stores_can_be_removed(
-    principal: str, host: str, servers: str, run: Run
-) -> None:
-    binding = AclBinding("TOPIC", "odd ", "PREFIXED", principal, host, "READ", "ALLOW")
+@pytest.mark.parametrize("principal", ["User:", "User:a ", "User:\u00e9,-x", ":"])
+def test_every_principal_that_kafka_stores_can_be_removed(principal: str, servers: str, run: Run) -> None:
+    binding = AclBinding("TOPIC", "odd ", "PREFIXED", principal, "*", "READ", "ALLOW")
     with AdminClient(ClientConfig.load(servers)) as admin:
         admin.create_acls([binding]).raise_any()
     odd = ("--topic", "odd ", "--resource-pattern-type", "prefixed")
     status, _, err = run(
-        "--remove", "--force", *odd, "--allow-principal", principal, "--allow-host", host, "--operation", "Read"
+        "--remove", "--force", *odd, "--allow-principal", principal, "--allow-host", "*", "--operation", "Read"
     )
     assert (status, err) == (0, "1 entry was removed\n")
     assert run("--list", *odd, "--principal", principal)[1] == f"ACLs for principal `{principal}`\n"
