@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.against_kafka.harness import RealKafka, Setup
-from tests.against_kafka.jars import NEWEST
+from tests.against_kafka.jars import BEFORE, NEWEST
 from tests.against_kafka.side_by_side import done, produce, theirs
 
 RACKS = (
@@ -17,6 +17,7 @@ RACKS = (
 )
 CLUSTERS: Mapping[str, Setup] = {
     f"{NEWEST}, one broker": Setup(NEWEST),
+    f"{BEFORE}, one broker": Setup(BEFORE),
     "3.9.2, one broker": Setup("3.9.2"),
     f"{NEWEST}, three brokers with racks": Setup(NEWEST, nodes=3, properties=RACKS),
     "3.9.2, three brokers with racks": Setup("3.9.2", nodes=3, properties=RACKS),
