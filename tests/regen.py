@@ -89,20 +89,45 @@ def help_text(command: click.Command, program: str) -> str:
     return text
 
 
+FAMILIES = {
+    "topics": "topics",
+    "configs": "configs",
+    "security": "users and rights",
+    "groups": "groups",
+    "partitions": "partitions",
+    "logs": "log files",
+    "cluster": "the cluster",
+    "console": "records",
+    "toolkit": "this toolkit",
+}
+"""What the README calls the commands of each folder of ``kafka_tools/commands/``."""
+
+
 def commands_table() -> dict[Path, str]:
-    """The tables of commands: the README's, and the index of ``docs/commands/``."""
+    """The index of ``docs/commands/`` with a line for each command, and the README's list of them by family."""
     from kafka_tools.commands.registry import COMMANDS, program
 
-    pages = {}
-    for page, folder in ((ROOT / "README.md", "docs/commands/"), (ROOT / "docs" / "commands" / "README.md", "")):
-        rows = [
-            f"| [`{program(name)}`]({folder}{name}.md) | {row.summary[0].lower()}{row.summary[1:].removesuffix('.')} |"
-            for name, row in COMMANDS.items()
-        ]
-        before, _, rest = page.read_text(encoding="utf-8").partition(COMMANDS_BEGIN)
-        table = "\n".join(["| command | does |", "| --- | --- |", *rows])
-        pages[page] = f"{before}{COMMANDS_BEGIN}\n{table}\n{COMMANDS_END}{rest.partition(COMMANDS_END)[2]}"
-    return pages
+    lines = [
+        f"| [`{program(name)}`]({name}.md) | {row.summary[0].lower()}{row.summary[1:].removesuffix('.')} |"
+        for name, row in COMMANDS.items()
+    ]
+    families: dict[str, list[str]] = {}
+    for name, row in COMMANDS.items():
+        link = f"[`{program(name)}`](docs/commands/{name}.md)"
+        families.setdefault(FAMILIES[row.module.partition(".")[0]], []).append(link)
+    rows = [f"| {family} | {', '.join(links)} |" for family, links in families.items()]
+    return {
+        page: _between_marks_of_commands(page, table)
+        for page, table in (
+            (ROOT / "README.md", ["| for | commands |", "| --- | --- |", *rows]),
+            (ROOT / "docs" / "commands" / "README.md", ["| command | does |", "| --- | --- |", *lines]),
+        )
+    }
+
+
+def _between_marks_of_commands(page: Path, table: list[str]) -> str:
+    before, _, rest = page.read_text(encoding="utf-8").partition(COMMANDS_BEGIN)
+    return "\n".join([f"{before}{COMMANDS_BEGIN}", *table, f"{COMMANDS_END}{rest.partition(COMMANDS_END)[2]}"])
 
 
 def bin_folder() -> dict[Path, str]:
