@@ -1,18 +1,18 @@
-"""AlterPartitionReassignments (45): move partitions to other brokers, or stop doing so.
+"""AlterPartitionReassignments (45): move partitions to other brokers, or cancel moves.
 
-Sent by tools to any broker, which passes it to the controller. Null replicas cancel a reassignment (KIP-455).
+Sent by tools to any broker, which forwards it to the controller (KIP-455).
 
 Versions
     v1: whether the replication factor may change (KIP-860).
 
 Errors
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
-    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
-    INVALID_REPLICA_ASSIGNMENT: an empty list, a broker twice or one that does not exist.
-    INVALID_REPLICATION_FACTOR: another number of replicas where that is not allowed (v1).
-    NO_REASSIGNMENT_IN_PROGRESS: there is nothing to cancel.
-    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist.
+    INVALID_REPLICA_ASSIGNMENT: the list is empty, names a broker twice, or names one that does not exist.
+    INVALID_REPLICATION_FACTOR: the number of replicas would change, which the request forbids (v1).
+    NO_REASSIGNMENT_IN_PROGRESS: the partition has no reassignment to cancel.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks ALTER on the cluster.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 
 
 class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexible="0+", rights={"cluster": "Alter"}):
+    # How long the controller may take, in milliseconds. Then it answers REQUEST_TIMED_OUT. It does not wait for the
+    # replicas to move.
     timeout_ms = int32(default=60000)
-    allow_replication_factor_change = boolean(versions="1+", default=True)  # false refuses lists of another length
+    # False: another number of replicas leads to INVALID_REPLICATION_FACTOR.
+    allow_replication_factor_change = boolean(versions="1+", default=True)
 
     class ReassignableTopic(Struct):
         name = string()
 
         class ReassignablePartition(Struct):
             partition_index = int32()
-            replicas = array(int32(), nullable="0+", default=None)  # null cancels
+            # Broker ids of the new replicas, the preferred leader first. Null: cancel the reassignment in progress.
+            replicas = array(int32(), nullable="0+", default=None)
 
         partitions = array(ReassignablePartition)
 
@@ -37,9 +41,13 @@ class AlterPartitionReassignmentsRequest(Request, key=45, versions="0-1", flexib
 
 
 class AlterPartitionReassignmentsResponse(Response, key=45, versions="0-1", flexible="0+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
+    # The value from the request.
     allow_replication_factor_change = boolean(versions="1+", default=True, ignorable=True)
+    # Error of the whole request. 0: no error.
     error_code = int16()
+    # Explains the error in words. Null: no explanation.
     error_message = string(nullable="0+")
 
     class ReassignableTopicResponse(Struct):
@@ -47,9 +55,12 @@ class AlterPartitionReassignmentsResponse(Response, key=45, versions="0-1", flex
 
         class ReassignablePartitionResponse(Struct):
             partition_index = int32()
+            # 0: the reassignment has started or is cancelled. It can take hours to complete.
             error_code = int16()
+            # Explains the error in words. Null: no explanation.
             error_message = string(nullable="0+")
 
         partitions = array(ReassignablePartitionResponse)
 
+    # One result for each partition of the request.
     responses = array(ReassignableTopicResponse, echoed="0+")

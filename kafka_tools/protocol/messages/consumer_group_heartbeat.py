@@ -9,8 +9,8 @@ Versions
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no READ on the group.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks READ on the group.
     TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on a topic that the member subscribes to by name.
     INVALID_REQUEST: a first heartbeat that lacks a field, or a field that its state does not allow.
     INVALID_GROUP_ID: the group id is empty.

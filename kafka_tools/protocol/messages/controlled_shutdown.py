@@ -7,6 +7,12 @@ Versions
     v1: the ordinary request header.
     v2: broker epochs (KIP-380).
     v3: flexible.
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
+    STALE_CONTROLLER_EPOCH: the broker is not, or no longer, the controller.
+    STALE_BROKER_EPOCH: the broker has registered again with a newer epoch (v2).
+    BROKER_NOT_AVAILABLE: the controller does not know the broker.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string
 
 
-class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+"):
+class ControlledShutdownRequest(Request, key=7, versions="0-3", flexible="3+", rights={"cluster": "ClusterAction"}):
     broker_id = int32()
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
 

@@ -1,6 +1,11 @@
 """ControllerRegistration (70): a controller registers its endpoints and features.
 
 Sent by KRaft controllers to the active one (KIP-919).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
+    UNSUPPORTED_VERSION: the metadata.version of the cluster has no registration of controllers.
 """
 
 from __future__ import annotations
@@ -8,7 +13,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, string, uint16, uuid
 
 
-class ControllerRegistrationRequest(Request, key=70, versions="0", flexible="0+"):
+class ControllerRegistrationRequest(Request, key=70, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
     controller_id = int32()
     incarnation_id = uuid()
     zk_migration_ready = boolean()

@@ -4,17 +4,17 @@ Sent by tools to any broker, which passes it to the controller. An entry that is
 an error.
 
 Versions
-    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: pattern types; brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: entries on users (KIP-373).
 
 Errors
-    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks ALTER on the cluster.
     SECURITY_DISABLED: the broker has no authorizer.
     INVALID_REQUEST: an impossible entry: an empty name, a principal without a type, an operation that the resource
         lacks.
     UNSUPPORTED_VERSION: prefixed patterns in v0.
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not store the entries in time.
     UNKNOWN_SERVER_ERROR: the authorizer failed.
 """

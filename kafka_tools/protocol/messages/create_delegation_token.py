@@ -4,16 +4,16 @@ Sent by clients that have logged in (not by a token) to any broker, which passes
 only place where the token's HMAC, its password, is told in full (KIP-48).
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: for another owner (KIP-373).
 
 Errors
-    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+    DELEGATION_TOKEN_AUTH_DISABLED: delegation.token.secret.key is not configured on the brokers.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the client is not authenticated, or is authenticated by a token.
     INVALID_PRINCIPAL_TYPE: owner or a renewer is not a User.
-    DELEGATION_TOKEN_AUTHORIZATION_FAILED: no CREATE_TOKENS on the owner (v3).
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED: the client lacks CREATE_TOKENS on the owner (v3).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not store the token in time.
 """
 

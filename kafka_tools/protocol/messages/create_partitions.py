@@ -4,21 +4,21 @@ Sent by clients to any broker, which passes it to the controller. count is the n
 so keys go to other partitions from then on (KIP-195).
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: THROTTLING_QUOTA_EXCEEDED (KIP-599).
 
 Errors
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
-    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist.
     INVALID_PARTITIONS: no more partitions than the topic has.
     INVALID_REPLICATION_FACTOR: fewer brokers are alive than the new partitions need.
     INVALID_REPLICA_ASSIGNMENT: brokers that do not exist, or not one list of unequal brokers per new partition.
     INVALID_REQUEST: a topic given twice.
     REASSIGNMENT_IN_PROGRESS: partitions of the topic are being moved.
     INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names, or the topic is being deleted.
-    TOPIC_AUTHORIZATION_FAILED: no ALTER on the topic.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks ALTER on the topic.
     THROTTLING_QUOTA_EXCEEDED: controller_mutation_rate is used up (KIP-599).
 """
 

@@ -6,14 +6,14 @@ replicas; -1 takes the broker's default.
 Versions
     v1: error messages; validate_only changes nothing (KIP-195).
     v2: throttle times in the response.
-    v3: throttled clients wait by themselves; the response comes first (KIP-219).
+    v3: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v4: -1 for the broker's default of partitions and replication factor (KIP-464).
     v5: flexible; the topic's configs in the answer (KIP-525).
     v6: THROTTLING_QUOTA_EXCEEDED (KIP-599).
     v7: topic ids in the answer (KIP-516).
 
 Errors
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
     TOPIC_ALREADY_EXISTS: the name is taken, or is being deleted.
     INVALID_TOPIC_EXCEPTION: the name breaks the rules, or collides with another one in metrics (a.b and a_b).
@@ -24,8 +24,8 @@ Errors
     INVALID_CONFIG: a config that topics do not have, or a value that it does not take.
     INVALID_REQUEST: a topic given twice, both counts and an assignment, or a name that only Kafka may create.
     POLICY_VIOLATION: create.topic.policy.class.name refuses.
-    TOPIC_AUTHORIZATION_FAILED: no CREATE on the topic.
-    CLUSTER_AUTHORIZATION_FAILED: no CREATE on the cluster, from clients of brokers before 2.0.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks CREATE on the topic.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks CREATE on the cluster, from clients of brokers before 2.0.
     UNSUPPORTED_VERSION: v4's defaults on a cluster without them.
     KAFKA_STORAGE_ERROR: no disk takes the partitions.
     THROTTLING_QUOTA_EXCEEDED: controller_mutation_rate is used up (KIP-599).

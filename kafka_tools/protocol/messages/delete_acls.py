@@ -3,16 +3,16 @@
 Sent by tools to any broker, which passes it to the controller; the answer lists what was removed.
 
 Versions
-    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: pattern types; brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: entries on users (KIP-373).
 
 Errors
-    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks ALTER on the cluster.
     SECURITY_DISABLED: the broker has no authorizer.
     INVALID_REQUEST: a filter with a type, operation or permission that the broker does not know.
     UNSUPPORTED_VERSION: prefixed patterns in v0.
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not remove the entries in time.
     UNKNOWN_SERVER_ERROR: the authorizer failed.
 """

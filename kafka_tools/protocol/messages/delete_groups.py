@@ -3,17 +3,17 @@
 Sent by tools to the coordinator of the groups.
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: a message with each error.
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no DELETE on the group.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DELETE on the group.
     INVALID_GROUP_ID: the group id is null.
-    GROUP_ID_NOT_FOUND: no such group.
+    GROUP_ID_NOT_FOUND: the group does not exist.
     NON_EMPTY_GROUP: the group has members.
     GROUP_DELETION_FAILED: what belongs to the group, such as a topology's description, could not be deleted first; the
         message says what (v3).

@@ -4,18 +4,18 @@ Sent by tools to the leader of each partition; records below the offset can no l
 Offset -1 means the high watermark. The answer is the low watermark: the smallest log start of the live replicas.
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
 
 Errors
     UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
-    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+    NOT_LEADER_OR_FOLLOWER: the broker is not, or no longer, the leader of the partition.
     OFFSET_OUT_OF_RANGE: the offset lies beyond the high watermark, or is below -1.
     POLICY_VIOLATION: the topic's cleanup.policy has no delete.
     INVALID_TOPIC_EXCEPTION: an internal topic of the broker.
-    TOPIC_AUTHORIZATION_FAILED: no DELETE on the topic.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DELETE on the topic.
     REQUEST_TIMED_OUT: replicas did not follow within timeout_ms; the leader's log has moved.
-    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    KAFKA_STORAGE_ERROR: the log directory of the partition has failed.
 """
 
 from __future__ import annotations

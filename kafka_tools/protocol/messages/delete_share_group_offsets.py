@@ -5,14 +5,14 @@ Sent by tools to the group's coordinator, for a group without members (KIP-932).
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no DELETE on the group.
-    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DELETE on the group.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks READ on the topic.
     INVALID_GROUP_ID: the group id is empty.
-    GROUP_ID_NOT_FOUND: no such group, or one of another type.
+    GROUP_ID_NOT_FOUND: the group does not exist or has another type.
     NON_EMPTY_GROUP: the group has members.
-    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
-    INVALID_REQUEST: the request cannot be served as it is.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist.
+    INVALID_REQUEST: the request is malformed.
     UNSUPPORTED_VERSION: share groups are not enabled.
     UNKNOWN_SERVER_ERROR: the share coordinator failed.
 """

@@ -1,6 +1,14 @@
 """DeleteShareGroupState (86): delete the state of share partitions.
 
 Sent by group coordinators to the share coordinator (KIP-932).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
+    NOT_COORDINATOR: another broker coordinates the share partition.
+    COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __share_group_state.
+    INVALID_REQUEST: the topic id is zero, or the partition is negative.
+    UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist.
 """
 
 from __future__ import annotations
@@ -8,7 +16,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uuid
 
 
-class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+"):
+class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
     group_id = string()
 
     class DeleteStateData(Struct):

@@ -4,19 +4,19 @@ Sent by clients to any broker, which passes it to the controller.
 
 Versions
     v1: throttle times in the response.
-    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v3: TOPIC_DELETION_DISABLED (KIP-322).
     v4: flexible.
     v5: error messages; THROTTLING_QUOTA_EXCEEDED (KIP-599).
     v6: topics by name or id (KIP-516).
 
 Errors
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
-    UNKNOWN_TOPIC_OR_PARTITION: no such topic, or no DESCRIBE on it.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist, or the client lacks DESCRIBE on it.
     UNKNOWN_TOPIC_ID: no topic has this id (v6).
     INVALID_REQUEST: a topic given twice, or with neither name nor id, or with both.
-    TOPIC_AUTHORIZATION_FAILED: no DELETE on the topic.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DELETE on the topic.
     TOPIC_DELETION_DISABLED: delete.topic.enable is false (v3).
     INVALID_TOPIC_EXCEPTION: an internal topic of the broker.
     UNSUPPORTED_VERSION: topic ids in a cluster that has none (v6).

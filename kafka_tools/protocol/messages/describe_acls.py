@@ -1,15 +1,15 @@
 """DescribeAcls (29): the access control entries that match a filter.
 
-Sent by tools to any broker. Null and ANY match everything; the pattern type MATCH finds every entry that applies to
-the name.
+Sent by tools to any broker. Null and ANY match everything; the pattern type MATCH finds every entry that applies to the
+name.
 
 Versions
-    v1: pattern types; throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: pattern types; brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: entries on users (KIP-373).
 
 Errors
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the cluster.
     SECURITY_DISABLED: the broker has no authorizer.
     INVALID_REQUEST: a filter with a type, operation or permission that the broker does not know.
     UNSUPPORTED_VERSION: prefixed patterns in v0.

@@ -8,7 +8,7 @@ Versions
 
 Errors
     INVALID_REQUEST: an unknown or repeated entity type, an unknown kind of match, IP together with others.
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE_CONFIGS on the cluster.
     UNSUPPORTED_VERSION: an entity type that the broker does not know.
 """
 

@@ -5,20 +5,20 @@ Sensitive values are null.
 
 Versions
     v1: sources and synonyms (KIP-226).
-    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v3: types and documentation, if asked for (KIP-569).
     v4: flexible.
 
 Errors
-    UNKNOWN_TOPIC_OR_PARTITION: no such topic.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist.
     INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
     INVALID_REQUEST: a resource type without configs, a broker's name that is not a number, another broker's own
         configs.
     INVALID_CONFIG: the configs of the resource cannot be read.
-    INVALID_GROUP_ID: an empty group id.
-    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the topic.
-    GROUP_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the group.
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE_CONFIGS on the cluster, for everything else.
+    INVALID_GROUP_ID: the group id is empty.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DESCRIBE_CONFIGS on the topic.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DESCRIBE_CONFIGS on the group.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE_CONFIGS on the cluster, for everything else.
     RESOURCE_NOT_FOUND: no such client metrics subscription.
 """
 

@@ -4,13 +4,13 @@ Sent by clients that have logged in to any broker. Null owners ask for all; seen
 renew, and those with DESCRIBE on the token or DESCRIBE_TOKENS on the owner.
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: who asked for the token (KIP-373).
 
 Errors
-    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+    DELEGATION_TOKEN_AUTH_DISABLED: delegation.token.secret.key is not configured on the brokers.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the client is not authenticated, or is authenticated by a token.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Sent by tools to the coordinator of the groups. Until v5 a group that does not e
 
 Versions
     v1: throttle times in the response.
-    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v3: which operations the client may do, if it asks (KIP-430).
     v4: static members (KIP-345).
     v5: flexible.
@@ -13,10 +13,10 @@ Versions
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the group.
     INVALID_GROUP_ID: the group id is null.
-    GROUP_ID_NOT_FOUND: no such group, or one of another type (v6).
+    GROUP_ID_NOT_FOUND: the group does not exist or has another type (v6).
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """DescribeLogDirs (35): the log directories of a broker, with the size and lag of each replica in them.
 
-Sent by tools to every broker that is meant; null topics ask for all. Without DESCRIBE on the cluster the list is
-empty.
+Sent by tools to every broker that is meant; null topics ask for all. Without DESCRIBE on the cluster the list is empty.
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
     v3: an error of the whole answer.
     v4: total and usable bytes of the file systems (KIP-827).
     v5: which directories are cordoned (KIP-1066).
 
 Errors
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster (v3).
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the cluster (v3).
     KAFKA_STORAGE_ERROR: the disk of the directory has failed.
 """
 

@@ -4,10 +4,10 @@ Sent by tools to the leader of each partition, to find transactions that hang (K
 
 Errors
     UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
-    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+    NOT_LEADER_OR_FOLLOWER: the broker is not, or no longer, the leader of the partition.
     INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
-    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
-    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks READ on the topic.
+    KAFKA_STORAGE_ERROR: the log directory of the partition has failed.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Errors
     NOT_LEADER_OR_FOLLOWER: the node does not lead the quorum.
     UNKNOWN_TOPIC_OR_PARTITION: another partition than __cluster_metadata-0.
     INVALID_REQUEST: not exactly the one partition.
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the cluster.
     BROKER_NOT_AVAILABLE: the quorum's leader is not known.
 """
 

@@ -8,13 +8,13 @@ Versions
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
-    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the topic.
     INVALID_GROUP_ID: the group id is null.
-    GROUP_ID_NOT_FOUND: no such group, or one of another type.
-    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
-    INVALID_REQUEST: the request cannot be served as it is.
+    GROUP_ID_NOT_FOUND: the group does not exist or has another type.
+    UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist.
+    INVALID_REQUEST: the request is malformed.
     UNSUPPORTED_VERSION: share groups are not enabled.
     UNKNOWN_SERVER_ERROR: the share coordinator failed.
 """

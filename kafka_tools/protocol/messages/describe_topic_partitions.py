@@ -4,10 +4,10 @@ Sent by tools to any broker; no topics ask for all. The broker limits the page, 
 null at the end. Eligible leader replicas are told here only (KIP-966).
 
 Errors
-    UNKNOWN_TOPIC_OR_PARTITION: no such topic, or no DESCRIBE on it.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist, or the client lacks DESCRIBE on it.
     INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
     INVALID_REQUEST: the cursor's partition is below 0, or its topic is not among those asked for.
-    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the topic.
     LEADER_NOT_AVAILABLE: the partition has no leader.
     LISTENER_NOT_FOUND: the leader has no listener of the name on which the request came.
 """

@@ -5,10 +5,10 @@ Sent by tools to the coordinator of the ids (KIP-664). Partitions of topics with
 Errors
     NOT_COORDINATOR: another broker coordinates the transactional id.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __transaction_state.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __transaction_state.
     TRANSACTIONAL_ID_NOT_FOUND: the coordinator does not know the id.
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: no DESCRIBE on the transactional id.
-    INVALID_REQUEST: an empty transactional id.
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the transactional id.
+    INVALID_REQUEST: the transactional id is empty.
 """
 
 from __future__ import annotations

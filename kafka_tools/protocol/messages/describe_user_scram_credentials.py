@@ -5,7 +5,7 @@ Sent by tools to any broker; null or no users ask for all. Keys are never told (
 Errors
     RESOURCE_NOT_FOUND: the user has no credentials.
     DUPLICATE_RESOURCE: the user is asked for twice.
-    CLUSTER_AUTHORIZATION_FAILED: no DESCRIBE on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the cluster.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ Versions
     v2: flexible.
 
 Errors
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
     ELECTION_NOT_NEEDED: the wanted replica leads already, or the partition has a leader.
     PREFERRED_LEADER_NOT_AVAILABLE: the first replica is not alive or not in sync.
     ELIGIBLE_LEADERS_NOT_AVAILABLE: no replica that may lead is alive.
-    UNKNOWN_TOPIC_OR_PARTITION: no such partition.
+    UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist.
     INVALID_REQUEST: an election type that does not exist.
-    CLUSTER_AUTHORIZATION_FAILED: no ALTER on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks ALTER on the cluster.
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ Sent by the leader to the voters (KIP-595).
 
 Versions
     v1: flexible; candidates with directory ids, and endpoints (KIP-853).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
+    INCONSISTENT_CLUSTER_ID: the request names another cluster.
+    INVALID_REQUEST: anything but exactly the partition __cluster_metadata-0, or a negative leader id.
+    FENCED_LEADER_EPOCH: the epoch of the request is older than the one that the node knows.
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, string, uint16, uuid
 
 
-class EndQuorumEpochRequest(Request, key=54, versions="0-1", flexible="1+"):
+class EndQuorumEpochRequest(Request, key=54, versions="0-1", flexible="1+", rights={"cluster": "ClusterAction"}):
     cluster_id = string(nullable="0+", default=None)
 
     class TopicData(Struct):

@@ -3,16 +3,16 @@
 Sent by its owner or a renewer to any broker, which passes it to the controller.
 
 Versions
-    v1: throttled clients wait by themselves; the response comes first (KIP-219).
+    v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: flexible.
 
 Errors
-    DELEGATION_TOKEN_AUTH_DISABLED: the brokers have no delegation.token.secret.key.
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the connection has no login, or logged in by a token.
+    DELEGATION_TOKEN_AUTH_DISABLED: delegation.token.secret.key is not configured on the brokers.
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the client is not authenticated, or is authenticated by a token.
     DELEGATION_TOKEN_NOT_FOUND: no token has this HMAC.
     DELEGATION_TOKEN_OWNER_MISMATCH: the caller is not its owner or one of its renewers.
     DELEGATION_TOKEN_EXPIRED: the token is past its expiry or its largest lifetime.
-    NOT_CONTROLLER: the node is not the active controller (any more).
+    NOT_CONTROLLER: the node is not, or no longer, the active controller.
     REQUEST_TIMED_OUT: the controller did not store the change in time.
 """
 

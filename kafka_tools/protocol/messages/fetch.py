@@ -13,7 +13,7 @@ Versions
     v5: the log start offset, both ways (KIP-107).
     v6: KAFKA_STORAGE_ERROR in place of NOT_LEADER_OR_FOLLOWER when a disk fails (KIP-112).
     v7: fetch sessions: only what changed is sent (KIP-227).
-    v8: throttled clients wait by themselves; the response comes first (KIP-219).
+    v8: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v9: the leader epoch that the client knows, so that a stale one is noticed (KIP-320).
     v10: zstd (KIP-110).
     v11: reading from a follower in the client's rack (KIP-392).
@@ -38,10 +38,10 @@ Errors
     UNKNOWN_LEADER_EPOCH: it is newer: the broker has yet to learn of the election.
     OFFSET_NOT_AVAILABLE: right after an election, the high watermark is not known to be current yet.
     OFFSET_MOVED_TO_TIERED_STORAGE: a follower asks for what only the tier still has (v14).
-    TOPIC_AUTHORIZATION_FAILED: no READ on the topic.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks READ on the topic.
     UNSUPPORTED_COMPRESSION_TYPE: zstd batches that would have to be converted for a client before v10.
     UNSUPPORTED_VERSION: a batch cannot be converted to the message format that the version reads.
-    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    KAFKA_STORAGE_ERROR: the log directory of the partition has failed.
     FETCH_SESSION_ID_NOT_FOUND: the session was evicted, or is another connection's.
     INVALID_FETCH_SESSION_EPOCH: a request of the session was lost or sent twice.
     INVALID_REQUEST: a replica's request that only brokers may send, or an impossible combination of fields.

@@ -4,6 +4,18 @@ Sent by voters and observers to the quorum's leader, when the log they need is n
 
 Versions
     v1: directory ids and endpoints (KIP-853).
+
+Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
+    INCONSISTENT_CLUSTER_ID: the request names another cluster.
+    INVALID_REQUEST: more than one partition.
+    UNKNOWN_TOPIC_OR_PARTITION: another partition than __cluster_metadata-0.
+    FENCED_LEADER_EPOCH: the epoch of the request is older than the one that the node knows.
+    UNKNOWN_LEADER_EPOCH: the epoch of the request is newer than the one that the node knows.
+    NOT_LEADER_OR_FOLLOWER: the node does not lead the quorum.
+    BROKER_NOT_AVAILABLE: the leader is shutting down.
+    SNAPSHOT_NOT_FOUND: the leader has no snapshot with this offset and epoch (any more).
+    POSITION_OUT_OF_RANGE: the position lies outside the snapshot.
 """
 
 from __future__ import annotations
@@ -24,7 +36,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class FetchSnapshotRequest(Request, key=59, versions="0-1", flexible="0+"):
+class FetchSnapshotRequest(Request, key=59, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}):
     cluster_id = string(nullable="0+", default=None, tag=0)
     replica_id = int32(default=-1)
     max_bytes = int32(default=2147483647)
