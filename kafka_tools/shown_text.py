@@ -8,6 +8,8 @@ from __future__ import annotations
 
 MASK = "***"
 """Stands for a secret in whatever is shown."""
+KAFKAS_MASK = "[hidden]"
+"""The same in texts that Kafka prints, and in those that continue them."""
 
 # C0 and C1 control characters, and what steers the direction of writing (Unicode's Bidi_Control) or ends lines.
 STEERING = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))

@@ -13,20 +13,17 @@ if TYPE_CHECKING:
 class Connection:
     """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
 
-    def __init__(self, connection_id: str, listener: str, client_host: str, client_port: int = 0) -> None:
+    def __init__(self, connection_id: str, listener: str, client_host: str) -> None:
         self.id = connection_id
         self.listener = listener
         self.client_host = client_host
         self.kafka_host = host_address(client_host)
         """The same as Kafka spells it: what ACLs name and groups tell."""
-        self.client_port = client_port
         self.principal = "User:ANONYMOUS"
         self.protocol = "PLAINTEXT"
         """The listener's security protocol."""
         self.token_authenticated = False
         """Whether the login was with a delegation token."""
-        self.software_name = ""
-        self.software_version = ""
         self.login: Login | None = None
         """The SASL stage, on listeners that have one."""
         self.close_after_reply = False

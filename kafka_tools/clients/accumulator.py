@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from kafka_tools.clients.batch import BATCH_OVERHEAD_BYTES, MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.batch import MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
 from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.values import TopicPartition
 
 _USUAL_OVERHEAD_BYTES = 9
@@ -141,7 +142,7 @@ class Accumulator:
         first, second = (ProducerBatch(batch.topic_partition, batch.created_s) for _ in range(2))
         for half, records, skipped in ((first, batch.records[:middle], 0), (second, batch.records[middle:], middle)):
             half.records = records
-            half.size_bytes = BATCH_OVERHEAD_BYTES + sum(record_size_bytes(record) for record in records)
+            half.size_bytes = HEADER_BYTES + sum(record_size_bytes(record) for record in records)
             half.callbacks = [
                 (index - skipped, callback)
                 for index, callback in batch.callbacks
@@ -164,7 +165,7 @@ class Accumulator:
         if in_flight:
             queue.in_flight -= 1
         self.unfinished -= 1
-        self.buffered_bytes -= batch.size_bytes - BATCH_OVERHEAD_BYTES
+        self.buffered_bytes -= batch.size_bytes - HEADER_BYTES
         if batch.error is not None and batch.base_sequence >= 0:
             # Its sequence numbers will never arrive, so what follows them would be refused.
             queue.reset_wanted = True

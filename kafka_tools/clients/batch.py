@@ -13,9 +13,6 @@ Header: TypeAlias = tuple[str, bytes | None]
 PendingRecord: TypeAlias = tuple[int, bytes | None, bytes | None, Sequence[Header]]
 """(timestamp in ms, key, value, headers), as ``records.build`` takes it."""
 
-BATCH_OVERHEAD_BYTES = HEADER_BYTES
-RECORD_OVERHEAD_BYTES = 21
-"""Upper bound of what magic 2 adds to a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 MAX_EPOCH = 2**15 - 1
 
 
@@ -52,7 +49,7 @@ class ProducerBatch:
         self.topic_partition = topic_partition
         self.created_s = created_s
         self.records: list[PendingRecord] = []
-        self.size_bytes = BATCH_OVERHEAD_BYTES
+        self.size_bytes = HEADER_BYTES
         self.callbacks: list[tuple[int, Callable[[ProducerBatch, int], None]]] = []
         self.attempts = 0
         self.retry_at_s = 0.0

@@ -215,10 +215,6 @@ class GroupClient:
         )
         return True
 
-    @property
-    def is_committing(self) -> bool:
-        return any(isinstance(key, tuple) and key[0] == "commit" for key in self._calls.under_way())
-
     def _commit_error(self, pending: Pending) -> KafkaToolsError | None:
         if pending.error is not None:
             if isinstance(pending.error, NetworkError):

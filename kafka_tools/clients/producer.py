@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kafka_tools.clients.accumulator import Accumulator
-from kafka_tools.clients.batch import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, Header, ProducerBatch
+from kafka_tools.clients.batch import Header, ProducerBatch
 from kafka_tools.clients.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
 from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
 from kafka_tools.clients.reports import OnFailure, RecordsLost, Reports
@@ -27,12 +27,13 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.topic_metadata import TopicMetadata
+from kafka_tools.records.chain import HEADER_BYTES, RECORD_OVERHEAD_BYTES
 from kafka_tools.values import as_int, can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
 
-_OVERHEAD_BYTES = BATCH_OVERHEAD_BYTES + RECORD_OVERHEAD_BYTES
+_OVERHEAD_BYTES = HEADER_BYTES + RECORD_OVERHEAD_BYTES
 
 
 class RecordTooLarge(InputError):

@@ -97,9 +97,3 @@ def struct_minimum_size(cls: type[Struct], version: int, flexible: bool) -> int:
 def is_inline(field: Field, version: int) -> bool:
     """Whether the field stands in the body (not among the tagged fields) in this version."""
     return version in field.versions and version not in field.tagged
-
-
-# -- encoding ---------------------------------------------------------------------------------------
-
-
-# -- decoding ---------------------------------------------------------------------------------------

@@ -70,28 +70,3 @@ def write_unsigned_varint(out: bytearray, value: int) -> None:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
-
-
-def write_varint(out: bytearray, value: int) -> None:
-    """Append a signed 32-bit value as a zig-zag varint."""
-    write_unsigned_varint(out, ((value << 1) ^ (value >> 31)) & 0xFFFFFFFF)
-
-
-def write_varlong(out: bytearray, value: int) -> None:
-    """Append a signed 64-bit value as a zig-zag varint."""
-    write_unsigned_varint(out, ((value << 1) ^ (value >> 63)) & 0xFFFFFFFFFFFFFFFF)
-
-
-def unsigned_varint_size(value: int) -> int:
-    """Bytes that ``write_unsigned_varint`` appends."""
-    return max(1, (value.bit_length() + 6) // 7)
-
-
-def varint_size(value: int) -> int:
-    """Bytes that ``write_varint`` appends."""
-    return unsigned_varint_size(((value << 1) ^ (value >> 31)) & 0xFFFFFFFF)
-
-
-def varlong_size(value: int) -> int:
-    """Bytes that ``write_varlong`` appends."""
-    return unsigned_varint_size(((value << 1) ^ (value >> 63)) & 0xFFFFFFFFFFFFFFFF)

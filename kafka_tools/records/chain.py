@@ -72,6 +72,9 @@ MAX_TIMESTAMP_POSITION = POSITIONS["max_timestamp"]
 ATTRIBUTE_BITS = CODEC_BITS | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
 """The attributes that mean something yet."""
 
+RECORD_OVERHEAD_BYTES = 21
+"""At most, what magic 2 adds to a record's key, value and headers (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+
 LEGACY_HEADER = Struct(">qiIbb")
 """Of a message of magic 0 or 1: offset, length, crc, magic, attributes. In magic 1 an int64 timestamp follows."""
 LEGACY_BYTES = (26, 34)

@@ -38,10 +38,8 @@ PARTITION_FILES = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, BOOTSTRAP_CH
 LOG_DIR_FILES = (META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, REMOTE_INDEX_CACHE, *OFFSET_CHECKPOINTS)
 """The files of a log directory, beside the partitions' directories."""
 
-_INDEXES = (INDEX, TIME_INDEX, TXN_INDEX)
 # Compiled when first asked for: a command asks for one of them at the most.
 _SEGMENT = r"([0-9]{1,20})(?:-([0-9]{10})(?:-[0-9]+(?=\.checkpoint\.part))?)?(\.[a-z]+)((?:\.[a-z]+)*)"
-_REMOTE_INDEX = r"([0-9]{1,20})_([A-Za-z0-9_-]{22})(\.[a-z]+)(\.deleted|\.tmp)?"
 _MAX_OFFSET = 2**63 - 1
 _MOST_NAME_BYTES = 255
 _UNIQUE = r"[0-9a-f]{32}"
@@ -58,15 +56,6 @@ class FileName(NamedTuple):
     state: str = ""
     epoch: int | None = None
     """The epoch of a KRaft checkpoint, None for everything else."""
-
-
-class RemoteIndexName(NamedTuple):
-    """The fields of a file's name in the cache of remote indexes; ``segment_id`` is Kafka's text of a uuid."""
-
-    base_offset: int
-    segment_id: str
-    suffix: str
-    state: str = ""
 
 
 class PartitionDirectory(NamedTuple):
@@ -89,14 +78,6 @@ def parse_file_name(name: str) -> FileName | None:
     if int(offset) > _MAX_OFFSET:
         return None
     return FileName(int(offset), suffix, state, int(epoch) if epoch else None)
-
-
-def parse_remote_index_name(name: str) -> RemoteIndexName | None:
-    """The parts of ``42_<segment id>.index`` and its like in ``remote-log-index-cache``, None for any other name."""
-    match = re.fullmatch(_REMOTE_INDEX, name)
-    if match is None or match[3] not in _INDEXES or int(match[1]) > _MAX_OFFSET:
-        return None
-    return RemoteIndexName(int(match[1]), match[2], match[3], match[4] or "")
 
 
 def file_name(base_offset: int, suffix: str = LOG) -> str:

@@ -98,7 +98,6 @@ class ProducerSnapshotCheck:
         self._last: dict[int, _Last] = {}
         self._open = OpenTransactions()
         self._ended: dict[int, int] = {}
-        self._unread: list[Finding] = []
 
     def batch(self, view: BatchView) -> Iterator[Finding]:
         yield from self._up_to(view.base_offset)

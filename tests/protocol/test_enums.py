@@ -94,7 +94,7 @@ def copied_words(tree: ast.Module) -> Iterator[tuple[int, str]]:
             named = [(target.id.strip("_"), number_in(value)) for target, value in zip(targets, values, strict=False)
                      if isinstance(target, ast.Name)]  # fmt: skip
             for family in FAMILIES:
-                if len(named) > 1 and all(
+                if (len(named) > 1 or any("_" in word for word, _ in named)) and all(
                     number is not None and family.numbers.get(word) == number for word, number in named
                 ):
                     yield node.lineno, f"{family.__name__} with numbers"
@@ -187,6 +187,7 @@ def test_no_api_number_stands_outside_the_definitions() -> None:
         ('SOURCES = {1: "DYNAMIC_TOPIC_CONFIG", 2: "DYNAMIC_BROKER_CONFIG"}', copied_words),
         ('CODECS = ("none", "gzip", "snappy", "lz4", "zstd")', copied_words),
         ("EXACT, DEFAULT = 0, 1", copied_words),
+        ("READ_COMMITTED = 1", copied_words),
         ("if answer.error_code == 3: pass", bare_codes),
         ("if code in (14, 15): pass", bare_codes),
         ("Answer(error_code=0 if sound else OTHER)", bare_codes),

@@ -71,17 +71,6 @@ def test_names_of_directories_are_cut_as_kafka_does() -> None:
     assert names.parse_partition_dir(future) == (TopicPartition("orders", 3), "future", unique)
 
 
-def test_names_in_the_cache_of_remote_indexes_are_told_apart() -> None:
-    """``RemoteIndexCache``: offset, underscore, id of the remote segment."""
-    segment_id = "ElM7DTE0SKOLo4Qy9Ta_Qg"
-    for suffix in (".index", ".timeindex", ".txnindex"):
-        for state in ("", ".deleted", ".tmp"):
-            parsed = names.parse_remote_index_name(f"42_{segment_id}{suffix}{state}")
-            assert parsed == (42, segment_id, suffix, state)
-    for other in (f"42_{segment_id}.log", f"{segment_id}.index", "42_short.index", f"x_{segment_id}.index", ""):
-        assert names.parse_remote_index_name(other) is None
-
-
 @pytest.mark.parametrize("window_bytes", [70, 300, 4 << 20])
 def test_batches_are_the_same_in_every_window(window_bytes: int) -> None:
     for path in case("mixed-22").cwd.glob("*/*.log"):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenResponse
     from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenResponse
 
-BROKERS_MAXIMUM = -1
-"""As lifetime: as long as the broker allows. As renewal: as long as the broker renews."""
 AT_ONCE = -1
 """As expiry: the token ends now."""
 

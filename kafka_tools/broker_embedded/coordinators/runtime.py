@@ -19,7 +19,7 @@ from kafka_tools.errors import EncodeError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
-from kafka_tools.records.chain import HEADER_BYTES
+from kafka_tools.records.chain import HEADER_BYTES, RECORD_OVERHEAD_BYTES
 from kafka_tools.storage.producer_state import StaleProducerEpoch
 from kafka_tools.texts.java_hashing import positive_hash
 from kafka_tools.values import TopicPartition
@@ -40,8 +40,6 @@ _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
-_RECORD_BYTES = 21
-"""What a record takes beside its key and value, at most (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
 
 class CoordinatorRecord(NamedTuple):
@@ -145,7 +143,7 @@ class CoordinatorLog:
         for item in items:
             yield
             encoded = map(_encoded, records_of(item))
-            needed_bytes = sum(_RECORD_BYTES + len(key) + len(value or b"") for key, value in encoded)
+            needed_bytes = sum(RECORD_OVERHEAD_BYTES + len(key) + len(value or b"") for key, value in encoded)
             if size_bytes + needed_bytes > limit or len(runs[-1]) == most:
                 runs.append([])
                 size_bytes = HEADER_BYTES

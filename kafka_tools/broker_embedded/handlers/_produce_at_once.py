@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.connection import Connection
     from kafka_tools.broker_embedded.core import Core
 
-_FLEXIBLE, _BY_ID = 9, 13
+_FIRST, _BY_ID, _LAST = 9, 13, 13
+"""The versions whose layout is read here; from ``_BY_ID`` on topics are named by their id."""
 _CLIENT_ID_AT = 8
 _ID_BYTES = 16
 _NULL = -1
@@ -57,7 +58,7 @@ def answer_at_once(
     core: Core, connection: Connection, frame: RequestBytes, version: int, correlation_id: int
 ) -> bytes | None:
     """Serve a produce request; the payload of its answer, or None, and nothing has happened, if it is another one."""
-    if version < _FLEXIBLE or core.group_commit is not None or core.quotas.any:
+    if not _FIRST <= version <= _LAST or core.group_commit is not None or core.quotas.any:
         return None
     asked = _sole_batch(frame, by_id=version >= _BY_ID)
     if asked is None:

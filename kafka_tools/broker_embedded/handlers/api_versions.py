@@ -29,15 +29,13 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 def handle(call: Call) -> ApiVersionsResponse:
     if call.version >= 3:
-        request, connection = call.request, call.connection
+        request = call.request
         if not _SOFTWARE.fullmatch(request.client_software_name) or not _SOFTWARE.fullmatch(
             request.client_software_version
         ):
             raise refuse(error_codes.INVALID_REQUEST)
         if call.version >= _NAMES_NODE:
             _check_node(call)
-        connection.software_name = request.client_software_name
-        connection.software_version = request.client_software_version
     keys = [
         ApiVersionsResponse.ApiVersion(api_key=key, min_version=handler.min_version, max_version=handler.max_version)
         for key, handler in sorted(load_handlers(call.broker.release).items())

@@ -19,15 +19,12 @@ from kafka_tools.broker_embedded.refusals import refuse, refused
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import AclOperation
+from kafka_tools.protocol.enums import AclOperation, ConfigSource
 from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
 from kafka_tools.texts.java_numbers import parse_int
 
 VERSIONS = (0, 4)
 AUTHORIZE = ()  # per resource, below
-
-DYNAMIC_BROKER_LOGGER = 6
-"""The config source of log levels."""
 
 KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
@@ -100,7 +97,7 @@ def _shown(call: Call, entry: DescribedConfig) -> DescribeConfigsResponse.Result
 
 def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.ResourceResult]:
     return [
-        Result.ResourceResult(name=name, value=level, config_source=DYNAMIC_BROKER_LOGGER)
+        Result.ResourceResult(name=name, value=level, config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG)
         for name, level in logger_levels().items()
         if not names or name in names
     ]

@@ -25,7 +25,7 @@ from kafka_tools.broker_embedded.serving import failure
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import AclOperation, AclResourceType
+from kafka_tools.protocol.enums import AclOperation, AclResourceType, IsolationLevel
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.storage.log.file_range import FileRange
 from kafka_tools.storage.log.partition_log import PartitionLog
@@ -48,7 +48,7 @@ _NO_SNAPSHOT = Answer.SnapshotId()
 _NOTHING_ABORTED: list[Answer.AbortedTransaction] = []
 """The empty parts of an answer with an error, made once: a request may name hundreds of thousands of partitions."""
 
-READ_COMMITTED = 1
+READ_COMMITTED = IsolationLevel.READ_COMMITTED
 _STORED_AS_IS = 4
 """From this version on records are sent as they are stored."""
 

@@ -98,9 +98,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         local = transport.get_extra_info("sockname") or ("", 0)
         number = self._shared.arrived
         self._shared.arrived += 1
-        self.connection = Connection(
-            f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}", self._endpoint.name, peer[0], peer[1]
-        )
+        id = f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}"
+        self.connection = Connection(id, self._endpoint.name, peer[0])
         self.connection.local_host = local[0]
         self.connection.protocol = self._endpoint.protocol
         security = self._shared.settings.security.get(self._endpoint.name)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from kafka_tools.broker_embedded.configs.store import ConfigStore
 
-NO_SESSION = 0
 INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 _LAST_EPOCH = 2**31 - 1

@@ -14,12 +14,11 @@ from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, own_source
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka.text import java_double
+from kafka_tools.shown_text import KAFKAS_MASK
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
 
-HIDDEN = "[hidden]"
-"""The text that Kafka prints in place of a password."""
 COLUMNS = ("entity", "name", "operation", "old", "new", "new_source")
 
 
@@ -69,7 +68,7 @@ def scram_row(target: Target, change: ConfigChange, iterations: Mapping[str, int
     old = iterations.get(change.name)
     new = None if change.operation == "delete" else parse_scram(change.name, change.value or "").iterations
     row = _row({"user": target[0].name}, change, sensitive=True)
-    texts = {"old": old and f"iterations={old}", "new": new and f"iterations={new},password={HIDDEN}"}
+    texts = {"old": old and f"iterations={old}", "new": new and f"iterations={new},password={KAFKAS_MASK}"}
     return row | texts | {"changed": True, "old_source": None, "new_source": None}
 
 
@@ -97,7 +96,7 @@ def _whose(entity: Mapping[str, str | None]) -> str:
 
 def _side(value: str | None, source: str | None, own: str | None, row: Row) -> str:
     if row["sensitive"] and row["name"] not in SCRAM_MECHANISMS:
-        return HIDDEN if source else "(not set)"
+        return KAFKAS_MASK if source else "(not set)"
     if value is None:
         return "(not set)" if source is None else "null"
     return value if source in (None, own) else f"{value} ({source.replace('_', ' ').lower()})"

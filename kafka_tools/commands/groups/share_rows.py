@@ -61,10 +61,6 @@ def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> tuple[dic
     return made, errors
 
 
-def _not_empty(group: GroupDescription) -> ItemError:
-    return blocked(group.group_id, f"Share group '{group.group_id}' is not empty.", group.members)
-
-
 class ShareGroupResets:
     """``resettable.Resettable`` for share groups."""
 

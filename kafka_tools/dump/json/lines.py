@@ -21,10 +21,6 @@ from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
-BYTES_AS = ("auto", "text", "base64")
-"""How keys, values and header values are shown: as text where they are UTF-8 and base64 where not; always as text
-(what is not UTF-8 becomes U+FFFD); always as base64."""
-
 Field = Callable[[str, bytes | None], str]
 """(name, bytes) -> a member of a JSON object: ``"key":"text"``, ``"key_base64":"..."`` or ``"key":null``."""
 Contents = Callable[[int, bytes | None, bytes | None], str]

@@ -124,11 +124,6 @@ class KeySample:
         return len(self.rows) << self.level
 
     @property
-    def kept_records(self) -> int:
-        """How many records compaction would keep: the newest of each key, tombstones too."""
-        return self.distinct
-
-    @property
     def kept_bytes(self) -> int:
         """Their bytes, by the sizes given to ``add_all``."""
         return int(self.rows["size"].sum()) << self.level

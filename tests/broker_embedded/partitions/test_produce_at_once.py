@@ -253,6 +253,18 @@ def test_what_is_large_is_decompressed_once(
     assert broker.core.partitions.led("t", 0).log.log_end_offset == (0 if refused else len(records))
 
 
+def test_versions_whose_layout_is_unknown_are_not_read(tmp_path: Path) -> None:
+    broker = Shorter(tmp_path / "data")
+    broker.create("t")
+    newest = registry.row_by_key(PRODUCE).max_version
+    for number, version in enumerate(range(9, newest + 1), start=1):
+        assert produced(broker, "t", version) == codes.NONE
+        assert broker.at_once == number, f"version {version}: read its layout at once, or end the range before it"
+    frame = memoryview(bytearray(one_batch(broker, "t", newest)))
+    for other in (8, newest + 1):
+        assert quick.answer_at_once(broker.core, broker.connection, frame, other, 7) is None
+
+
 def test_a_topic_that_is_deleted_takes_nothing_and_a_new_one_of_its_name_does(tmp_path: Path) -> None:
     broker = Shorter(tmp_path / "data")
     broker.create("t")

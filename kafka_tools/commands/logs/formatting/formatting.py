@@ -22,6 +22,7 @@ from kafka_tools.protocol.feature_levels import METADATA_VERSION, METADATA_VERSI
 from kafka_tools.protocol.primitives import write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
+from kafka_tools.shown_text import KAFKAS_MASK
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.log.syncing import sync_directory
@@ -195,7 +196,7 @@ def _text(record: Stored) -> str:
     if isinstance(record, FeatureLevelRecord):
         return f"FeatureLevelRecord(name='{record.name}', featureLevel={record.feature_level})"
     assert isinstance(record, UserScramCredentialRecord)
-    hidden = "salt=[hidden], storedKey=[hidden], serverKey=[hidden]"
+    hidden = f"salt={KAFKAS_MASK}, storedKey={KAFKAS_MASK}, serverKey={KAFKAS_MASK}"
     return (
         f"UserScramCredentialRecord(name='{record.name}', mechanism={record.mechanism}, {hidden}, "
         f"iterations={record.iterations})"
