@@ -45,8 +45,8 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="Every kafka-* command is also a script of its own: 'kafka-tools topics' is 'kafka-topics'. "
-    "'--version' at any place prints the version.",
+    epilog="Every kafka-* command is also a separate script: 'kafka-tools topics' is 'kafka-topics'. --version "
+    "works anywhere on the command line.",
 )
 def root() -> None:
     """The toolkit for people who operate Apache Kafka."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -24,6 +25,8 @@ BIN_BEGINS = "<!-- bin: written by python -m tests.regen bin -->"
 BIN_ENDS = "<!-- end of bin -->"
 KINDS_BEGIN = "<!-- kinds: written by python -m tests.regen kinds -->"
 KINDS_END = "<!-- end of kinds -->"
+CONNECTION_BEGIN = "<!-- connection options: written by python -m tests.regen help -->"
+CONNECTION_END = "<!-- end of connection options -->"
 FINDINGS_BEGIN = "<!-- findings: written by python -m tests.regen findings -->"
 FINDINGS_END = "<!-- end of findings -->"
 
@@ -62,7 +65,7 @@ def completions() -> dict[Path, str]:
 
 
 def command_help() -> dict[Path, str]:
-    """``docs/commands/``: the help of each command, between the two marks of its page."""
+    """``docs/commands/``: the help of each command, and ``docs/connecting.md``: the options of nearly all of them."""
     from kafka_tools.commands.registry import COMMANDS, load, program
 
     pages = {}
@@ -73,20 +76,55 @@ def command_help() -> dict[Path, str]:
         _, end, after = rest.partition(HELP_ENDS)
         if mark and end:
             pages[page] = f"{before}{mark}\n{help_text(load(name), program(name))}{end}{after}"
+    page = ROOT / "docs" / "connecting.md"
+    before, mark, rest = page.read_text(encoding="utf-8").partition(CONNECTION_BEGIN)
+    pages[page] = f"{before}{mark}\n{connection_help()}{CONNECTION_END}{rest.partition(CONNECTION_END)[2]}"
     return pages
 
 
 def help_text(command: click.Command, program: str) -> str:
-    """A command's help as a reader sees it on a terminal 100 columns wide, and that of its subcommands."""
+    """A command's help as a reader sees it on a terminal 100 columns wide, and that of its subcommands.
+
+    Connection options that are the same for every command stand in ``docs/connecting.md``.
+    """
+    shown = copy(command)
+    common = {(*each.opts, each.help) for each in connection_options()}
+    shown.params = [
+        each for each in command.params if not (isinstance(each, click.Option) and (*each.opts, each.help) in common)
+    ]
+    text = f"```console\n$ {program} --help\n{shown.get_help(_wide(shown, program))}\n```\n"
+    if len(shown.params) < len(command.params):
+        text += "\nPlus the [connection options](../connecting.md#connection-options).\n"
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            text += "\n" + help_text(below, f"{program} {name}")
+    return text
+
+
+def connection_help() -> str:
+    """The help of the connection options that nearly all commands have."""
+    context = _wide(click.Command("kafka-topics"), "kafka-topics")
+    formatter = context.make_formatter()
+    formatter.write_dl([record for each in connection_options() if (record := each.get_help_record(context))])
+    return f"```console\n{formatter.getvalue()}```\n"
+
+
+def connection_options() -> list[click.Option]:
+    """The connection options of a command that has no others."""
+    from kafka_tools.commands.options.command import CONNECTION
+    from kafka_tools.commands.registry import load
+
+    return [
+        each
+        for each in load("topics").params
+        if isinstance(each, click.Option) and getattr(each, "section", "") == CONNECTION
+    ]
+
+
+def _wide(command: click.Command, program: str) -> click.Context:
     context = click.Context(command, info_name=program, terminal_width=100, max_content_width=100)
     context.help_option_names = ["-h", "--help"]
-    text = f"```console\n$ {program} --help\n{command.get_help(context)}\n```\n"
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            if below is not None:
-                text += "\n" + help_text(below, f"{program} {name}")
-    return text
+    return context
 
 
 FAMILIES = {

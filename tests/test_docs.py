@@ -60,7 +60,7 @@ def anchors(page: Path) -> set[str]:
 def test_every_command_has_a_page_that_names_its_options(name: str) -> None:
     page = ROOT / "docs" / "commands" / f"{name}.md"
     assert page.exists()
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8") + (ROOT / "docs" / "connecting.md").read_text(encoding="utf-8")
     for command in leaves(cli.load(name)):
         for parameter in command.params:
             if isinstance(parameter, click.Option) and not parameter.hidden and parameter.name != "help":

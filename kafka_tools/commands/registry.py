@@ -51,52 +51,54 @@ COMMANDS: dict[str, Registered] = {
     ),
     "streams-application-reset": Registered(
         "groups.streams_application_reset",
-        "Reset a Kafka Streams application: offsets of its input topics, and its internal topics.",
+        "Reset a Kafka Streams application: reset its input offsets and delete its internal topics.",
     ),
-    "delete-records": Registered("partitions.delete_records", "Delete the records of partitions below an offset."),
+    "delete-records": Registered("partitions.delete_records", "Delete the records of partitions before an offset."),
     "get-offsets": Registered(
-        "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a moment."
+        "partitions.get_offsets", "Show the offsets of partitions: latest, earliest, or at a given time."
     ),
     "leader-election": Registered("partitions.leader_election", "Elect the leaders of partitions."),
-    "log-dirs": Registered("partitions.log_dirs", "Show what lies in the log directories of brokers."),
+    "log-dirs": Registered("partitions.log_dirs", "Show the contents of brokers' log directories."),
     "reassign-partitions": Registered(
         "partitions.reassign_partitions", "Move partitions between brokers and log directories."
     ),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
-    "storage": Registered("logs.storage", "Format the log directories of a KRaft server, and show what is in them."),
+    "storage": Registered("logs.storage", "Format the log directories of a KRaft server and show their state."),
     "metadata-shell": Registered(
-        "logs.metadata_shell", "Look around in the metadata of a cluster, from a snapshot or a metadata log."
+        "logs.metadata_shell", "Browse the metadata of a cluster in a snapshot or a metadata log."
     ),
     "broker-api-versions": Registered(
         "cluster.broker_api_versions", "Show the API versions that each broker supports."
     ),
-    "cluster": Registered("cluster.cluster", "Show a cluster's id and its endpoints."),
+    "cluster": Registered(
+        "cluster.cluster", "Show a cluster's id, endpoints and API versions, and unregister brokers and controllers."
+    ),
     "features": Registered("cluster.features", "Show and change the feature levels of a cluster."),
     "metadata-quorum": Registered("cluster.metadata_quorum", "Show and change the metadata quorum."),
-    "transactions": Registered(
-        "cluster.transactions", "List and describe transactions, find those that hang, and end them."
-    ),
-    "client-metrics": Registered("cluster.client_metrics", "Show and change which metrics clients push."),
+    "transactions": Registered("cluster.transactions", "List, describe and end transactions, and find hanging ones."),
+    "client-metrics": Registered("cluster.client_metrics", "Show and change subscriptions to client metrics."),
     "console-producer": Registered(
         "console.producer", "Write the lines of standard input to a topic, one record each."
     ),
     "console-consumer": Registered("console.consumer", "Print the records of topics."),
     "audit": Registered(
         "logs.audit",
-        "Audit whole log directories: what is broken, what is wasted, who writes what.",
+        "Audit log directories: find damage and waste, and show which producers write what.",
         is_script=False,
     ),
     "broker": Registered(
         "toolkit.broker", "Run the bundled broker: real segment logs on disk, groups, configs, quotas.", is_script=False
     ),
     "tour": Registered(
-        "toolkit.tour", "Start the bundled broker, use commands of every family on it, and clean up.", is_script=False
+        "toolkit.tour", "Start the bundled broker, run commands of every family on it, and clean up.", is_script=False
     ),
     "completion": Registered(
         "toolkit.completion", "Print the completion script for bash, zsh or fish.", is_script=False
     ),
     "install-scripts": Registered(
-        "toolkit.install_scripts", "Write the kafka-* commands into a folder, under Kafka's names.", is_script=False
+        "toolkit.install_scripts",
+        "Install the commands in a folder, under the names of Kafka's scripts.",
+        is_script=False,
     ),
 }
 """By the name under ``kafka-tools``, in the order in which they are listed."""

@@ -42,3 +42,22 @@ def test_an_options_help_has_no_slips(path: str, option: click.Option, context: 
     assert len(ranges) <= 1, f"the range stands {len(ranges)} times"
     assert len(re.findall(r"\[required\]", text)) <= 1
     assert not re.search(r"\b(\w+) \1\b", option.help), "a word stands twice"
+
+
+@pytest.mark.parametrize("path, option, context", SHOWN)
+def test_a_range_is_more_than_that_of_the_type(path: str, option: click.Option, context: click.Context) -> None:
+    _, text = option.get_help_record(context) or ("", "")
+    for end in (2**15 - 1, 2**15, 2**31 - 1, 2**31, 2**63 - 1, 2**63):
+        assert str(end) not in text
+
+
+def test_a_range_of_its_own_is_shown() -> None:
+    (jobs,) = (each for _, each, _ in options() if "--jobs" in each.opts)
+    _, text = jobs.get_help_record(click.Context(click.Command("kafka-dump-log"))) or ("", "")
+    assert text.endswith("[1<=x<=64]")
+
+
+def test_the_default_and_the_range_share_a_pair_of_brackets() -> None:
+    (partitions,) = (each for path, each, _ in options() if path.endswith("topics") and "--partitions" in each.opts)
+    _, text = partitions.get_help_record(click.Context(click.Command("kafka-topics"))) or ("", "")
+    assert text.endswith("[default: the cluster's; x>=1]")

@@ -15,8 +15,8 @@ from kafka_tools.commands.options.output import output_options
 def command(connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the API versions that each broker supports.
 
-    With each version range comes the newest version that this tool and the broker share. Deprecated since Kafka 4.4:
-    "kafka-cluster api-versions" shows the same, and controllers too.
+    Each version range is followed by the newest version that both this tool and the broker support. Deprecated since
+    Kafka 4.4: "kafka-cluster api-versions" shows the same, also for controllers.
     """
     from kafka_tools.commands.cluster import node_api_versions
 

@@ -24,18 +24,22 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 @click.command(name="kafka-client-metrics", cls=Command)
 @option("--list", "list", is_flag=True, section="Actions", help="List the subscriptions.")
 @option("--describe", is_flag=True, section="Actions", help="Show one subscription or all.")
-@option("--alter", is_flag=True, section="Actions", help="Make or change a subscription.")
+@option("--alter", is_flag=True, section="Actions", help="Create or change a subscription.")
 @option("--delete", is_flag=True, section="Actions", help="Delete a subscription.")
-@option("--name", metavar="NAME", help="The subscription.")
-@option("--generate-name", is_flag=True, help="With --alter: a new subscription with a random name.")
+@option("--name", metavar="NAME", help="Name of the subscription.")
+@option("--generate-name", is_flag=True, help="Create a subscription with a random name (with --alter).")
 @option(
-    "--metrics", metavar="PREFIX,...", allow_empty=True, help="Prefixes of metric names; * is all, an empty value none."
+    "--metrics",
+    metavar="PREFIX,...",
+    allow_empty=True,
+    help="Prefixes of metric names; * selects all metrics, an empty value none.",
 )
 @option(
     "--interval",
     metavar="MS",
     allow_empty=True,
-    help="Push interval of the clients: milliseconds, or with a unit such as 30s; an empty value resets it.",
+    help="Push interval of the clients: a number of milliseconds, or a time with a unit such as 30s. An empty "
+    "value resets it.",
 )
 @option(
     "--match",
@@ -54,7 +58,7 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 )
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
-    """Show and change which metrics clients push."""
+    """Show and change subscriptions to client metrics."""
     action = one_of(context, "list", "describe", "alter", "delete")
     takes = {"name": ["describe", "alter", "delete"], "generate_name": ["alter"]}
     only_with(context, action, takes | {name: ["alter"] for name in SETTINGS})

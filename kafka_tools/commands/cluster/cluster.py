@@ -15,7 +15,7 @@ from kafka_tools.errors import UsageError
 
 @click.group(name="kafka-cluster", cls=CommandGroup, no_args_is_help=False)
 def command() -> None:
-    """Show a cluster's id and its endpoints."""
+    """Show a cluster's id, endpoints and API versions, and unregister brokers and controllers."""
 
 
 @command.command(name="cluster-id", cls=Command)
@@ -34,7 +34,7 @@ def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
 
 
 @command.command(name="list-endpoints", cls=Command)
-@option("--include-fenced-brokers", is_flag=True, help="Also brokers that are registered but fenced.")
+@option("--include-fenced-brokers", is_flag=True, help="Include brokers that are registered but fenced.")
 @connection_options(controllers=True, short=True)
 @output_options("endpoints")
 def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, output_format: str | None) -> int:
@@ -54,22 +54,36 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
 
 
 @command.command(name="unregister", cls=Command)
-@option("-i", "--id", "broker_id", type=int, required=True, metavar="ID", help="The broker that is gone for good.")
+@option(
+    "-i",
+    "--id",
+    "broker_id",
+    type=int,
+    required=True,
+    metavar="ID",
+    help="Id of the broker that was shut down permanently.",
+)
 @connection_options(controllers=True, short=True)
 @output_options("unregistered-brokers")
 def unregister(broker_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
-    """Make a KRaft cluster forget a broker."""
+    """Unregister a broker from a KRaft cluster."""
     return _unregister("broker", broker_id, connection, output_format)
 
 
 @command.command(name="unregister-controller", cls=Command)
 @option(
-    "-i", "--id", "controller_id", type=int, required=True, metavar="ID", help="The controller that is gone for good."
+    "-i",
+    "--id",
+    "controller_id",
+    type=int,
+    required=True,
+    metavar="ID",
+    help="Id of the controller that was shut down permanently.",
 )
 @connection_options(controllers=True, short=True)
 @output_options("unregistered-controllers")
 def unregister_controller(controller_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
-    """Make a KRaft cluster forget a controller (Kafka 4.4 and later)."""
+    """Unregister a controller from a KRaft cluster (Kafka 4.4 and later)."""
     return _unregister("controller", controller_id, connection, output_format)
 
 

@@ -25,11 +25,11 @@ def command() -> None:
 
 
 @command.command(name="describe", cls=Command)
-@option("--node-id", type=int, metavar="ID", help="Ask this node; without it any node is asked.")
+@option("--node-id", type=int, metavar="ID", help="Node to ask.  [default: any node]")
 @connection_options(controllers=True)
 @output_options("features")
 def describe(node_id: int | None, connection: ConnectionOptions, output_format: str | None) -> int:
-    """Show which levels are supported and which are in force."""
+    """Show the supported and the finalized feature levels."""
     from kafka_tools.output.rows import Rows
 
     with connection.admin() as admin:
@@ -67,10 +67,10 @@ def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
 
 
 @command.command(name="upgrade", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, help="A feature and its new level. May be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level. Can be repeated.")
 @option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
-@option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
-@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@option("--release-version", metavar="VERSION", help="Release whose level to set for every feature.")
+@option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
 def upgrade(
@@ -87,11 +87,11 @@ def upgrade(
 
 
 @command.command(name="downgrade", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, help="A feature and its new level. May be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level. Can be repeated.")
 @option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
-@option("--release-version", metavar="VERSION", help="Every feature as this release has it.")
-@option("--unsafe", is_flag=True, help="Lower it even if metadata is lost.")
-@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@option("--release-version", metavar="VERSION", help="Release whose level to set for every feature.")
+@option("--unsafe", is_flag=True, help="Lower the level even if metadata is lost.")
+@option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
 def downgrade(
@@ -109,9 +109,9 @@ def downgrade(
 
 
 @command.command(name="disable", cls=Command)
-@option("--feature", metavar="NAME", multiple=True, help="A feature. May be repeated.")
-@option("--unsafe", is_flag=True, help="Lower it even if metadata is lost.")
-@option("--dry-run", is_flag=True, help="Let the cluster check it, and change nothing.")
+@option("--feature", metavar="NAME", multiple=True, help="Feature to disable. Can be repeated.")
+@option("--unsafe", is_flag=True, help="Lower the level even if metadata is lost.")
+@option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
 def disable(
@@ -124,11 +124,13 @@ def disable(
 
 
 @command.command(name="version-mapping", cls=Command)
-@option("--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
+@option(
+    "--release-version", metavar="VERSION", help="Release or metadata version: 4.1 or 3.9-IV0.  [default: the newest]"
+)
 @connection_options(controllers=True)
 @output_options("feature-levels")
 def version_mapping(release_version: str | None, connection: ConnectionOptions, output_format: str | None) -> int:
-    """Show which feature levels go with a release. Asks no cluster."""
+    """Show the feature levels of a release. No broker is contacted."""
     from kafka_tools.output.rows import Rows
 
     name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
@@ -143,11 +145,11 @@ def version_mapping(release_version: str | None, connection: ConnectionOptions, 
 
 
 @command.command(name="feature-dependencies", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level of a feature. May be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="Feature and its level. Can be repeated.")
 @connection_options(controllers=True)
 @output_options("feature-dependencies")
 def feature_dependencies(feature: tuple[str, ...], connection: ConnectionOptions, output_format: str | None) -> int:
-    """Show which other features a level needs. Asks no cluster."""
+    """Show the features that a feature level depends on. No broker is contacted."""
     from kafka_tools.output.rows import Rows
 
     found = [(name, level, feature_levels.dependencies(name, level)) for name, level in map(_parsed, feature)]

@@ -23,9 +23,9 @@ def command() -> None:
 
 
 @command.command(name="describe", cls=Command)
-@option("--status", is_flag=True, help="A summary: leader, high watermark, lag, voters, observers.")
-@option("--replication", is_flag=True, help="Log end offset and lag of each voter and observer.")
-@option("--human-readable", is_flag=True, help="With --replication: how long ago in place of timestamps.")
+@option("--status", is_flag=True, help="Show a summary: leader, high watermark, lag, voters, observers.")
+@option("--replication", is_flag=True, help="Show the log end offset and lag of each voter and observer.")
+@option("--human-readable", is_flag=True, help="Show elapsed times instead of timestamps (with --replication).")
 @connection_options(controllers=True)
 @output_options({"status": "quorum-status", "replication": "quorum-replication"})
 def describe(
@@ -55,11 +55,14 @@ def describe(
 
 
 @command.command(name="add-controller", cls=Command)
-@option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@option("--dry-run", is_flag=True, help="Show the change without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-quorum")
 def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: str | None) -> int:
-    """Make a controller a voter; --command-config is its server.properties, read on its machine."""
+    """Add a controller to the voters.
+
+    Run it on the machine of the controller, with its server.properties as --command-config.
+    """
     from kafka_tools.commands.cluster.controller_settings import controller_of
 
     if not connection.command_config:
@@ -72,10 +75,17 @@ def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: 
 
 
 @command.command(name="remove-controller", cls=Command)
-@option("-i", "--controller-id", type=click.IntRange(0, 2**31 - 1), required=True, metavar="ID", help="The controller.")
-@option("-d", "--controller-directory-id", required=True, metavar="ID", help="Its directory id.")
-@option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@option("--unregister", is_flag=True, help="Make the cluster forget the controller as well (Kafka 4.4 and later).")
+@option(
+    "-i",
+    "--controller-id",
+    type=click.IntRange(0, 2**31 - 1),
+    required=True,
+    metavar="ID",
+    help="Id of the controller.",
+)
+@option("-d", "--controller-directory-id", required=True, metavar="ID", help="Directory id of the controller.")
+@option("--dry-run", is_flag=True, help="Show the change without applying it.")
+@option("--unregister", is_flag=True, help="Unregister the controller as well (Kafka 4.4 and later).")
 @connection_options(controllers=True)
 @output_options("changed-quorum")
 def remove_controller(
@@ -86,7 +96,7 @@ def remove_controller(
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
-    """Make a voter an observer, before it is shut down for good."""
+    """Remove a controller from the voters, before you shut it down permanently."""
     from kafka_tools.output.rows import ItemError, Rows
     from kafka_tools.values import parse_uuid, uuid_text
 

@@ -37,7 +37,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
 @click.group(name="kafka-transactions", cls=CommandGroup, aliases={"force-terminate": "forceTerminateTransaction"})
 @option("-v", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version.")
 def command() -> None:
-    """List and describe transactions, find those that hang, and end them."""
+    """List, describe and end transactions, and find hanging ones."""
 
 
 @command.command(name="list", cls=Command)
@@ -45,12 +45,12 @@ def command() -> None:
     "--duration-filter",
     metavar="MS",
     type=_INT64,
-    help="Only transactions that have been open for longer, in ms (3.8); below 0: all.",
+    help="Only transactions that have been open for longer than this time in ms (3.8); all if negative.",
 )
 @option(
     "--transactional-id-pattern",
     metavar="REGEX",
-    help="Only transactional ids that match this expression (RE2's syntax) as a whole (4.1).",
+    help="Only transactional ids that match this regular expression as a whole (RE2 syntax, 4.1).",
 )
 @connection_options()
 @output_options("transactions")
@@ -90,7 +90,7 @@ def list_transactions(
 
 
 @command.command(name="describe", cls=Command)
-@option("--transactional-id", metavar="ID", multiple=True, required=True, help="The transactional id. May be repeated.")
+@option("--transactional-id", metavar="ID", multiple=True, required=True, help="Transactional id. Can be repeated.")
 @connection_options()
 @output_options("transaction-states")
 def describe(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
@@ -130,15 +130,15 @@ def describe(transactional_id: Sequence[str], connection: ConnectionOptions, out
 
 
 @command.command(name="describe-producers", cls=Command)
-@option("--topic", metavar="NAME", required=True, help="The topic.")
-@option("--partition", metavar="N", type=_PARTITION, required=True, help="The partition.")
-@option("--broker-id", metavar="ID", type=_PARTITION, help="The replica on this broker is asked, not the leader.")
+@option("--topic", metavar="NAME", required=True, help="Topic name.")
+@option("--partition", metavar="N", type=_PARTITION, required=True, help="Partition number.")
+@option("--broker-id", metavar="ID", type=_PARTITION, help="Broker whose replica to ask.  [default: the leader]")
 @connection_options()
 @output_options("producers")
 def describe_producers(
     topic: str, partition: int, broker_id: int | None, connection: ConnectionOptions, output_format: str | None
 ) -> int:
-    """Describe the producers that a partition knows."""
+    """Describe the active producers of a partition."""
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
@@ -173,12 +173,18 @@ _OLD = "Brokers before 3.0: all of these"
 
 
 @command.command(name="abort", cls=Command)
-@option("--topic", metavar="NAME", required=True, help="The topic.")
-@option("--partition", metavar="N", type=_PARTITION, required=True, help="The partition.")
-@option("--start-offset", metavar="N", type=_INT64, section=_NEW, help="Where the transaction starts.")
-@option("--producer-id", metavar="ID", type=_INT64, section=_OLD, help="The producer's id.")
-@option("--producer-epoch", metavar="N", type=_INT16, section=_OLD, help="Its epoch.")
-@option("--coordinator-epoch", metavar="N", type=_INT32, section=_OLD, help="The coordinator's epoch; below 0: 0.")
+@option("--topic", metavar="NAME", required=True, help="Topic name.")
+@option("--partition", metavar="N", type=_PARTITION, required=True, help="Partition number.")
+@option("--start-offset", metavar="N", type=_INT64, section=_NEW, help="First offset of the transaction.")
+@option("--producer-id", metavar="ID", type=_INT64, section=_OLD, help="Id of the producer.")
+@option("--producer-epoch", metavar="N", type=_INT16, section=_OLD, help="Epoch of the producer.")
+@option(
+    "--coordinator-epoch",
+    metavar="N",
+    type=_INT32,
+    section=_OLD,
+    help="Epoch of the transaction coordinator; a negative number counts as 0.",
+)
 @connection_options()
 @output_options("aborted-transactions")
 @click.pass_context
@@ -193,7 +199,7 @@ def abort(
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
-    """Abort a transaction that hangs on a partition."""
+    """Abort a hanging transaction on a partition."""
     from kafka_tools.admin.client import AbortSpec
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
@@ -248,24 +254,29 @@ def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, produce
 
 
 @command.command(name="find-hanging", cls=Command)
-@option("--broker-id", metavar="ID", type=_PARTITION, help="Only partitions with a replica on this broker, as it has.")
+@option(
+    "--broker-id",
+    metavar="ID",
+    type=_PARTITION,
+    help="Only partitions with a replica on this broker; read the state of that replica.",
+)
 @option(
     "--max-transaction-timeout",
     metavar="MINUTES",
     type=_INT32,
     default=15,
-    help="Only transactions without a record for longer than this, the brokers' transaction.max.timeout.ms. "
-    "Default 15.",
+    help="Only transactions without a record for longer than this. Use the brokers' transaction.max.timeout.ms.  "
+    "[default: 15]",
 )
 @option("--topic", metavar="NAME", help="Only this topic.")
-@option("--partition", metavar="N", type=_PARTITION, help="Only this partition of it.")
+@option("--partition", metavar="N", type=_PARTITION, help="Only this partition (with --topic).")
 @connection_options()
 @output_options("hanging-transactions")
 @click.pass_context
 def find_hanging(
     context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any
 ) -> int:
-    """Find transactions that no coordinator will ever end."""
+    """Find hanging transactions, which no coordinator will end."""
     from kafka_tools.commands.cluster import hanging_transactions
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.output.rows import Rows, by_cause
@@ -303,12 +314,12 @@ def find_hanging(
     metavar="ID",
     multiple=True,
     required=True,
-    help="The transactional id. May be repeated.",
+    help="Transactional id. Can be repeated.",
 )
 @connection_options()
 @output_options("terminated-transactions")
 def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
-    """End the open transaction of a transactional id, even a prepared one; also called force-terminate."""
+    """End the open transaction of a transactional id, even a prepared one. Also available as force-terminate."""
     from kafka_tools.errors import KafkaToolsError, NotFound, UnsupportedVersion
     from kafka_tools.output.rows import ItemError, Rows
     from kafka_tools.protocol import error_codes

@@ -36,85 +36,94 @@ DEPRECATED = (
 
 
 @click.command(name="kafka-configs", cls=Command)
-@option("--describe", is_flag=True, section="Actions", help="Show the configuration.")
-@option("--alter", is_flag=True, section="Actions", help="Change the configuration.")
-@option("--all", "all", is_flag=True, help="With --describe also static and default values.")
+@option("--describe", is_flag=True, section="Actions", help="Show the configs.")
+@option("--alter", is_flag=True, section="Actions", help="Change the configs.")
+@option("--all", "all", is_flag=True, help="Include static and default values (with --describe).")
 @option(
     "--documentation",
     is_flag=True,
-    help="With --describe and -o wide, json or yaml also what each config is for, in the broker's words.",
+    help="Include the brokers' description of each config (with --describe and -o wide, json or yaml).",
 )
 @option(
     "--explain",
     is_flag=True,
-    help="With --describe: which level of quotas wins for a user and a client, or an IP address, and why.",
+    help="Show which quota level applies to a user, a client or an IP address, and why (with --describe).",
 )
 @option(
     "--add-config",
     metavar="K=V,...",
     shell_complete=added_settings,
-    help="Keys to set; brackets group commas: k1=v1,k2=[v1,v2]. k+=v appends to a list, k-=v takes from it. Times and "
-    "sizes may have units: retention.ms=7d, segment.bytes=10MiB (MB is 10^6, MiB 2^20).",
+    help="Configs to set: k1=v1,k2=[v1,v2], with brackets around values that contain commas. k+=v appends to a "
+    "list, k-=v removes from it. Times and sizes can have units: retention.ms=7d, segment.bytes=10MiB (MB is 10^6, "
+    "MiB 2^20).",
 )
-@option("--add-config-file", metavar="FILE", help="Properties file with keys to set; - reads standard input.")
+@option("--add-config-file", metavar="FILE", help="Properties file with configs to set; - reads standard input.")
 @option(
     "--append-config",
     metavar="K=V,...",
     multiple=True,
     shell_complete=list_settings,
-    help="Values to append to lists: k=v1,v2. What is there already stays once. May be repeated.",
+    help="Values to append to lists: k=v1,v2. Values already in the list are not added again. Can be repeated.",
 )
 @option(
     "--subtract-config",
     metavar="K=V,...",
     multiple=True,
     shell_complete=list_settings,
-    help="Values to take from lists: k=v1,v2. May be repeated.",
+    help="Values to remove from lists: k=v1,v2. Can be repeated.",
 )
 @option(
     "--delete-config",
     metavar="K,...",
     multiple=True,
     shell_complete=deleted_keys,
-    help="Keys to remove. May be repeated.",
+    help="Configs to delete. Can be repeated.",
 )
 @option(
     "--dry-run",
     is_flag=True,
-    help="With --alter: have the changes judged, show old and new value of each key, change nothing.",
+    help="Validate the changes and show the old and new values without applying them (with --alter).",
 )
 @option(
     "--entity-type",
     type=EntityType(_TYPES),
     multiple=True,
     section="Entities",
-    help="Type of the entity. Repeats for the pair of a user and a client.",
+    help="Type of the entity. Repeat it for the pair of a user and a client.",
 )
-@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity. May be repeated.")
+@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity. Can be repeated.")
 @option(
     "--entity-default",
     is_flag=True,
     section="Entities",
-    help="The default entity of clients, users, brokers or ips, in place of --entity-name.",
+    help="Default entity of clients, users, brokers or IP addresses, instead of --entity-name.",
 )
-@option("--topic", metavar="NAME", multiple=True, section="Entities", shell_complete=topic_names, help="A topic.")
-@option("--client", metavar="ID", multiple=True, section="Entities", help="A client id; with --user the pair.")
+@option("--topic", metavar="NAME", multiple=True, section="Entities", shell_complete=topic_names, help="Topic name.")
+@option("--client", metavar="ID", multiple=True, section="Entities", help="Client id; together with --user, the pair.")
 @option("--client-defaults", is_flag=True, section="Entities", help="Default of all clients.")
-@option("--user", metavar="NAME", multiple=True, section="Entities", help="A user principal; with --client the pair.")
+@option(
+    "--user",
+    metavar="NAME",
+    multiple=True,
+    section="Entities",
+    help="User principal; together with --client, the pair.",
+)
 @option("--user-defaults", is_flag=True, section="Entities", help="Default of all users.")
-@option("--broker", metavar="ID", multiple=True, section="Entities", help="A broker.")
+@option("--broker", metavar="ID", multiple=True, section="Entities", help="Broker id.")
 @option("--broker-defaults", is_flag=True, section="Entities", help="Default of all brokers.")
-@option("--broker-logger", metavar="ID", multiple=True, section="Entities", help="The log levels of a broker.")
-@option("--ip", metavar="ADDRESS", multiple=True, section="Entities", help="An IP address.")
+@option("--broker-logger", metavar="ID", multiple=True, section="Entities", help="Broker id whose log levels to use.")
+@option("--ip", metavar="ADDRESS", multiple=True, section="Entities", help="IP address.")
 @option("--ip-defaults", is_flag=True, section="Entities", help="Default of all IP addresses.")
-@option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="A group.")
-@option("--client-metrics", metavar="NAME", multiple=True, section="Entities", help="A subscription to client metrics.")
-@option("--force", is_flag=True, hidden=True, help="Never had an effect.")
+@option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="Group id.")
+@option(
+    "--client-metrics", metavar="NAME", multiple=True, section="Entities", help="Name of a client metrics subscription."
+)
+@option("--force", is_flag=True, hidden=True, help="Ignored; it never had an effect in Kafka's tool either.")
 @option(
     "--zk-release",
     metavar="VERSION",
     section=CONNECTION,
-    help="With --zookeeper the Kafka release of its brokers, 1.1 to 3.9, where none runs that could tell.",
+    help="Kafka release of the brokers, 1.1 to 3.9, if none of them is running (with --zookeeper).",
 )
 @zookeeper_options
 @connection_options(controllers=True)
@@ -123,8 +132,9 @@ DEPRECATED = (
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Change configs for topics, clients, users, brokers dynamically.
 
-    Also for broker loggers, IP addresses, groups and client metrics. Options that name an entity repeat, for several
-    in one call. SCRAM credentials of a user are set with --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
+    Also for broker loggers, IP addresses, groups and client metrics subscriptions. Repeat the option that
+    names an entity to select several. Set the SCRAM credentials of a user with
+    --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
     """
     from kafka_tools.commands.configs import alter
     from kafka_tools.commands.configs.entities import targets

@@ -49,46 +49,52 @@ FIRST_LOOK_S = 2.0
     "include",
     metavar="REGEX",
     section=READING,
-    help="Read every topic whose whole name matches.",
+    help="Regular expression of the topics to read; it must match the whole name.",
 )
 @option(
     "--partition",
     type=click.IntRange(0, 2**31 - 1),
     metavar="N",
     section=READING,
-    help="Read this partition only; from its end unless --offset or --from-beginning is given.",
+    help="Partition to read. Reading starts at its end unless --offset or --from-beginning is given.",
 )
-@option("--offset", metavar="OFFSET", section=READING, help="Where to begin: a number, 'earliest' or 'latest'.")
+@option("--offset", metavar="OFFSET", section=READING, help="Offset to start at: a number, 'earliest' or 'latest'.")
 @option(
     "--from-beginning",
     is_flag=True,
     section=READING,
-    help="Begin with the oldest record where the group has no committed offset.",
+    help="Start at the oldest record where the group has no committed offset.",
 )
-@option("--group", metavar="GROUP", section=READING, help="Read as a member of this group, and commit.")
-@option("--max-messages", type=int, metavar="N", section=READING, help="Stop after so many records.")
+@option("--group", metavar="GROUP", section=READING, help="Group to join; offsets are committed for it.")
+@option("--max-messages", type=int, metavar="N", section=READING, help="Maximum number of records to read.")
 @option(
     "--timeout-ms",
     type=int,
     metavar="MS",
     section=READING,
-    help="Stop when no record came for so long. Without it, wait for ever.",
+    help="Stop when no record arrives for this time.  [default: wait forever]",
 )
 @option(
     "--isolation-level",
     type=click.Choice(["read_committed", "read_uncommitted"]),
     section=READING,
-    help="read_committed leaves out records of transactions that are aborted or open (default read_uncommitted).",
+    help="Isolation level: read_committed leaves out records of aborted and open transactions.  [default: "
+    "read_uncommitted]",
 )
-@option("--skip-message-on-error", is_flag=True, section=READING, help="Go on after a record that cannot be printed.")
+@option(
+    "--skip-message-on-error",
+    is_flag=True,
+    section=READING,
+    help="Skip records that cannot be printed instead of stopping.",
+)
 @option(
     "--formatter",
     default="org.apache.kafka.tools.consumer.DefaultMessageFormatter",
     metavar="CLASS",
     section=TEXT,
-    help="How to print records: DefaultMessageFormatter, NoOpMessageFormatter, OffsetsMessageFormatter, "
+    help="Class that prints the records: DefaultMessageFormatter, NoOpMessageFormatter, OffsetsMessageFormatter, "
     "GroupMetadataMessageFormatter, TransactionLogMessageFormatter, ShareGroupMessageFormatter, "
-    "ShareGroupStateMessageFormatter (the package may be left out).",
+    "ShareGroupStateMessageFormatter. The package can be left out.",
 )
 @option(
     "--formatter-property",
@@ -97,9 +103,9 @@ FIRST_LOOK_S = 2.0
     multiple=True,
     metavar="KEY=VALUE",
     section=TEXT,
-    help="What to print: print.timestamp, print.partition, print.offset, print.epoch, print.headers, print.key, "
-    "print.value (true or false); key.separator, line.separator, headers.separator, null.literal; "
-    "key.deserializer, value.deserializer, headers.deserializer. For example print.key=true.",
+    help="Property of the formatter, for example print.key=true. Keys: print.timestamp, print.partition, "
+    "print.offset, print.epoch, print.headers, print.key, print.value (true or false); key.separator, "
+    "line.separator, headers.separator, null.literal; key.deserializer, value.deserializer, headers.deserializer.",
 )
 @option("--formatter-config", metavar="FILE", section=TEXT, help="Properties file of formatter properties.")
 @option(
@@ -115,16 +121,16 @@ FIRST_LOOK_S = 2.0
     "--key-deserializer",
     metavar="CLASS",
     section=TEXT,
-    help="How to read keys: StringDeserializer, LongDeserializer, IntegerDeserializer, DoubleDeserializer, ...",
+    help="Deserializer of keys: StringDeserializer, LongDeserializer, IntegerDeserializer, DoubleDeserializer, ...",
 )
-@option("--value-deserializer", metavar="CLASS", section=TEXT, help="How to read values, as --key-deserializer.")
+@option("--value-deserializer", metavar="CLASS", section=TEXT, help="Deserializer of values, as in --key-deserializer.")
 @option("--enable-systest-events", is_flag=True, section=TEXT, help="Print 'shutdown_complete' at the end.")
 @console_connection_options("consumer")
 def command(**options: Any) -> int:
     """Print the records of topics.
 
-    Reads until interrupted, or until --max-messages or --timeout-ms says stop; then 'Processed a total of N messages'
-    is on stderr.
+    Reading stops at --max-messages, at --timeout-ms or when you interrupt it. The last line on stderr is then
+    'Processed a total of N messages'.
     """
     from kafka_tools.commands.console.record_text import make_formatter
 

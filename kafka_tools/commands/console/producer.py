@@ -71,16 +71,20 @@ _DEFAULTS = {
 
 @click.command(PROGRAM, cls=Command)
 @option("--topic", required=True, metavar="TOPIC", help="Topic to write to.")
-@option("--sync", is_flag=True, section=SENDING, help="Wait for each record to be acknowledged before the next.")
+@option(
+    "--sync", is_flag=True, section=SENDING, help="Wait for the acknowledgement of each record before sending the next."
+)
 @option(
     "--compression-codec",
     is_flag=False,
     flag_value="gzip",
     type=click.Choice(CODECS),
     section=SENDING,
-    help="Compress batches; without a value gzip.",
+    help="Compression of batches.  [default without a value: gzip]",
 )
-@option("--batch-size", type=int, metavar="BYTES", section=SENDING, help="batch.size (default 16384).")
+@option(
+    "--batch-size", type=int, metavar="BYTES", section=SENDING, help="Producer setting batch.size.  [default: 16384]"
+)
 @option(
     "--max-partition-memory-bytes",
     "old_batch_size",
@@ -89,27 +93,61 @@ _DEFAULTS = {
     section=SENDING,
     help="Older name of --batch-size.",
 )
-@option("--timeout", "linger_ms", type=int, metavar="MS", section=SENDING, help="linger.ms (default 1000).")
-@option("--request-required-acks", "acks", metavar="ACKS", section=SENDING, help="acks: 0, 1, -1 or all (default -1).")
-@option("--request-timeout-ms", type=int, metavar="MS", section=SENDING, help="request.timeout.ms (default 1500).")
-@option("--message-send-max-retries", "retries", type=int, metavar="N", section=SENDING, help="retries (default 3).")
-@option("--retry-backoff-ms", type=int, metavar="MS", section=SENDING, help="retry.backoff.ms (default 100).")
+@option(
+    "--timeout",
+    "linger_ms",
+    type=int,
+    metavar="MS",
+    section=SENDING,
+    help="Producer setting linger.ms.  [default: 1000]",
+)
+@option(
+    "--request-required-acks",
+    "acks",
+    metavar="ACKS",
+    section=SENDING,
+    help="Producer setting acks: 0, 1, -1 or all.  [default: -1]",
+)
+@option(
+    "--request-timeout-ms",
+    type=int,
+    metavar="MS",
+    section=SENDING,
+    help="Producer setting request.timeout.ms.  [default: 1500]",
+)
+@option(
+    "--message-send-max-retries",
+    "retries",
+    type=int,
+    metavar="N",
+    section=SENDING,
+    help="Producer setting retries.  [default: 3]",
+)
+@option(
+    "--retry-backoff-ms",
+    type=int,
+    metavar="MS",
+    section=SENDING,
+    help="Producer setting retry.backoff.ms.  [default: 100]",
+)
 @option(
     "--metadata-expiry-ms",
     "metadata_max_age_ms",
     type=int,
     metavar="MS",
     section=SENDING,
-    help="metadata.max.age.ms (default 300000).",
+    help="Producer setting metadata.max.age.ms.  [default: 300000]",
 )
-@option("--max-block-ms", type=int, metavar="MS", section=SENDING, help="max.block.ms (default 60000).")
+@option(
+    "--max-block-ms", type=int, metavar="MS", section=SENDING, help="Producer setting max.block.ms.  [default: 60000]"
+)
 @option(
     "--max-memory-bytes",
     "buffer_memory_bytes",
     type=int,
     metavar="BYTES",
     section=SENDING,
-    help="buffer.memory (default 33554432).",
+    help="Producer setting buffer.memory.  [default: 33554432]",
 )
 @option(
     "--socket-buffer-size",
@@ -117,7 +155,7 @@ _DEFAULTS = {
     type=int,
     metavar="BYTES",
     section=SENDING,
-    help="send.buffer.bytes (default 102400).",
+    help="Producer setting send.buffer.bytes.  [default: 102400]",
 )
 @option(
     "--reader-property",
@@ -126,8 +164,8 @@ _DEFAULTS = {
     multiple=True,
     metavar="KEY=VALUE",
     section=READING,
-    help="How a line is read: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
-    "headers.key.separator, null.marker, ignore.error. For example parse.key=true.",
+    help="Property of the line reader, for example parse.key=true. Keys: parse.key, key.separator, parse.headers, "
+    "headers.delimiter, headers.separator, headers.key.separator, null.marker, ignore.error.",
 )
 @option("--reader-config", metavar="FILE", section=READING, help="Properties file of reader properties.")
 @option(
@@ -144,14 +182,14 @@ _DEFAULTS = {
     default=JAVA_READER,
     metavar="CLASS",
     section=READING,
-    help="Kafka's own line reader is the only one there is here.",
+    help="Class that reads the lines; only Kafka's LineMessageReader is supported.",
 )
 @console_connection_options("producer", "--broker-list")
 def command(**options: Any) -> int:
     """Write the lines of standard input to a topic, one record each.
 
-    With --reader-property parse.key=true a line is KEY<tab>VALUE; with parse.headers=true the headers come first, as
-    h1:v1,h2:v2<tab>.
+    With --reader-property parse.key=true, each line is KEY<tab>VALUE. With parse.headers=true, each line starts with
+    its headers: h1:v1,h2:v2<tab>.
     """
     from kafka_tools.commands.console.line_reader import LineReader
 

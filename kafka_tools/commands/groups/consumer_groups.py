@@ -59,30 +59,35 @@ _NOTHING_IS_DONE = (
 @option("--list", "list", is_flag=True, section="Actions", help="List the groups.")
 @option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
 @option("--delete", is_flag=True, section="Actions", help="Delete groups that have no members.")
-@option("--reset-offsets", is_flag=True, section="Actions", help="Move the committed offsets of inactive groups.")
-@option("--delete-offsets", is_flag=True, section="Actions", help="Drop the committed offsets of topics.")
-@option("--remove-members", is_flag=True, section="Actions", help="Make members leave their group.")
+@option("--reset-offsets", is_flag=True, section="Actions", help="Reset the committed offsets of inactive groups.")
+@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the committed offsets of topics.")
+@option("--remove-members", is_flag=True, section="Actions", help="Remove members from their group.")
 @option(
     "--validate-regex",
     metavar="REGEX",
     allow_empty=True,
     section="Actions",
-    help="Say whether consumers may subscribe with this expression (RE2's syntax); asks no broker.",
+    help="Check whether consumers can subscribe with this regular expression (RE2 syntax). No broker is contacted.",
 )
 @group_option()
-@option("--all-groups", is_flag=True, help="Act on every group.")
+@option("--all-groups", is_flag=True, help="Select every group.")
 @topic_option(
     "--topic",
     "The topic, or some of its partitions: orders:0,2. May be repeated. With --describe: who consumes it, of all "
     "groups unless some are named.",
 )
-@option("--all-topics", is_flag=True, help="Every topic for which the group has committed offsets.")
-@option("--member", metavar="ID", multiple=True, help="With --remove-members: this member. May be repeated.")
-@option("--instance", metavar="ID", multiple=True, help="The same for a static member, by its group.instance.id.")
-@option("--all-members", is_flag=True, help="The same for every member of the group.")
+@option("--all-topics", is_flag=True, help="Select every topic for which the group has committed offsets.")
+@option("--member", metavar="ID", multiple=True, help="Member to remove (with --remove-members). Can be repeated.")
+@option(
+    "--instance",
+    metavar="ID",
+    multiple=True,
+    help="Static member to remove, by its group.instance.id. Can be repeated.",
+)
+@option("--all-members", is_flag=True, help="Remove all members of the group.")
 @views(types=True)
 @new_offsets(*MODES)
-@option("--dry-run", is_flag=True, help="Show the new offsets and change nothing. The default.")
+@option("--dry-run", is_flag=True, help="Show the new offsets without committing them. This is the default.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()

@@ -27,8 +27,13 @@ _KINDS = ("consumer", "share", "streams")
 @click.command(name="kafka-groups", cls=Command)
 @option("--list", "list", is_flag=True, section="Actions", help="List the groups.")
 @option("--group-type", metavar="TYPE", help="Only groups of this type: classic, consumer, share or streams.")
-@option("--protocol", metavar="NAME", allow_empty=True, help="Only groups of this protocol type: consumer, connect.")
-@option("--consumer", is_flag=True, help="Only consumer groups, classic and simple ones among them.")
+@option(
+    "--protocol",
+    metavar="NAME",
+    allow_empty=True,
+    help="Only groups of this protocol type, for example consumer or connect.",
+)
+@option("--consumer", is_flag=True, help="Only consumer groups, including classic and simple ones.")
 @option("--share", is_flag=True, help="Only share groups.")
 @option("--streams", is_flag=True, help="Only streams groups.")
 @connection_options()

@@ -15,36 +15,43 @@ ANY = "*"
 
 Decorator = Callable[[Any], Any]
 _OFFSETS: dict[str, Decorator] = {
-    "to_earliest": option("--to-earliest", is_flag=True, section="New offsets", help="The log start offset."),
-    "to_latest": option("--to-latest", is_flag=True, section="New offsets", help="The log end offset."),
+    "to_earliest": option("--to-earliest", is_flag=True, section="New offsets", help="Reset to the log start offset."),
+    "to_latest": option("--to-latest", is_flag=True, section="New offsets", help="Reset to the log end offset."),
     "to_current": option(
-        "--to-current", is_flag=True, section="New offsets", help="The committed offset, or the log end offset."
+        "--to-current",
+        is_flag=True,
+        section="New offsets",
+        help="Reset to the committed offset, or to the log end offset if there is none.",
     ),
     "to_offset": option(
-        "--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), section="New offsets", help="This offset."
+        "--to-offset",
+        metavar="N",
+        type=click.IntRange(0, 2**63 - 1),
+        section="New offsets",
+        help="Reset to this offset.",
     ),
     "shift_by": option(
         "--shift-by",
         metavar="N",
         type=click.IntRange(-(2**63), 2**63 - 1),
         section="New offsets",
-        help="N on from the committed offset; -N back.",
+        help="Move the committed offset forward by N, or back if N is negative.",
     ),
     "to_datetime": option(
         "--to-datetime",
         metavar="TIME",
         section="New offsets",
-        help="The first offset at or after YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone follows), a date, or '2 hours "
-        "ago'.",
+        help="Reset to the first offset at or after this time: YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone "
+        "follows), a date, or '2 hours ago'.",
     ),
     "by_duration": option(
         "--by-duration",
         metavar="SPAN",
         section="New offsets",
-        help="The first offset of the last PnDTnHnMnS, for example PT6H; 6h also.",
+        help="Reset to the first offset within this duration before now: PnDTnHnMnS such as PT6H, or 6h.",
     ),
     "from_file": option(
-        "--from-file", metavar="FILE", section="New offsets", help="The offsets of a file that --export printed."
+        "--from-file", metavar="FILE", section="New offsets", help="Reset to the offsets in a file printed by --export."
     ),
 }
 
@@ -55,7 +62,7 @@ _OFFSETS["from_group"] = option(
     metavar="ID",
     shell_complete=group_names,
     section="New offsets",
-    help="The offsets that this group committed: of --topic, or of all its topics.",
+    help="Reset to the offsets that this group committed: for --topic, or for all its topics.",
 )
 
 
@@ -78,7 +85,7 @@ def group_option() -> Decorator:
         multiple=True,
         allow_empty=True,
         shell_complete=group_names,
-        help="The group to act on. May be repeated.",
+        help="Group to act on. Can be repeated.",
     )
 
 
@@ -95,7 +102,8 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
         is_flag=False,
         flag_value=ANY,
         section="Views",
-        help="With --describe the state of the group; with --list a column, or only groups in these states.",
+        help="Describe the state of the group (with --describe); show a state column or select these states (with "
+        "--list).",
     )
     type_ = option(
         "--type",
@@ -103,14 +111,14 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
         is_flag=False,
         flag_value=ANY,
         section="Views",
-        help="With --list a column, or only groups of these types (classic, consumer).",
+        help="Show a type column, or only groups of these types: classic, consumer (with --list).",
     )
     return together(
-        option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag; this is the default."),
+        option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag. This is the default."),
         option("--members", is_flag=True, section="Views", help=members),
         state,
         *([type_] if types else []),
-        option("--verbose", is_flag=True, section="Views", help="More columns."),
+        option("--verbose", is_flag=True, section="Views", help="Show more columns."),
     )
 
 

@@ -50,16 +50,21 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--list", "list", is_flag=True, section="Actions", help="List the share groups.")
 @option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
 @option("--delete", is_flag=True, section="Actions", help="Delete share groups that have no members.")
-@option("--reset-offsets", is_flag=True, section="Actions", help="Move where an inactive group starts to share.")
-@option("--delete-offsets", is_flag=True, section="Actions", help="Forget where a group shares topics.")
+@option(
+    "--reset-offsets",
+    is_flag=True,
+    section="Actions",
+    help="Reset the offsets at which inactive groups start to share.",
+)
+@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the share offsets of topics.")
 @group_option()
-@option("--all-groups", is_flag=True, help="Act on every share group.")
+@option("--all-groups", is_flag=True, help="Select every share group.")
 @topic_option("--topic", "The topic, or with --reset-offsets some of its partitions: orders:0,2. May be repeated.")
-@option("--all-topics", is_flag=True, help="Every topic that the group shares.")
+@option("--all-topics", is_flag=True, help="Select every topic that the group shares.")
 @views()
 @new_offsets(*(mode for mode in KAFKAS_MODES if mode in MODES))
-@option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
-@option("--execute", is_flag=True, help="Change the offsets.")
+@option("--dry-run", is_flag=True, help="Show the new offsets without applying them.")
+@option("--execute", is_flag=True, help="Apply the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()
 @output_options(

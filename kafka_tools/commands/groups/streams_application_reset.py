@@ -29,45 +29,45 @@ _DEFAULT_SERVER = "localhost:9092"
     "--application-id",
     metavar="ID",
     shell_complete=group_names,
-    help="The application's id (application.id): the name of its group, and how the names of its topics begin.",
+    help="Id of the application (application.id): the name of its group and the prefix of its internal topics.",
 )
 @option(
     "--input-topics",
     metavar="NAME,...",
     multiple=True,
     shell_complete=topic_names,
-    help="Topics that the application reads and did not write itself: it reads them from the beginning again, or from "
-    "where an option below says.",
+    help="Topics that the application reads from other writers. It reads them again from the beginning, or from "
+    "the offsets that another option selects.",
 )
 @option(
     "--intermediate-topics",
     metavar="NAME,...",
     multiple=True,
     shell_complete=topic_names,
-    help="Topics that it writes and reads and somebody made for it: their ends are where it goes on. Kafka will drop "
-    "this option.",
+    help="Topics created by a user that the application both writes and reads. It continues at their ends. Kafka "
+    "plans to remove this option.",
 )
 @option(
     "--internal-topics",
     metavar="NAME,...",
     multiple=True,
     shell_complete=topic_names,
-    help="Delete these of its internal topics only; without it all of them, which --dry-run lists.",
+    help="Internal topics to delete.  [default: all internal topics; --dry-run lists them]",
 )
 @option(
     "--force",
     is_flag=True,
-    help="Remove the members that the group still has: of an application that was stopped, with a long session "
-    "timeout. One that runs comes back.",
+    help="Remove remaining members of the group, for example of a stopped application with a long session timeout. "
+    "A running member rejoins.",
 )
-@option("--dry-run", is_flag=True, help="Show what would be done and change nothing.")
-@option("--execute", is_flag=True, help="Do it. As with Kafka's tool this is so without --dry-run in any case.")
+@option("--dry-run", is_flag=True, help="Show the actions without executing them.")
+@option("--execute", is_flag=True, help="Execute the actions. This is the default, as in Kafka's tool.")
 @new_offsets(*MODES)
 @connection_options(more_config_names=(_OLD_CONFIG,))
 @output_options(KIND)
 @click.pass_context
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
-    """Reset a Kafka Streams application: offsets of its input topics, and its internal topics."""
+    """Reset a Kafka Streams application: reset its input offsets and delete its internal topics."""
     if given["application_id"] is None:
         raise UsageError("Missing required option(s) [application-id]")
     modes = modes_given(given, MODES)

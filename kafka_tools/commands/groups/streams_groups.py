@@ -63,25 +63,25 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--list", "list", is_flag=True, section="Actions", help="List the streams groups.")
 @option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
 @option("--delete", is_flag=True, section="Actions", help="Delete streams groups that have no members.")
-@option("--reset-offsets", is_flag=True, section="Actions", help="Move the committed offsets of inactive groups.")
-@option("--delete-offsets", is_flag=True, section="Actions", help="Drop the committed offsets of topics.")
+@option("--reset-offsets", is_flag=True, section="Actions", help="Reset the committed offsets of inactive groups.")
+@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the committed offsets of topics.")
 @group_option()
-@option("--all-groups", is_flag=True, help="Act on every streams group.")
+@option("--all-groups", is_flag=True, help="Select every streams group.")
 @topic_option(
     "--input-topic",
     "A topic that the application reads, or some of its partitions: orders:0,2. May be repeated.",
 )
-@option("--all-input-topics", is_flag=True, help="Every topic that the application reads and did not write itself.")
+@option("--all-input-topics", is_flag=True, help="Select every topic that the application reads from other writers.")
 @option(
     "--delete-internal-topic",
     metavar="NAME",
     multiple=True,
-    help="With --reset-offsets --execute: delete this internal topic as well. May be repeated.",
+    help="Delete this internal topic as well (with --reset-offsets --execute). Can be repeated.",
 )
 @option(
     "--delete-all-internal-topics",
     is_flag=True,
-    help="With --delete, or --reset-offsets --execute: delete the group's internal topics as well.",
+    help="Delete the group's internal topics as well (with --delete, or --reset-offsets --execute).",
 )
 @views("Describe the members and their tasks.")
 @option(
@@ -91,7 +91,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     help="Describe the nodes of the topology, if brokers store it (Kafka 4.4 and later).",
 )
 @new_offsets(*KAFKAS_MODES)
-@option("--dry-run", is_flag=True, help="Show the new offsets and change nothing.")
+@option("--dry-run", is_flag=True, help="Show the new offsets without committing them.")
 @option("--execute", is_flag=True, help="Commit the new offsets.")
 @option("--export", is_flag=True, help="Print the new offsets as CSV.")
 @connection_options()

@@ -37,8 +37,8 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 @option(
     "--master",
     metavar="URL",
-    help="Spark master to run on, for example spark://host:7077 or local[4]; without it this machine does the work, "
-    "on all cores with a Spark of its own where more than 128 MiB are read.",
+    help="Spark master to run on, for example spark://host:7077 or local[4].  [default: this machine, with a local "
+    "Spark on all cores for more than 128 MiB]",
 )
 @option(
     "--topics",
@@ -48,13 +48,14 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
 @option(
     "--since",
     metavar="TIME",
-    help="Leave out closed segments that were last written before: 2026-11-01 or 2026-11-01T00:00:00 (UTC unless a "
-    "zone follows), or a time back like 36h, 7d or '2 hours ago'.",
+    help="Leave out closed segments last written before this time: 2026-11-01, 2026-11-01T00:00:00 (UTC unless a "
+    "zone follows), or a duration before now such as 36h, 7d or '2 hours ago'.",
 )
 @option(
     "--headers-only",
     is_flag=True,
-    help="Read batch headers only, several times faster: no sizes of records, no keys, no headers, no groups.",
+    help="Read batch headers only. This is several times faster, but reports no record sizes, keys, record headers "
+    "or groups.",
 )
 @option(
     "--report",
@@ -71,7 +72,7 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
     help="Exit with status 1 when a finding is at least this severe.",
 )
 @option("-o", "--output", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True,
-        section=OUTPUT, help="Form of the result.")  # fmt: skip
+        section=OUTPUT, help="Output format.")  # fmt: skip
 @option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
 def command(
     log_dirs: tuple[str, ...],
@@ -84,12 +85,12 @@ def command(
     output_format: str,
     debug: bool,
 ) -> int:
-    """Audit whole log directories: what is broken, what is wasted, who writes what.
+    """Audit log directories: find damage and waste, and show which producers write what.
 
-    LOG_DIR is a directory from a broker's log.dirs, or one partition's, on this machine or in a store (s3://, gs://,
-    abfss://, hdfs://); give those of several brokers to have the copies of each partition compared. Nothing is changed
-    and no broker is asked; a directory that a broker is writing to may be audited. Every CRC is checked, and unless
-    --headers-only is given every record is parsed.
+    LOG_DIR is a directory from a broker's log.dirs, or the directory of one partition, on this machine or in a store
+    (s3://, gs://, abfss://, hdfs://). Give the directories of several brokers to compare the replicas of each
+    partition. The audit changes nothing and contacts no broker; you can audit a directory while a broker writes to it.
+    It checks every CRC and, without --headers-only, parses every record.
 
     \b
     Examples:

@@ -43,66 +43,73 @@ _MIB = 1 << 20
     "--files",
     metavar="FILE[,FILE...]",
     section=WHAT,
-    help="The files, with commas; they may also be words of their own. In this order: .log, .index, .timeindex, "
-    ".txnindex, .snapshot (producers), .checkpoint (KRaft snapshots); patterns with * ? [...], and directories of "
-    "partitions. Example: --files data/orders-0/00000000000000000000.log",
+    help="Files to read, separated by commas or given as arguments: .log, .index, .timeindex, .txnindex, .snapshot "
+    "(producers) and .checkpoint (KRaft snapshots) files, patterns with * ? [...], and partition directories. "
+    "Files are read in the given order. Example: --files data/orders-0/00000000000000000000.log",
 )
 @option(
     "--partition-dir",
     metavar="DIR",
     section=WHAT,
-    help="All files of one partition, with its leader epochs and topic id, compared with each other.",
+    help="Partition directory to read: all its files, checked against each other, with its leader epochs and topic id.",
 )
 @option(
     "--offsets",
     metavar="FROM:TO",
     section=WHAT,
-    help="Only these offsets, the second one not included: 100:200, 100:, :200, or 100 alone.",
+    help="Only these offsets; the end of the range is exclusive: 100:200, 100:, :200, or 100 alone.",
 )
 @option(
     "--time",
     "times",
     metavar="FROM:TO",
     section=WHAT,
-    help="Only records with timestamps from the first up to the second: 2026-11-22 or 2026-11-22T10:00:00 (UTC unless "
-    "a zone follows), milliseconds since 1970, a span before now (2h, '2 hours ago'), or now. "
-    "Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
+    help="Only records with timestamps from the first up to but not including the second: 2026-11-22 or "
+    "2026-11-22T10:00:00 (UTC unless a zone follows), milliseconds since 1970, a duration before now (2h, '2 hours "
+    "ago'), or now. Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
 )
 @option(
     "--key",
     metavar="GLOB",
     section=WHAT,
-    help="Only records whose key, as it is shown, matches; * is any text. Implies --print-data-log.",
+    help="Only records whose key, as printed, matches this pattern; * matches any text. Implies --print-data-log.",
 )
 @option(
     "--from-position",
     metavar="[BASE:]BYTE",
     section=WHAT,
-    help="Begin at this byte of the log (of the segment that starts at the offset BASE), as --show-position, "
-    "--follow or the 'end' objects of JSON have told it.",
+    help="Byte to start at in the log, as printed by --show-position, --follow or the 'end' objects of JSON. "
+    "BASE:BYTE selects the segment with this base offset.",
 )
 @option(
     "--follow",
     is_flag=True,
     section=WHAT,
-    help="Go on when the log grows, with --partition-dir into the segments that follow, until Ctrl-C. Only logs are "
-    "read.",
+    help="Keep reading as the log grows; with --partition-dir, continue into new segments. Stop with Ctrl-C. Only "
+    "logs are read.",
 )
 @option(
     "--check",
     "check_only",
     is_flag=True,
     section=WHAT,
-    help="Print nothing but damage, a line each, and end with status 1 if there is any: of files, of partitions and of "
-    "whole log directories, whose files are compared with each other. With --deep-iteration every record is read.",
+    help="Print only damage, one line each, and exit with status 1 if there is any. Files of the same partition "
+    "and of the same log directory are checked against each other. With --deep-iteration, every record is read.",
 )
-@option("--print-data-log", is_flag=True, section=CONTENT, help="Print keys and values; every decoder implies it.")
-@option("--deep-iteration", is_flag=True, section=CONTENT, help="A line per record; --print-data-log implies it.")
+@option(
+    "--print-data-log", is_flag=True, section=CONTENT, help="Print keys and values. Every decoder implies this option."
+)
+@option(
+    "--deep-iteration",
+    is_flag=True,
+    section=CONTENT,
+    help="Print one line per record. --print-data-log implies this option.",
+)
 @option(
     "--skip-record-metadata",
     is_flag=True,
     section=CONTENT,
-    help="With --print-data-log: only keys and values of records, nothing of control records.",
+    help="Print only keys and values of records, and no control records (with --print-data-log).",
 )
 @option(
     "--key-decoder-class",
@@ -110,8 +117,9 @@ _MIB = 1 << 20
     flag_value=_STRING_DECODER,
     metavar="[NAME]",
     section=CONTENT,
-    help="How keys are shown: org.apache.kafka.tools.api.StringDecoder (the default), .LongDecoder, .IntegerDecoder or "
-    ".DefaultDecoder (hexadecimal), or a Python callable of bytes as module:attribute.",
+    help="Decoder of keys: org.apache.kafka.tools.api.StringDecoder, .LongDecoder, .IntegerDecoder or "
+    ".DefaultDecoder (hexadecimal), or a Python callable that takes bytes, as module:attribute.  [default: "
+    "StringDecoder]",
 )
 @option(
     "--value-decoder-class",
@@ -119,28 +127,24 @@ _MIB = 1 << 20
     flag_value=_STRING_DECODER,
     metavar="[NAME]",
     section=CONTENT,
-    help="How values are shown; as --key-decoder-class.",
+    help="Decoder of values, as in --key-decoder-class.",
 )
-@option("--offsets-decoder", is_flag=True, section=CONTENT, help="Read records as those of __consumer_offsets.")
-@option(
-    "--transaction-log-decoder", is_flag=True, section=CONTENT, help="Read records as those of __transaction_state."
-)
-@option("--cluster-metadata-decoder", is_flag=True, section=CONTENT, help="Read records as KRaft cluster metadata.")
+@option("--offsets-decoder", is_flag=True, section=CONTENT, help="Decode records of __consumer_offsets.")
+@option("--transaction-log-decoder", is_flag=True, section=CONTENT, help="Decode records of __transaction_state.")
+@option("--cluster-metadata-decoder", is_flag=True, section=CONTENT, help="Decode records of KRaft cluster metadata.")
 @option(
     "--remote-log-metadata-decoder",
     is_flag=True,
     section=CONTENT,
-    help="Read records as those of __remote_log_metadata (tiered storage).",
+    help="Decode records of __remote_log_metadata (tiered storage).",
 )
-@option(
-    "--share-group-state-decoder", is_flag=True, section=CONTENT, help="Read records as those of __share_group_state."
-)
+@option("--share-group-state-decoder", is_flag=True, section=CONTENT, help="Decode records of __share_group_state.")
 @option("--verify-index-only", is_flag=True, section=INDEXES, help="Check indexes without printing their entries.")
 @option(
     "--index-sanity-check",
     is_flag=True,
     section=INDEXES,
-    help="Only check what a broker checks at start to decide whether an index is built anew.",
+    help="Check only what makes a broker rebuild an index when it starts.",
 )
 @option(
     "--max-message-size",
@@ -148,7 +152,7 @@ _MIB = 1 << 20
     default=5 * 1024 * 1024,
     metavar="BYTES",
     section=INDEXES,
-    help="Largest batch looked for at an index entry's position; 5242880 without it.",
+    help="Maximum size of the batch at an index entry's position.  [default: 5242880]",
 )
 @option(
     "--max-bytes",
@@ -156,7 +160,7 @@ _MIB = 1 << 20
     default=0x7FFFFFFF,
     metavar="BYTES",
     section=INDEXES,
-    help="Read only the first so many bytes of each log.",
+    help="Maximum number of bytes to read from the start of each log.",
 )
 @option(
     "--max-decompressed-bytes",
@@ -164,7 +168,7 @@ _MIB = 1 << 20
     default=256 * 1024 * 1024,
     metavar="BYTES",
     section=INDEXES,
-    help="Largest batch, once decompressed, whose records are read; 256MB without it.",
+    help="Maximum decompressed size of a batch whose records are read.  [default: 256MB]",
 )
 @option(
     "-o",
@@ -172,38 +176,41 @@ _MIB = 1 << 20
     "form",
     type=click.Choice(["json", "jsonl"]),
     section=OUTPUT,
-    help="One JSON document, or JSON objects one per line; without it the text is that of Kafka's own tool.",
+    help="Output format: one JSON document, or one JSON object per line. By default, the same text as Kafka's own "
+    "tool.",
 )
 @option(
     "--bytes",
     "bytes_as",
     type=click.Choice(["auto", "text", "base64"]),
     section=OUTPUT,
-    help="Keys, values and header values in JSON: text if they are UTF-8, else base64 (auto, the default), or always "
-    "the one or the other.",
+    help="Encoding of keys, values and header values in JSON: always text or always base64, or text if the bytes "
+    "are UTF-8 and base64 otherwise (auto).  [default: auto]",
 )
 @option(
     "--summary",
     is_flag=True,
     section=OUTPUT,
-    help="Counts, sizes, codecs, times, producers and transactions of each file and of all together, instead of what "
-    "is in them.",
+    help="Print totals instead of records: counts, sizes, codecs, times, producers and transactions, for each file "
+    "and for all files.",
 )
 @option(
     "--keep-going",
     is_flag=True,
     section=OUTPUT,
-    help="Go on behind damage, at the next batch that can be read, and with the next file; text stops there without "
-    "it, JSON and --summary never do.",
+    help="Continue after damage with the next readable batch, and with the next file. By default, text output "
+    "stops at damage; JSON and --summary always continue.",
 )
-@option("--show-position", is_flag=True, section=OUTPUT, help="Tell on stderr how far each log was read.")
+@option(
+    "--show-position", is_flag=True, section=OUTPUT, help="Print on stderr the position up to which each log was read."
+)
 @option(
     "--jobs",
     type=click.IntRange(1, 64),
     default=1,
     metavar="N",
     section=OUTPUT,
-    help="Read so many files, or pieces of a large log, at once, each in a process of its own; the output is the same.",
+    help="Number of processes that read files, or parts of a large log, in parallel. The output stays the same.",
 )
 @option("--debug", is_flag=True, hidden=True)
 def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **options: Any) -> int:

@@ -21,19 +21,19 @@ PROGRAM = "kafka-metadata-shell"
     metavar="FILE|DIR",
     required=True,
     type=click.Path(),
-    help="A snapshot (.checkpoint), a segment of the metadata log (.log), the directory __cluster_metadata-0, or the "
-    "log directory that it is in. Example: --snapshot data/__cluster_metadata-0",
+    help="Metadata to read: a snapshot (.checkpoint), a segment of the metadata log (.log), the directory "
+    "__cluster_metadata-0, or the log directory that contains it. Example: --snapshot data/__cluster_metadata-0",
 )
 @click.argument("command", nargs=-1)
 def command(snapshot: str, command: tuple[str, ...]) -> int:
-    """Look around in the metadata of a cluster, from a snapshot or a metadata log.
+    """Browse the metadata of a cluster in a snapshot or a metadata log.
 
-    COMMAND is one of cat, find, ls and tree with the nodes that it is about: image/topics, '/image/configs/TOPIC:*'.
-    Without one a shell begins that has cd, pwd, help, history, man and exit as well, a history (arrow keys) and
-    completion (TAB).
+    COMMAND is cat, find, ls or tree, followed by nodes such as image/topics or '/image/configs/TOPIC:*'. Without
+    COMMAND, an interactive shell starts, with a history (arrow keys), completion (TAB) and the commands cd, pwd, help,
+    history, man and exit.
 
-    No broker is asked. A directory is read as a broker would when it starts, the newest snapshot and the log behind it,
-    also while a broker is writing there: the last records may not be committed yet.
+    No broker is contacted. A directory is read as a starting broker reads it: the newest snapshot, then the log after
+    it. This also works while a broker is writing there; the last records are then possibly not committed yet.
 
     \b
     Examples:

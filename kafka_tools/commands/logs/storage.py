@@ -23,19 +23,19 @@ VOTERS = "First voters of the metadata quorum"
 
 @click.group(name="kafka-storage", cls=CommandGroup)
 def command() -> None:
-    """Format the log directories of a KRaft server, and show what is in them."""
+    """Format the log directories of a KRaft server and show their state."""
 
 
 def _config_option(function: Callable[..., Any]) -> Any:
     return option(
-        "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="The server.properties of the server."
+        "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="File server.properties of the server."
     )(function)
 
 
 @command.command(name="info", cls=Command)
 @_config_option
 def info(config: str) -> int:
-    """Show which log directories there are, and what is wrong with them."""
+    """Show the log directories and their problems."""
     from kafka_tools.commands.logs.formatting.info import describe, newer_levels
     from kafka_tools.commands.logs.formatting.settings import read_settings
 
@@ -49,45 +49,45 @@ def info(config: str) -> int:
 
 @command.command(name="format", cls=Command)
 @_config_option
-@option("-t", "--cluster-id", metavar="ID", required=True, help="The cluster's id, the same for all its servers.")
+@option("-t", "--cluster-id", metavar="ID", required=True, help="Id of the cluster, the same for all its servers.")
 @option(
     "-S",
     "--add-scram",
     metavar="MECHANISM=[NAME=VALUE,...]",
     multiple=True,
-    help="A SCRAM credential with which the cluster begins: SCRAM-SHA-256=[name=alice,password=...], with "
-    "iterations=8192, salt=BASE64, saltedpassword=BASE64 in place of password. May be repeated.",
+    help="SCRAM credential that the new cluster starts with: SCRAM-SHA-256=[name=alice,password=...]. "
+    "iterations=8192 and salt=BASE64 are optional; saltedpassword=BASE64 replaces the password. Can be repeated.",
 )
-@option("-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories alone instead of refusing.")
+@option("-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories alone instead of failing.")
 @option(
     "-r",
     "--release-version",
     metavar="VERSION",
-    help="The release whose feature levels the cluster begins with: 4.1, or 3.9-IV0; the least is 3.3-IV3, the default "
-    "is the newest. Directories are not forward-compatible: whatever is given here, the server that starts on them has "
-    "to be of Kafka 4.4 or newer.",
+    help="Release whose feature levels the new cluster starts with: 4.1 or 3.9-IV0, at least 3.3-IV3. Directories "
+    "are not forward-compatible: with any level, servers need Kafka 4.4 or newer.  [default: the newest]",
 )
-@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="A feature's level. May be repeated.")
+@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level. Can be repeated.")
 @option(
     "-s",
     "--standalone",
     is_flag=True,
     section=VOTERS,
-    help="This controller alone. controller.quorum.voters must not be set.",
+    help="Create a quorum of this controller alone. controller.quorum.voters must not be set.",
 )
 @option(
     "-N",
     "--no-initial-controllers",
     is_flag=True,
     section=VOTERS,
-    help="None: this server will join a quorum. controller.quorum.voters must not be set.",
+    help="Create no quorum: this server joins an existing one. controller.quorum.voters must not be set.",
 )
 @option(
     "-I",
     "--initial-controllers",
     metavar="ID@HOST:PORT:DIRECTORY,...",
     section=VOTERS,
-    help="These, the same for all servers. Example: 0@example.com:8082:JEXY6aqzQY-32P5TStzaFg",
+    help="Create a quorum of these controllers, the same list on all servers. Example: "
+    "0@example.com:8082:JEXY6aqzQY-32P5TStzaFg",
 )
 def format_(
     config: str,
@@ -100,7 +100,7 @@ def format_(
     no_initial_controllers: bool,
     initial_controllers: str | None,
 ) -> int:
-    """Make the log directories of a server ready for its first start.
+    """Format the log directories of a server for its first start.
 
     \b
     Example:
@@ -195,9 +195,14 @@ def random_uuid() -> None:
 
 
 @command.command(name="version-mapping", cls=Command)
-@option("-r", "--release-version", metavar="VERSION", help="3.9-IV0, or a release; default is the newest one.")
+@option(
+    "-r",
+    "--release-version",
+    metavar="VERSION",
+    help="Release or metadata version: 4.1 or 3.9-IV0.  [default: the newest]",
+)
 def version_mapping(release_version: str | None) -> None:
-    """Show which feature levels go with a release."""
+    """Show the feature levels of a release."""
     from kafka_tools.protocol import feature_levels
 
     name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
@@ -207,9 +212,16 @@ def version_mapping(release_version: str | None) -> None:
 
 
 @command.command(name="feature-dependencies", cls=Command)
-@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="A level. May be repeated.")
+@option(
+    "-f",
+    "--feature",
+    metavar="NAME=LEVEL",
+    multiple=True,
+    required=True,
+    help="Feature and its level. Can be repeated.",
+)
 def feature_dependencies(feature: tuple[str, ...]) -> None:
-    """Show which other features a level needs."""
+    """Show the features that a feature level depends on."""
     from kafka_tools.commands.logs.formatting.info import dependencies_text
 
     running.emit("".join(map(dependencies_text, feature)))

@@ -18,6 +18,9 @@ OUTPUT = "Output and diagnosis"
 ARGUMENTS = "kafka_tools.arguments"
 """Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
 
+_LIMITS_OF_TYPES = {0, *(-(2**bits) for bits in (15, 31, 63)), *(2**bits - 1 for bits in (15, 31, 63))}
+"""Ends of ranges that say nothing on a help page: those of Kafka's integer types, and of their positive half."""
+
 _MAY_HOLD_SECRET = re.compile(r"password|passphrase|secret|jaas|scram|hmac|token\b", re.IGNORECASE)
 """Words of a command line that holds, or names, something secret."""
 
@@ -29,6 +32,22 @@ class Option(click.Option):
         super().__init__(*names, **attributes)
         self.section = section
         self.allow_empty = allow_empty
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """click's names and help; a default that the help itself tells is in one pair of brackets with the range."""
+        record = super().get_help_record(ctx)
+        return record and (record[0], record[1].replace("]  [", "; "))
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """What click adds to the help, without the ends of a range that are only those of the type."""
+        extra = super().get_help_extra(ctx)
+        if isinstance(self.type, click.IntRange):
+            low, high = (None if end in _LIMITS_OF_TYPES else end for end in (self.type.min, self.type.max))
+            extra.pop("range", None)
+            if low is not None or high is not None:
+                before, after = ("" if low is None else f"{low}<="), ("" if high is None else f"<={high}")
+                extra["range"] = f"x>={low}" if high is None else f"{before}x{after}"
+        return extra
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
         # A file may be called whatever its bytes are, nothing in Kafka can be.

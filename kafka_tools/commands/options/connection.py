@@ -186,9 +186,9 @@ def connection_options(
                 "--command-config",
                 "--adminclient.config",
                 *more_config_names,
-                text="Properties file with the client's settings, as for Kafka's own tools.",
+                text="Properties file with the client's settings, as in Kafka's own tools.",
             ),
-            _property("--command-property", "--adminclient-property", text=f"{_PROPERTY_WINS} May be repeated."),
+            _property("--command-property", "--adminclient-property", text=_PROPERTY),
             option(
                 "--timeout",
                 "timeout",
@@ -196,8 +196,8 @@ def connection_options(
                 type=duration_ms,
                 default=DEFAULT_TIMEOUT_MS,
                 section=CONNECTION,
-                help="Longest wait for the brokers, all retries included: 500ms, 30s, 2m, or milliseconds. "
-                "Default 30s.",
+                help="Overall time limit, including retries: 500ms, 30s, 2m, or a number of milliseconds.  "
+                "[default: 30s]",
             ),
             *_DIAGNOSIS,
         )
@@ -216,7 +216,7 @@ def console_connection_options(client: str, *more_names: str) -> Callable[[Any],
     adders = (
         _bootstrap_server(*more_names),
         _config_file("--command-config", text=f"Properties file with the {client}'s settings."),
-        _property("--command-property", text=_PROPERTY_WINS.replace("client", client)),
+        _property("--command-property", text=_PROPERTY.replace("client", client)),
         _config_file(f"--{client}.config", name="old_config", text="Older name of --command-config."),
         _property(f"--{client}-property", name="old_properties", text="Older name of --command-property."),
         *_DIAGNOSIS,
@@ -224,7 +224,7 @@ def console_connection_options(client: str, *more_names: str) -> Callable[[Any],
     return functools.partial(_add, adders)
 
 
-_PROPERTY_WINS = "One setting of the client; wins over the file."
+_PROPERTY = "Set one client property; overrides the file. Can be repeated."
 _DIAGNOSIS = (
     option("--trace", "trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
     option("--debug", "debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
@@ -241,7 +241,7 @@ def _bootstrap_server(*more_names: str) -> Decorator:
         metavar="HOST:PORT,...",
         type=broker_addresses,
         section=CONNECTION,
-        help="Brokers to connect to first, for example localhost:9092. Without a port 9092 is taken.",
+        help="Brokers to connect to first, for example localhost:9092. The port defaults to 9092.",
     )
 
 

@@ -51,7 +51,7 @@ def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
             "output_format",
             type=click.Choice(list(FORMATS)),
             section=OUTPUT,
-            help="Form of the result; without it the text is that of Kafka's own tool.",
+            help="Output format. By default, the same text as Kafka's own tool.",
             cls=OutputOption,
             kinds=by_options,
         )

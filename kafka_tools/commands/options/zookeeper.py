@@ -31,25 +31,26 @@ def zookeeper_options(function: Any) -> Any:
             "--zk-new-chroot",
             is_flag=True,
             section=CONNECTION,
-            help="The chroot of --zookeeper is meant, though no broker uses it yet and brokers use another one.",
+            help="Use the chroot of --zookeeper although no broker is registered there and brokers use another one.",
         ),
         option(
             "--zk-digest-file",
             metavar="FILE",
             section=CONNECTION,
-            help="A file with user:password for ZooKeeper's digest authentication.",
+            help="File with user:password for digest authentication to ZooKeeper.",
         ),
         option(
             "--zk-tls-config-file",
             metavar="FILE",
             section=CONNECTION,
-            help="Properties for TLS to ZooKeeper: zookeeper.ssl.client.enable=true and other zookeeper.ssl.* ones.",
+            help="Properties file for TLS to ZooKeeper: zookeeper.ssl.client.enable=true and other zookeeper.ssl.* "
+            "settings.",
         ),
         option(
             "--zookeeper",
             metavar="HOST:PORT/CHROOT",
             section=CONNECTION,
-            help="ZooKeeper of a cluster before 4.0, in place of a broker: as in the brokers' zookeeper.connect.",
+            help="ZooKeeper of a cluster older than 4.0, instead of a broker. Use the brokers' zookeeper.connect.",
         ),
     ):
         function = add(function)

@@ -31,23 +31,23 @@ DELETED, PLANNED = "deleted-records", "planned-deletions"
 @option(
     "--offset-json-file",
     metavar="FILE",
-    help='Partitions with the offset to delete before, -1 for the high watermark: {"partitions": [{"topic": "orders", '
-    '"partition": 0, "offset": 1200}], "version": 1}. - reads standard input.',
+    help='JSON file with partitions and the offset to delete before, -1 for the high watermark: {"partitions": '
+    '[{"topic": "orders", "partition": 0, "offset": 1200}], "version": 1}. - reads standard input.',
 )
 @option(
     "--topic",
     metavar="NAME[:N,...]",
     multiple=True,
     shell_complete=topic_names,
-    help="Without a file: the topic, or some of its partitions: orders:0,2. May be repeated.",
+    help="Topic, or some of its partitions: orders:0,2. Replaces the file. Can be repeated.",
 )
 @option(
     "--before",
     metavar="OFFSET|TIME|end",
-    help="With --topic: delete the records before this offset; before the first record at or after a moment such as "
-    "2026-11-22 or '2 hours ago' (UTC unless a zone follows); or with end all that is committed.",
+    help="Delete the records before this point (with --topic): an offset, a time such as 2026-11-22 or '2 hours "
+    "ago' (UTC unless a zone follows), or end for all committed records.",
 )
-@option("--dry-run", is_flag=True, help="Show how much would go, and delete nothing.")
+@option("--dry-run", is_flag=True, help="Show the number of records without deleting them.")
 @connection_options()
 @output_options({"": DELETED, "dry_run": PLANNED})
 @click.pass_context
@@ -61,7 +61,7 @@ def command(
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
-    """Delete the records of partitions below an offset."""
+    """Delete the records of partitions before an offset."""
     one_of(context, "offset_json_file", "topic")
     if bool(topic) != (before is not None):
         raise UsageError("--topic and --before go together: --topic NAME[:N,...] --before OFFSET|TIME|end")

@@ -29,15 +29,15 @@ KIND = "partition-offsets"
 @option(
     "--topic-partitions",
     metavar="PATTERN,...",
-    help="Topics, each a regular expression that the whole name matches, and after a colon their partitions: orders:1 "
-    "is one, orders:0-3 is 0 to 2, orders:5- begins at 5, orders:-3 ends before 3, orders is all, :0 is every topic's "
-    "first.",
+    help="Topics and their partitions. Each topic is a regular expression that must match the whole name. orders:1 "
+    "is one partition, orders:0-3 is 0 to 2, orders:5- starts at 5, orders:-3 ends before 3, orders is all of "
+    "them. :0 is partition 0 of every topic.",
 )
 @option(
     "--topic",
     metavar="PATTERN",
     shell_complete=topic_names,
-    help="The topic, or a regular expression that its whole name matches. Default: all topics.",
+    help="Topic, or a regular expression that must match the whole name.  [default: all topics]",
 )
 @option("--partitions", metavar="N,...", help="Only partitions with these numbers.")
 @option(
@@ -45,11 +45,11 @@ KIND = "partition-offsets"
     metavar="TIME",
     default="latest",
     show_default=True,
-    help="Which offset: latest (-1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
-    "earliest-pending-upload (-6); or that of the first record at or after a moment: milliseconds since the epoch, "
-    "2026-11-22, 2026-11-22T10:30, '2 hours ago' (UTC unless a zone follows).",
+    help="Offset to show: latest (-1), earliest (-2), max-timestamp (-3), earliest-local (-4), latest-tiered (-5), "
+    "earliest-pending-upload (-6), or the first offset at or after a time: milliseconds since 1970, 2026-11-22, "
+    "2026-11-22T10:30, '2 hours ago' (UTC unless a zone follows).",
 )
-@option("--exclude-internal-topics", is_flag=True, help="Without Kafka's own topics.")
+@option("--exclude-internal-topics", is_flag=True, help="Leave out Kafka's internal topics.")
 @connection_options(more_names=("--broker-list",))
 @output_options(KIND)
 def command(
@@ -61,7 +61,7 @@ def command(
     connection: ConnectionOptions,
     output_format: str | None,
 ) -> int:
-    """Show the offsets of partitions: latest, earliest, or at a moment."""
+    """Show the offsets of partitions: latest, earliest, or at a given time."""
     from kafka_tools.admin.calls.offsets import at_or_after
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.partitions import offset_filters

@@ -41,16 +41,17 @@ _NO_UNCLEAN = (
 @option(
     "--election-type",
     type=click.Choice(["PREFERRED", UNCLEAN], case_sensitive=False),
-    help="PREFERRED: the first replica of the assignment becomes the leader, where another one leads. UNCLEAN: where "
-    "there is no leader, any replica that is alive; records may be lost.",
+    help="Type of the election. PREFERRED: make the first replica of the assignment the leader. UNCLEAN: make any "
+    "live replica the leader of a partition that has none; records can be lost.",
 )
-@option("--topic", metavar="NAME", shell_complete=topic_names, help="The topic; with --partition.")
-@option("--partition", metavar="N", type=click.IntRange(0, 2**31 - 1), help="The partition of --topic.")
-@option("--all-topic-partitions", is_flag=True, help="Every partition that is eligible.")
+@option("--topic", metavar="NAME", shell_complete=topic_names, help="Topic name (with --partition).")
+@option("--partition", metavar="N", type=click.IntRange(0, 2**31 - 1), help="Partition number (with --topic).")
+@option("--all-topic-partitions", is_flag=True, help="Elect leaders for all eligible partitions.")
 @option(
     "--path-to-json-file",
     metavar="FILE",
-    help='The partitions: {"partitions": [{"topic": "orders", "partition": 1}]}. - reads standard input.',
+    help='JSON file with the partitions: {"partitions": [{"topic": "orders", "partition": 1}]}. - reads standard '
+    "input.",
 )
 @connection_options(more_config_names=(_OLD_CONFIG,))
 @output_options(KIND)

@@ -33,7 +33,7 @@ KIND = "log-dirs"
     metavar="ID,...",
     allow_empty=True,
     default="",
-    help="Ids of the brokers to ask: 0,1,2. Default: all that are alive.",
+    help="Ids of the brokers to ask: 0,1,2.  [default: all live brokers]",
 )
 @option(
     "--topic-list",
@@ -41,14 +41,14 @@ KIND = "log-dirs"
     allow_empty=True,
     default="",
     shell_complete=topic_names,
-    help="Only partitions of these topics. Default: all topics.",
+    help="Only partitions of these topics.  [default: all topics]",
 )
 @connection_options()
 @output_options(KIND)
 def command(
     describe: bool, broker_list: str, topic_list: str, connection: ConnectionOptions, output_format: str | None
 ) -> int:
-    """Show what lies in the log directories of brokers."""
+    """Show the contents of brokers' log directories."""
     from kafka_tools.errors import UsageError
 
     if not describe:

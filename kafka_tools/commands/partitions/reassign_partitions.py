@@ -53,81 +53,88 @@ _OWN = (
     "--generate",
     is_flag=True,
     section="Actions",
-    help="Propose an assignment of the topics of --topics-to-move-json-file to the brokers of --broker-list, or what "
-    "--strategy says.",
+    help="Propose an assignment of the topics in --topics-to-move-json-file to the brokers in --broker-list, or a "
+    "plan by --strategy.",
 )
-@option("--execute", is_flag=True, section="Actions", help="Begin what --reassignment-json-file says.")
+@option("--execute", is_flag=True, section="Actions", help="Start the reassignments in --reassignment-json-file.")
 @option(
     "--verify",
     is_flag=True,
     section="Actions",
-    help="Say how far that is; when nothing moves any more, remove the throttles.",
+    help="Show progress. Once all moves are complete, remove the throttles.",
 )
-@option("--cancel", is_flag=True, section="Actions", help="Give up what is under way of --reassignment-json-file.")
-@option("--list", "list", is_flag=True, section="Actions", help="List all reassignments that are under way.")
+@option(
+    "--cancel",
+    is_flag=True,
+    section="Actions",
+    help="Cancel the in-progress reassignments listed in --reassignment-json-file.",
+)
+@option("--list", "list", is_flag=True, section="Actions", help="List all reassignments in progress.")
 @option(
     "--watch",
     is_flag=True,
     section="Actions",
-    help="Follow all reassignments that are under way, or those of --reassignment-json-file, until they are over: "
-    "bytes left, rate, time left. Then remove the throttles that --execute set. With --execute: follow those.",
+    help="Follow reassignments until they are complete: bytes left, rate, time left. Then remove the throttles "
+    "that --execute set. Without --reassignment-json-file, all reassignments in progress are followed. Can be "
+    "added to --execute.",
 )
 @option(
     "--reassignment-json-file",
     metavar="FILE",
-    help='What goes where: {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2], '
-    '"log_dirs": ["any", "/data/2"]}]}; log_dirs may be left out. - reads standard input.',
+    help='JSON file with the new assignment: {"version": 1, "partitions": [{"topic": "orders", "partition": 0, '
+    '"replicas": [1, 2], "log_dirs": ["any", "/data/2"]}]}. log_dirs is optional. - reads standard input.',
 )
 @option(
     "--topics-to-move-json-file",
     metavar="FILE",
-    help='With --generate the topics: {"version": 1, "topics": [{"topic": "orders"}]}. - reads standard input.',
+    help='JSON file with the topics to move (with --generate): {"version": 1, "topics": [{"topic": "orders"}]}. - '
+    "reads standard input.",
 )
 @option(
     "--broker-list",
     metavar="ID,...",
-    help="With --generate the brokers that get the replicas: 0,1,2. All that are alive where another strategy than "
-    "Kafka's plans.",
+    help="Brokers that receive the replicas (with --generate): 0,1,2. Optional with strategies other than kafka.  "
+    "[default: all live brokers]",
 )
-@option("--disable-rack-aware", is_flag=True, help="With --generate: do not spread replicas over racks.")
+@option("--disable-rack-aware", is_flag=True, help="Do not spread replicas over racks (with --generate).")
 @option(
     "--seed",
     type=click.IntRange(-(2**63), 2**63 - 1),
     metavar="NUMBER",
-    help="With --generate: the seed of Kafka's placer (java.util.Random); another one gives another proposal. "
-    "Default 0.",
+    help="Seed of Kafka's placement algorithm (java.util.Random, with --generate). Each seed gives another "
+    "proposal.  [default: 0]",
 )
 @option(
     "--throttle",
     type=click.IntRange(-1, LARGEST_RATE),
     metavar="BYTES/S",
-    help="With --execute: limit moves between brokers to so many bytes a second at each: 50000000 or 50MB (1000 at "
-    "least makes sense); -1: no limit.",
+    help="Limit replication between brokers to this many bytes per second per broker, for example 50MB (with "
+    "--execute). Use at least 1000, or -1 for no limit.",
 )
 @option(
     "--replica-alter-log-dirs-throttle",
     type=click.IntRange(-1, LARGEST_RATE),
     metavar="BYTES/S",
-    help="With --execute: limit moves between the log directories of each broker to so many bytes a second.",
+    help="Limit moves between the log directories of each broker to this many bytes per second (with --execute).",
 )
 @option(
     "--additional",
     is_flag=True,
-    help="With --execute: beside reassignments that are under way; also to change their throttle.",
+    help="Allow other reassignments in progress (with --execute). Also use it to change their throttle.",
 )
 @option(
     "--disallow-replication-factor-change",
     is_flag=True,
-    help="With --execute: refuse partitions that would get more or fewer replicas than they have (Kafka 4.1).",
+    help="Refuse partitions whose number of replicas would change (with --execute; Kafka 4.1).",
 )
 @option(
     "--batch-size",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="With --execute: move so many partitions at once, wait for them, then the next. The same command again goes "
-    "on where it was stopped.",
+    help="Number of partitions to move at a time; each batch starts when the one before is complete (with "
+    "--execute). Repeat the command to continue after an interruption.",
 )
-@option("--preserve-throttles", is_flag=True, help="With --verify and --cancel: leave all throttles as they are.")
+@option("--preserve-throttles", is_flag=True, help="Leave all throttles unchanged (with --verify and --cancel).")
 @planning_options
 @connection_options(controllers=True)
 @output_options(

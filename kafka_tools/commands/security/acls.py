@@ -28,25 +28,37 @@ WHO = "Who and what"
 
 
 @click.command(name="kafka-acls", cls=Command)
-@option("--add", is_flag=True, section="Actions", help="Add entries.")
-@option("--remove", is_flag=True, section="Actions", help="Remove entries.")
-@option("--list", "list", is_flag=True, section="Actions", help="List entries, of the named resources or all.")
+@option("--add", is_flag=True, section="Actions", help="Add ACL entries.")
+@option("--remove", is_flag=True, section="Actions", help="Remove ACL entries.")
+@option(
+    "--list",
+    "list",
+    is_flag=True,
+    section="Actions",
+    help="List ACL entries of the named resources, or of all resources.",
+)
 @option(
     "--topic", metavar="NAME", multiple=True, section=RESOURCES, shell_complete=topic_names,
-    help="A topic; * stands for all. May be repeated, as the others.",
+    help="Topic name; * matches all topics. All resource options can be repeated.",
 )  # fmt: skip
-@option("--group", metavar="ID", multiple=True, section=RESOURCES, shell_complete=group_names, help="A group.")
-@option("--cluster", is_flag=True, section=RESOURCES, help="The cluster.")
-@option("--transactional-id", metavar="ID", multiple=True, section=RESOURCES, help="A transactional id.")
-@option("--delegation-token", metavar="ID", multiple=True, section=RESOURCES, help="A delegation token.")
-@option("--user-principal", metavar="NAME", multiple=True, section=RESOURCES, help="A user, as the owner of tokens.")
+@option("--group", metavar="ID", multiple=True, section=RESOURCES, shell_complete=group_names, help="Group id.")
+@option("--cluster", is_flag=True, section=RESOURCES, help="Select the cluster.")
+@option("--transactional-id", metavar="ID", multiple=True, section=RESOURCES, help="Transactional id.")
+@option("--delegation-token", metavar="ID", multiple=True, section=RESOURCES, help="Delegation token.")
+@option("--user-principal", metavar="NAME", multiple=True, section=RESOURCES, help="User that owns delegation tokens.")
 @option(
     "--resource-pattern-type", type=click.Choice(PATTERN_TYPES, case_sensitive=False),
     default="literal", section=RESOURCES,
-    help="How names are meant: literal (default) or prefixed; to list and remove also any, for both, and match, for "
-    "every pattern that applies to the name.",
+    help="Type of match for resource names: literal or prefixed. --list and --remove also accept any (both) and "
+    "match (every pattern that applies to the name).  [default: literal]",
 )  # fmt: skip
-@option("--operation", metavar="NAME", multiple=True, section=WHO, help="Read, Write, Describe, ...; default All.")
+@option(
+    "--operation",
+    metavar="NAME",
+    multiple=True,
+    section=WHO,
+    help="Operation: Read, Write, Describe, ...  [default: All]",
+)
 @option(
     "--allow-principal",
     metavar="TYPE:NAME",
@@ -59,7 +71,7 @@ WHO = "Who and what"
     metavar="TYPE:NAME",
     multiple=True,
     section=WHO,
-    help="Principal to deny; denying wins over allowing.",
+    help="Principal to deny. Deny entries override allow entries.",
 )
 @option(
     "--allow-host",
@@ -67,7 +79,7 @@ WHO = "Who and what"
     multiple=True,
     allow_empty=True,
     section=WHO,
-    help="Address from which they are allowed; default *.",
+    help="Host to allow.  [default: *]",
 )
 @option(
     "--deny-host",
@@ -75,15 +87,30 @@ WHO = "Who and what"
     multiple=True,
     allow_empty=True,
     section=WHO,
-    help="Address from which they are denied; default *.",
+    help="Host to deny.  [default: *]",
 )
-@option("--producer", is_flag=True, section=WHO, help="What a producer needs: Write, Describe, Create on --topic.")
 @option(
-    "--consumer", is_flag=True, section=WHO, help="What a consumer needs: Read, Describe on --topic, Read on --group."
+    "--producer",
+    is_flag=True,
+    section=WHO,
+    help="Add or remove the entries of a producer: Write, Describe and Create on --topic.",
 )
-@option("--idempotent", is_flag=True, section=WHO, help="With --producer: IdempotentWrite on the cluster (before 2.8).")
-@option("--principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="With --list: only entries of this one.")
-@option("--force", is_flag=True, help="Remove without asking.")
+@option(
+    "--consumer",
+    is_flag=True,
+    section=WHO,
+    help="Add or remove the entries of a consumer: Read and Describe on --topic, Read on --group.",
+)
+@option(
+    "--idempotent",
+    is_flag=True,
+    section=WHO,
+    help="Include IdempotentWrite on the cluster, for brokers before 2.8 (with --producer).",
+)
+@option(
+    "--principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="Only entries of this principal (with --list)."
+)
+@option("--force", is_flag=True, help="Remove entries without asking for confirmation.")
 @connection_options(controllers=True)
 @output_options({"list": "acls", "add": "changed-acls", "remove": "changed-acls"})
 @click.pass_context

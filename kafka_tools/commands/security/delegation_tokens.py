@@ -23,22 +23,42 @@ if TYPE_CHECKING:
 
 
 @click.command(name="kafka-delegation-tokens", cls=Command)
-@option("--create", is_flag=True, section="Actions", help="Make a token for the caller, or for --owner-principal.")
-@option("--renew", is_flag=True, section="Actions", help="Let a token live longer.")
-@option("--expire", is_flag=True, section="Actions", help="Let a token end, at once or after a time.")
+@option("--create", is_flag=True, section="Actions", help="Create a token for the caller, or for --owner-principal.")
+@option("--renew", is_flag=True, section="Actions", help="Extend the lifetime of a token.")
+@option("--expire", is_flag=True, section="Actions", help="Expire a token, immediately or after a given time.")
 @option(
     "--describe",
     is_flag=True,
     section="Actions",
-    help="Show tokens: of --owner-principal, or all that the caller may see.",
+    help="Show the tokens of --owner-principal, or all tokens that the caller is allowed to see.",
 )
-@option("--owner-principal", metavar="TYPE:NAME", multiple=True, help="An owner: User:alice. May be repeated.")
 @option(
-    "--renewer-principal", metavar="TYPE:NAME", multiple=True, help="A principal that may renew it. May be repeated."
+    "--owner-principal", metavar="TYPE:NAME", multiple=True, help="Owner of the token: User:alice. Can be repeated."
 )
-@option("--max-life-time-period", type=int, metavar="MS", help="Maximum lifetime; -1 is the brokers' own maximum.")
-@option("--renew-time-period", type=int, metavar="MS", help="Time from now until it ends; -1 is the brokers' own.")
-@option("--expiry-time-period", type=int, metavar="MS", help="Time from now until it ends; -1 ends it at once.")
+@option(
+    "--renewer-principal",
+    metavar="TYPE:NAME",
+    multiple=True,
+    help="Principal that is allowed to renew the token. Can be repeated.",
+)
+@option(
+    "--max-life-time-period",
+    type=int,
+    metavar="MS",
+    help="Maximum lifetime in milliseconds; -1 is the brokers' maximum.",
+)
+@option(
+    "--renew-time-period",
+    type=int,
+    metavar="MS",
+    help="Time from now until the token expires; -1 is the brokers' default.",
+)
+@option(
+    "--expiry-time-period",
+    type=int,
+    metavar="MS",
+    help="Time from now until the token expires; -1 expires it immediately.",
+)
 @option("--hmac", metavar="HMAC", help="HMAC of the token; - (standard input) or @FILE keeps it off the command line.")
 @connection_options(controllers=True)
 @output_options(

@@ -37,18 +37,23 @@ _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
     "--add",
     metavar="MECHANISM=[...],...",
     section="Actions",
-    help="Credentials to store: SCRAM-SHA-256=[iterations=8192,password=...], or without a password, which is then "
-    "asked for: SCRAM-SHA-512, SCRAM-SHA-512=[iterations=8192].",
+    help="Credentials to store: SCRAM-SHA-256=[iterations=8192,password=...]. Leave out the password to be asked "
+    "for it: SCRAM-SHA-512 or SCRAM-SHA-512=[iterations=8192].",
 )
-@option("--describe", is_flag=True, section="Actions", help="Show which mechanisms users have, and the iterations.")
-@option("--delete", metavar="MECHANISM,...", section="Actions", help="Mechanisms whose credentials to remove.")
-@option("--username", metavar="NAME", multiple=True, help="The user. May be repeated; --describe without it shows all.")
+@option("--describe", is_flag=True, section="Actions", help="Show the mechanisms of users and their iterations.")
+@option("--delete", metavar="MECHANISM,...", section="Actions", help="Delete the credentials for these mechanisms.")
+@option(
+    "--username",
+    metavar="NAME",
+    multiple=True,
+    help="User name. Can be repeated; --describe without it shows all users.",
+)
 @option(
     "--password-file",
     metavar="FILE",
-    help="Where the password of --add is, but for a line end behind it; - reads standard input.",
+    help="Read the password for --add from this file, ignoring a trailing newline; - reads standard input.",
 )
-@option("--dry-run", is_flag=True, help="With --add or --delete: check, show what would change, change nothing.")
+@option("--dry-run", is_flag=True, help="Validate the change and show it without applying it (with --add or --delete).")
 @zookeeper_options
 @connection_options()
 @output_options(

@@ -34,34 +34,36 @@ def command() -> None:
     "--listen",
     metavar="HOST:PORT",
     type=listen_address,
-    help="Where to listen, in plaintext; :PORT is every address, port 0 a free one.  [default: localhost:9092]",
+    help="Address to listen on, in plaintext. :PORT listens on every address; port 0 picks a free port.  "
+    "[default: localhost:9092]",
 )
-@option("--data-dir", metavar="DIR", help="Where the logs live. Without it (and without log.dirs) they are temporary.")
+@option(
+    "--data-dir", metavar="DIR", help="Directory of the logs. Without it (and without log.dirs), logs are temporary."
+)
 @option(
     "--adopt", metavar="KAFKA_DIR,...",
-    help="Before the start, copy what a broker of Apache Kafka (KRaft, one node) left in this directory to --data-dir; "
-    "of a node with several log directories give all.",
+    help="Copy the data of an Apache Kafka broker (KRaft, one node) from this directory to --data-dir before "
+    "starting. Give all directories of a node that has several.",
 )  # fmt: skip
 @option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
-    help="A config of the broker, for example --set num.partitions=3 or --set log.retention.ms=7d; beats the file. May "
-    "be repeated.",
+    help="Broker config to set, for example --set num.partitions=3 or --set log.retention.ms=7d; overrides the "
+    "file. Can be repeated.",
 )  # fmt: skip
 @option(
     "--delegation-token-key", "token_key", metavar="FILE",
-    help="Turn delegation tokens on; their secret key stands in this file, or comes from standard input (-).",
+    help="Enable delegation tokens, with the secret key in this file; - reads standard input.",
 )  # fmt: skip
 @option(
     "--fsync", type=click.Choice(["kafka", "always"]), default="kafka", show_default=True,
-    help="When what is acknowledged is on the disk: as flush.messages and flush.ms say, or always, so that a loss of "
-    "power loses nothing.",
+    help="Flush to disk as flush.messages and flush.ms require (kafka), or before every acknowledgement (always), so "
+    "that a power failure loses nothing.",
 )  # fmt: skip
 @option(
     "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
-    help="Start without a data directory that the broker had: its partitions begin anew, without records. May be "
-    "repeated.",
+    help="Start without this data directory. Its partitions start empty. Can be repeated.",
 )  # fmt: skip
-@option("--release", metavar="VERSION", help="Advertise what this Kafka release does, for example 2.2.")
+@option("--release", metavar="VERSION", help="Kafka release whose APIs to advertise, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="Lowest level of log lines on stderr.")  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
@@ -80,8 +82,8 @@ def run(
 ) -> None:
     """Run a broker until SIGTERM or Ctrl-C.
 
-    When clients can connect it prints one line of JSON on stdout: bootstrap_servers (the first listener), listeners
-    (all of them), cluster_id, data_dir, data_dirs and pid.
+    Once clients can connect, the broker prints one line of JSON on stdout: bootstrap_servers (the first listener),
+    listeners (all of them), cluster_id, data_dir, data_dirs and pid.
     """
     from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
@@ -114,20 +116,19 @@ def run(
 
 @command.command("mend")
 @click.argument("properties_file", metavar="[server.properties]", required=False, type=click.Path())
-@option("--data-dir", metavar="DIR", help="Where the logs live; several with commas, as in log.dirs.")
+@option("--data-dir", metavar="DIR", help="Directories of the logs, separated by commas as in log.dirs.")
 @option(
     "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
-    help="Mend without a data directory that the broker had and that is lost. May be repeated.",
+    help="Repair the other directories without this lost data directory. Can be repeated.",
 )  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
 def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tuple[str, ...], debug: bool) -> None:
-    """Put the cluster's state in a data directory right, while no broker runs on it.
+    """Repair the cluster metadata in a data directory. Stop the broker first.
 
-    For directories in which a client made a topic named __cluster_metadata (0.1.0 allowed it), or whose state is
-    damaged or gone. What is certainly the broker's own is kept; what is replaced is moved aside, whole; partitions
-    that the state does not know are made known again, and kept for ever until their retention is set. Partitions of
-    __consumer_offsets and __transaction_state that are damaged, or have records that no broker writes, are written
-    anew without them.
+    Use it if the metadata is damaged or missing, or if a client created a topic named __cluster_metadata (possible in
+    0.1.0). Metadata that is certainly the broker's own is kept, and every replaced file is moved aside. Partitions
+    missing from the metadata are added again, with unlimited retention until you set it. Damaged records of
+    __consumer_offsets and __transaction_state, and records that no broker writes, are removed.
     """
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
     from kafka_tools.broker_embedded.coordinators.mending import mend as mend_all

@@ -28,13 +28,13 @@ _LONGEST_SHEBANG = 127
 
 @click.command(name="install-scripts", cls=Command)
 @click.argument("directory", metavar="DIR")
-@option("--sh", "with_sh", is_flag=True, help="Write kafka-topics.sh instead of kafka-topics, and so on.")
+@option("--sh", "with_sh", is_flag=True, help="Add the suffix .sh: kafka-topics.sh instead of kafka-topics.")
 def command(directory: str, with_sh: bool) -> None:
-    """Write the kafka-* commands into a folder, under Kafka's names.
+    """Install the commands in a folder, under the names of Kafka's scripts.
 
-    The folder is made if it is missing. Scripts that this command wrote before are replaced, so that it can be repeated
-    after an update; where a file of another origin has one of the names, such as Kafka's own script, nothing at all is
-    written. kafka-tools itself is among them, always without .sh.
+    The folder is created if it is missing. Repeat the command after an update: scripts that it wrote before are
+    replaced. If another file has the name of a script, for example Kafka's own, nothing is written. kafka-tools itself
+    is installed too, always without .sh.
 
     \b
     Example:

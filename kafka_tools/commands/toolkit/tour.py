@@ -29,16 +29,16 @@ BROKER_TIMEOUT_S = 60
 
 
 @click.command(name="kafka-tools tour", cls=Command)
-@option("--all", "every_command", is_flag=True, help="Show the commands that the half minute has no room for, too.")
-@option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and say where they are.")
+@option("--all", "every_command", is_flag=True, help="Also show the commands left out of the 30-second tour.")
+@option("--keep", is_flag=True, help="Keep the broker's data directory and the tour's files, and print their location.")
 @option("--no-audit", is_flag=True, help="Leave out the last step, which needs the Spark packages.")
 def command(every_command: bool, keep: bool, no_audit: bool) -> int:
-    """Start the bundled broker, use commands of every family on it, and clean up.
+    """Start the bundled broker, run commands of every family on it, and clean up.
 
-    Each command is shown as it is typed, really run, and its output checked: a directory is formatted, then come
-    topics, configs, quotas, a SCRAM user and its ACL, producing, consuming in a group, resetting the group, deleting
-    records, dumping the segments, the cluster's metadata, and a Spark audit of the broker's data directory. Exit status
-    1 at the first step that is not what it should be.
+    The tour shows each command, runs it and checks its output. It formats a directory; sets topics, configs, quotas, a
+    SCRAM user and its ACL; produces; consumes in a group and resets the group; deletes records. Then it dumps the
+    segments, reads the cluster metadata, and audits the broker's data directory with Spark. It stops with exit status 1
+    at the first step with an unexpected result.
 
     \b
     Example:

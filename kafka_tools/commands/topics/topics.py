@@ -49,64 +49,83 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @click.command(name="kafka-topics", cls=Command)
 @option("--list", "list", is_flag=True, section="Actions", help="List the topics.")
 @option("--create", is_flag=True, section="Actions", help="Create a topic.")
-@option("--describe", is_flag=True, section="Actions", help="Show partitions, replicas and settings of topics.")
-@option("--alter", is_flag=True, section="Actions", help="Add partitions. Settings are changed with kafka-configs.")
+@option("--describe", is_flag=True, section="Actions", help="Show partitions, replicas and configs of topics.")
+@option("--alter", is_flag=True, section="Actions", help="Add partitions. Use kafka-configs to change configs.")
 @option("--delete", is_flag=True, section="Actions", help="Delete topics.")
 @option(
     "--topic",
     metavar="NAME",
     shell_complete=topic_names,
-    help="The topic. --list and --describe take a regular expression that the whole name matches. --alter and --delete "
-    "also do; there a text that is a name, or names with commas between them, means just those topics.",
+    help="Topic name. With --list and --describe, a regular expression that must match the whole name. With "
+    "--alter and --delete, a topic name or a comma-separated list of names selects exactly those topics; anything "
+    "else is a regular expression.",
 )
-@option("--topic-id", metavar="UUID", help="The topic to describe, by its id.")
+@option("--topic-id", metavar="UUID", help="Id of the topic to describe.")
 @option(
     "--config",
     metavar="KEY=VALUE",
     type=key_value,
     multiple=True,
     shell_complete=topic_setting,
-    help="A setting of the topic to create, for example retention.ms=86400000, or with a unit: retention.ms=7d, "
-    "segment.bytes=10MiB. May be repeated.",
+    help="Config of the new topic, for example retention.ms=86400000, or with a unit: retention.ms=7d, "
+    "segment.bytes=10MiB. Can be repeated.",
 )
 @option(
     "--clone-from",
     metavar="NAME",
     shell_complete=topic_names,
-    help="With --create: partitions, replication factor and settings of this topic, where no option says otherwise.",
+    help="Topic to copy partitions, replication factor and configs from (with --create). Other options override "
+    "its values.",
 )
-@option("--literal", is_flag=True, help="--topic is the name of one topic, and no pattern.")
+@option("--literal", is_flag=True, help="Treat --topic as a name instead of a regular expression.")
 @option(
-    "--partitions", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Number of partitions. Default: the cluster's."
+    "--partitions",
+    metavar="N",
+    type=click.IntRange(1, 2**31 - 1),
+    help="Number of partitions.  [default: the cluster's]",
 )
 @option(
     "--replication-factor",
     metavar="N",
     type=click.IntRange(1, 32767),
-    help="Replicas of each partition of the topic to create. Default: the cluster's.",
+    help="Number of replicas of each partition of the new topic.  [default: the cluster's]",
 )
 @option(
     "--replica-assignment",
     metavar="ID:ID,...",
-    help="Brokers of each partition, partitions by comma, replicas by colon: 0:1,1:2 is two partitions.",
+    help="Brokers of each partition, with commas between partitions and colons between replicas: 0:1,1:2 is two "
+    "partitions.",
 )
-@option("--under-replicated-partitions", is_flag=True, section="Filters", help="Only partitions with replicas behind.")
 @option(
-    "--under-min-isr-partitions", is_flag=True, section="Filters", help="Only partitions below min.insync.replicas."
+    "--under-replicated-partitions",
+    is_flag=True,
+    section="Filters",
+    help="Only partitions with replicas that are not in sync.",
 )
-@option("--at-min-isr-partitions", is_flag=True, section="Filters", help="Only partitions at min.insync.replicas.")
+@option(
+    "--under-min-isr-partitions",
+    is_flag=True,
+    section="Filters",
+    help="Only partitions with fewer in-sync replicas than min.insync.replicas.",
+)
+@option(
+    "--at-min-isr-partitions",
+    is_flag=True,
+    section="Filters",
+    help="Only partitions with exactly min.insync.replicas in-sync replicas.",
+)
 @option("--unavailable-partitions", is_flag=True, section="Filters", help="Only partitions without a live leader.")
-@option("--topics-with-overrides", is_flag=True, section="Filters", help="Only topics with settings of their own.")
-@option("--exclude-internal", is_flag=True, section="Filters", help="Without Kafka's own topics.")
-@option("--if-exists", is_flag=True, help="No error when there is no such topic.")
-@option("--if-not-exists", is_flag=True, help="No error when the topic exists already.")
+@option("--topics-with-overrides", is_flag=True, section="Filters", help="Only topics that override a default config.")
+@option("--exclude-internal", is_flag=True, section="Filters", help="Leave out Kafka's internal topics.")
+@option("--if-exists", is_flag=True, help="Do nothing if the topic does not exist.")
+@option("--if-not-exists", is_flag=True, help="Do nothing if the topic already exists.")
 @option(
     "--partition-size-limit-per-response",
     metavar="N",
     type=click.IntRange(1, 2**31 - 1),
-    help="Most partitions that one DescribeTopicPartitions response may hold. Default 2000.",
+    help="Maximum number of partitions per DescribeTopicPartitions response.  [default: 2000]",
 )
-@option("--delete-config", metavar="KEY", hidden=True, help="Does nothing since Kafka 4.0.")
+@option("--delete-config", metavar="KEY", hidden=True, help="Ignored since Kafka 4.0.")
 @connection_options()
 @output_options(
     {

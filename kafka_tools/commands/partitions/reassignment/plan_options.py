@@ -86,22 +86,23 @@ _ADDERS = (
         "--strategy",
         type=click.Choice([KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS]),
         section=_SECTION,
-        help="kafka (the default): Kafka's own placer, which places everything anew. least-movement: as many replicas "
-        "on each broker, with as few moves as possible. by-size: disks equally full. leaders: as many leaders on each "
-        "broker by the order of replicas alone, nothing moves. A summary goes to stderr.",
+        help="Strategy of the plan. kafka: Kafka's algorithm, which places all replicas anew. least-movement: "
+        "equal numbers of replicas per broker with as few moves as possible. by-size: equally full disks. leaders: "
+        "equal numbers of leaders by reordering replicas, without moves. A summary is printed on stderr.  "
+        "[default: kafka]",
     ),
     option(
         "--evacuate",
         metavar="ID,...",
         section=_SECTION,
-        help="Brokers, alive or not, that lose all replicas; without --strategy nothing else moves.",
+        help="Brokers, alive or not, to remove all replicas from. Without --strategy, no other replicas move.",
     ),
     option(
         "--replication-factor",
         type=click.IntRange(1, _LARGEST_FACTOR),
         metavar="NUMBER",
         section=_SECTION,
-        help="How many replicas each partition gets; those that can stay do.",
+        help="Number of replicas of each partition. Replicas stay where they can.",
     ),
     option(
         "--topic",
@@ -109,7 +110,7 @@ _ADDERS = (
         metavar="NAME",
         section=_SECTION,
         shell_complete=topic_names,
-        help="A topic to plan for, in place of --topics-to-move-json-file. May be repeated. Without either, all "
-        "topics, unless Kafka's placer or --replication-factor is asked for.",
+        help="Topic to plan for, instead of --topics-to-move-json-file. Can be repeated. Strategies other than "
+        "kafka, without --replication-factor, plan for all topics by default.",
     ),
 )
