@@ -205,15 +205,19 @@ def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def kinds_of_findings() -> dict[Path, str]:
-    """``docs/findings.md``: every kind of finding, by chapter."""
-    from kafka_tools.storage.findings import CHAPTERS
+    """``docs/findings.md``: every kind of finding, by chapter, and the remedies that several of them have."""
+    from kafka_tools.storage.findings import CHAPTERS, REMEDIES
 
-    lines = []
+    lines = ["## Remedies", "", "| remedy | what to do |", "| --- | --- |"]
+    lines += [f"| **{name}** | {text} |" for name, text in REMEDIES.items()]
+    lines.append("")
     for title, chapter in CHAPTERS.items():
-        lines += [f"## {title}", "", "| kind | severity | what it is | what to do |", "| --- | --- | --- | --- |"]
-        lines += [
-            f"| `{name}` | {kind.severity} | {kind.meaning} | {kind.advice or ''} |" for name, kind in chapter.items()
-        ]
+        lines += [f"## {title}", "", "| kind | severity | meaning | what to do |", "| --- | --- | --- | --- |"]
+        for name, kind in chapter.items():
+            advice = kind.advice or ""
+            for remedy, text in REMEDIES.items():
+                advice = advice.replace(text, f"[{remedy}](#remedies).")
+            lines.append(f"| `{name}` | {kind.severity} | {kind.meaning} | {advice} |")
         lines.append("")
     page = ROOT / "docs" / "findings.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(FINDINGS_BEGIN)

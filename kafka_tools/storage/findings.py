@@ -14,95 +14,104 @@ from kafka_tools.protocol.feature_levels import NEWER
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SEVERITIES = (INFO, WARNING, ERROR)
-"""From what is only worth knowing, over what a broker mends by itself, to what loses or misplaces records."""
+"""Good to know; repaired by a broker itself; records are lost or misplaced."""
 
-# What to do, in the words that the findings' page prints. Each is carried out on a real broker by
-# tests/against_kafka/test_advice*.py: what is said to be kept is kept there.
-_AGAIN = (
-    "if kafka-topics --describe shows other replicas of the partition in the Isr, stop this broker in order, move the "
-    "partition's directory out of the log directory and start the broker again: it fetches everything anew from the "
-    "leader"
-)
+# What to do, in the words that the page of findings prints. tests/against_kafka/test_advice*.py carries out each advice
+# on a real broker, and checks that nothing is lost but what the advice says.
 _CUT = (
-    "stop the broker, delete the .index of this segment and start the broker again: it reads the segment anew and cuts "
-    "off what is not whole, which it does by itself only after a crash; whole batches stay, what is cut off is lost "
-    "here, and a follower fetches it from the leader"
+    "Stop the broker, delete the .index of this segment, and start the broker again. It then reads the whole segment "
+    "and cuts off the incomplete end, which it otherwise does only after a crash. Complete batches stay. The bytes "
+    "that are cut off are lost on this broker; a follower fetches them from the leader."
 )
 _REPLICA = (
-    f"{_AGAIN}; never do so where this replica is alone in the Isr: it would lead with an empty log, and the others "
-    "would delete theirs; there copy out first what can be read (kafka-dump-log --print-data-log goes on behind damage)"
+    "Look up the Isr of the partition with kafka-topics --describe. If it contains other replicas, stop this broker "
+    "with a controlled shutdown, move the partition's directory out of the log directory, and start the broker again. "
+    "It fetches the whole partition from the leader. Never do this if the replica is alone in the Isr: it would lead "
+    "with an empty log, and the other replicas would delete theirs. In that case, first copy the readable records "
+    "(kafka-dump-log --print-data-log continues after damage)."
 )
 _REBUILD = (
-    "stop the broker, delete the .index of this segment, whichever of its indexes is wrong, and start the broker "
-    "again: it builds all indexes of the segment anew from the log, which it does not for a missing .timeindex or "
-    ".txnindex alone"
+    "Stop the broker, delete the .index of this segment, even if another of its indexes is wrong, and start the "
+    "broker again. It rebuilds all indexes of the segment from the log. It does not do that if only the .timeindex or "
+    ".txnindex is missing."
 )
 _NEWER_INDEX = (
-    "if a broker of a later release wrote it, leave it and look with that release's tools; else it is damage: "
-    f"{_REBUILD}"
+    "If a broker of a later release wrote it, leave it and inspect it with that release's tools. Otherwise it is "
+    f"damaged. {_REBUILD}"
 )
 _LEAVE = (
-    "leave it: at its next start the broker discards it and builds the producers' state anew from the log; where it is "
-    "deleted by hand and no other snapshot is there, open transactions and sequence numbers are forgotten"
+    "Leave it. At its next start the broker discards the file and rebuilds the producer state from the log. If you "
+    "delete the file and there is no other snapshot, the broker forgets open transactions and sequence numbers."
 )
 _SNAPSHOT = (
-    "stop the broker, delete this file and the .index of the partition's last segment, and start the broker again: "
-    "with the index it builds the producers' state anew from the log; with the snapshots alone gone it would forget "
-    "open transactions and sequence numbers"
+    "Stop the broker, delete this file and the .index of the partition's last segment, and start the broker again. "
+    "Without the index it rebuilds the producer state from the log. If you delete only the snapshots, it forgets open "
+    "transactions and sequence numbers."
 )
 _EPOCHS = (
-    "stop the broker, delete this file and every .index in the directory, and start it again: with the indexes the "
-    "epochs are built anew from the batches"
+    "Stop the broker, delete this file and every .index in the directory, and start the broker again. Without the "
+    "indexes it rebuilds the epochs from the batches."
 )
 _TOPIC_ID = (
-    "stop the broker, write the file anew in two lines, 'version: 0' and 'topic_id: ' with the TopicId that "
-    "kafka-topics --describe shows, and start the broker again; do not delete it: a broker takes a partition without "
-    "it for stray and sets it aside"
+    "Stop the broker, write the file again with two lines, 'version: 0' and 'topic_id: ' with the TopicId that "
+    "kafka-topics --describe shows, and start the broker again. Do not delete the file: a broker treats a partition "
+    "without it as stray and moves it aside."
 )
 _KRAFT_SNAPSHOT = (
-    "stop the node, move this file away and start the node again: it loads an older snapshot and the log behind it; "
-    "where the log begins behind the older snapshot and another node leads the quorum, move the whole directory "
-    "__cluster_metadata-0 away instead: the node fetches it anew"
+    "Stop the node, move this file away, and start the node again. It loads an older snapshot and the log after it. If "
+    "the log begins after the older snapshot and another node leads the quorum, move the whole directory "
+    "__cluster_metadata-0 away instead. The node then fetches it again."
 )
 _CHECKPOINT = (
-    "stop the broker, delete this file and start it again: no record is lost, and the broker writes the file anew; "
-    "without log-start-offset-checkpoint, deleted records that lie in a segment which is still there can be read again"
+    "Stop the broker, delete this file, and start the broker again. No record is lost, and the broker writes the file "
+    "again. Without log-start-offset-checkpoint, deleted records can be read again if their segment still exists."
 )
 _BEYOND = (
-    "stop the broker and keep a copy of the partition's directory; if it is log-start-offset-checkpoint or "
-    "cleaner-offset-checkpoint, delete that file before the broker starts again: a broker deletes a whole log that "
-    "ends before its log start offset, and deleted records in segments that are still there can be read again; "
-    f"the others the broker corrects by itself, but what had reached the disk is gone from it: {_AGAIN}"
+    "Stop the broker and keep a copy of the partition's directory. If the file is log-start-offset-checkpoint or "
+    "cleaner-offset-checkpoint, delete it before the broker starts again: a broker deletes a whole log that ends "
+    "before its log start offset. Deleted records can then be read again if their segment still exists. The broker "
+    "corrects other checkpoints itself, but records that had reached the disk are missing from the log. "
+    f"{_REPLICA}"
 )
 _META = (
-    "write it anew: version=1, cluster.id as another node's file has it, node.id as in the server's properties, and "
-    "directory.id as the last REGISTER_BROKER_RECORD of the node has it in logDirs (kafka-dump-log "
-    "--cluster-metadata-decoder --files __cluster_metadata-0/*.log, here or on another node): with another one the "
-    "partitions stay offline; do not format the directory"
+    "Write the file again: version=1, cluster.id from another node's file, node.id from the server's properties, and "
+    "directory.id from logDirs of the node's last REGISTER_BROKER_RECORD. To find that record, run kafka-dump-log "
+    "--cluster-metadata-decoder --files __cluster_metadata-0/*.log, here or on another node. With a different "
+    "directory.id the partitions stay offline. Do not format the directory."
 )
 _QUORUM = (
-    "see that the other controllers, if there are any, have a leader (kafka-metadata-quorum describe --status), then "
-    "move the file away and start the node: it takes its epoch from the log"
+    "If there are other controllers, check that they have a leader (kafka-metadata-quorum describe --status). Then "
+    "move the file away and start the node. It takes its epoch from the log."
 )
 _ORPHAN = (
-    "stop the broker and move the file out of the log directory; if nobody took the segment's log away on purpose, its "
-    f"records are gone from this broker: {_AGAIN}"
+    "Stop the broker and move the file out of the log directory. If nobody removed the segment's log on purpose, its "
+    f"records are missing from this broker. {_REPLICA}"
 )
 _FORMAT = (
-    f"find out what wrote the file: a newer Kafka, another program, or a failing disk; if it is damage, {_REPLICA}"
+    "Find out what wrote the file: a newer Kafka, another program, or a failing disk. If it is damaged, repair the "
+    f"replica. {_REPLICA}"
 )
-
-
 _OFFSETS = (
-    "look at the batches around it (kafka-dump-log --files SEGMENT --print-data-log), and at the producer's and the "
-    "leader's log of that time: what is missing must be sent again by its producer, the broker has it no more; nothing "
-    "has to be done to the files"
+    "Inspect the batches around it (kafka-dump-log --files SEGMENT --print-data-log), and the application logs of the "
+    "producer and the leader from that time. The producer must send missing records again; the broker does not have "
+    "them. The files need no repair."
 )
 _REFUSE = (
-    "let the broker refuse such timestamps (kafka-configs --alter --add-config message.timestamp.after.max.ms=3600000, "
-    "before 3.6 message.timestamp.difference.max.ms) or write its own (message.timestamp.type=LogAppendTime); what is "
-    "there already stays until kafka-delete-records removes it, for good, together with everything before it"
+    "Make the broker refuse such timestamps (kafka-configs --alter --add-config "
+    "message.timestamp.after.max.ms=3600000; before 3.6 message.timestamp.difference.max.ms), or write its own "
+    "(message.timestamp.type=LogAppendTime). Existing records stay until kafka-delete-records removes them for good, "
+    "together with everything before them."
 )
+
+REMEDIES = {
+    "Re-replicate": _REPLICA,
+    "Cut the end": _CUT,
+    "Rebuild the index": _REBUILD,
+    "Rebuild the epochs": _EPOCHS,
+    "Inspect the batches": _OFFSETS,
+    "Limit timestamps": _REFUSE,
+}
+"""Advice that several kinds have, by the name that docs/findings.md gives it."""
 
 
 NO_PARTITIONS = "no-partitions"
@@ -118,224 +127,239 @@ class Kind(NamedTuple):
 
 _LOG = {
     "torn-tail": Kind(ERROR, "the file ends within a batch", _CUT),
-    "zero-tail": Kind(ERROR, "the file ends in zeros: preallocated or sparse, not written before a crash", _CUT),
+    "zero-tail": Kind(
+        ERROR, "the file ends in zeros: preallocated or sparse space that was not written before a crash", _CUT
+    ),
     "bad-length": Kind(ERROR, "a batch's length is impossible", _REPLICA),
-    "skipped": Kind(INFO, "bytes that were left out up to the next batch after damage"),
-    "unknown-magic": Kind(ERROR, f"a batch is of a format that no Kafka up to {KAFKA_MINOR} writes", _FORMAT),
-    "crc-mismatch": Kind(ERROR, "the CRC in the header does not fit the bytes of the batch", _REPLICA),
-    "unknown-codec": Kind(ERROR, f"a batch names a compression codec that no Kafka up to {KAFKA_MINOR} knows", _FORMAT),
-    "bad-count": Kind(ERROR, "a batch claims a number of records that its offsets have no room for", _REPLICA),
+    "skipped": Kind(INFO, "bytes between damage and the next batch, which were skipped"),
+    "unknown-magic": Kind(ERROR, f"the format of a batch is unknown to Kafka up to {KAFKA_MINOR}", _FORMAT),
+    "crc-mismatch": Kind(ERROR, "the CRC in the header does not match the bytes of the batch", _REPLICA),
+    "unknown-codec": Kind(ERROR, f"the compression codec of a batch is unknown to Kafka up to {KAFKA_MINOR}", _FORMAT),
+    "bad-count": Kind(ERROR, "the record count of a batch exceeds its range of offsets", _REPLICA),
     "large-records": Kind(
         WARNING,
-        "the records of a batch are more bytes, once decompressed, than are read of one: nothing is known to be wrong "
-        "with them, they were not looked at",
-        "look at them with kafka-dump-log --deep-iteration --max-decompressed-bytes",
+        "the records of a batch exceed the size limit when decompressed, so they were not checked",
+        "Check them with kafka-dump-log --deep-iteration --max-decompressed-bytes.",
     ),
     "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
     "bad-timestamp": Kind(
         WARNING,
-        "a batch's newest timestamp is not that of its records: retention and searches by time go by it",
-        "no record is lost; what is kept for too long because of it can be deleted with kafka-delete-records",
+        "a batch's newest timestamp is not that of its records; retention and searches by time use it",
+        "No record is lost. If records are kept for too long because of it, delete them with kafka-delete-records.",
     ),
-    "bad-marker": Kind(ERROR, "a control batch holds no readable control record", _REPLICA),
-    "offset-order": Kind(ERROR, "a batch does not follow the last offset of the batch before", _REPLICA),
-    "offset-below-segment": Kind(ERROR, "an offset is below the one in the segment's name", _REPLICA),
+    "bad-marker": Kind(ERROR, "a control batch contains no readable control record", _REPLICA),
+    "offset-order": Kind(ERROR, "the offsets of a batch are not above those of the previous batch", _REPLICA),
+    "offset-below-segment": Kind(ERROR, "an offset is below the base offset in the segment's name", _REPLICA),
     "offset-beyond-segment": Kind(
-        ERROR, "an offset is further from the segment's first than an index can say", _REPLICA
+        ERROR, "an offset is too far above the segment's base offset for an index entry", _REPLICA
     ),
-    "offset-gap": Kind(INFO, "offsets are missing, as compaction leaves them"),
+    "offset-gap": Kind(INFO, "offsets are missing, as after compaction"),
     "newer-records": Kind(
         INFO,
-        f"records of the metadata log have a type or a version that is {NEWER}: nothing is known to be wrong with them",
+        f"the type or version of metadata records is {NEWER}; they may be valid",
     ),
 }
 _INDEXES = {
     "index-missing": Kind(INFO, "a segment has no offset index; a broker builds it when it starts"),
-    "index-size": Kind(WARNING, "the size of an offset index is not a multiple of its entries'", _REBUILD),
-    "index-order": Kind(ERROR, "the entries of an offset index do not ascend", _REBUILD),
-    "index-nowhere": Kind(ERROR, "an offset index points where no batch starts", _REBUILD),
-    "index-mismatch": Kind(ERROR, "an offset index names an offset that is not in the batch it points at", _REBUILD),
-    "index-batch-range": Kind(INFO, "an index entry is about several batches or within one, as old brokers wrote it"),
+    "index-size": Kind(WARNING, "the size of an offset index is not a multiple of the entry size", _REBUILD),
+    "index-order": Kind(ERROR, "the entries of an offset index are not in ascending order", _REBUILD),
+    "index-nowhere": Kind(ERROR, "an entry of an offset index points to a position where no batch starts", _REBUILD),
+    "index-mismatch": Kind(ERROR, "an entry of an offset index has an offset that is not in its batch", _REBUILD),
+    "index-batch-range": Kind(INFO, "an index entry covers several batches or part of one, as old brokers wrote it"),
     "timeindex-missing": Kind(INFO, "a segment has no time index; a broker builds it when it starts"),
-    "timeindex-size": Kind(WARNING, "the size of a time index is not a multiple of its entries'", _REBUILD),
-    "timeindex-order": Kind(WARNING, "the entries of a time index do not ascend", _REBUILD),
-    "timeindex-offset": Kind(WARNING, "a time index names an offset that no batch holds", _REBUILD),
-    "timeindex-mismatch": Kind(WARNING, "a time index names a timestamp that the log does not have there", _REBUILD),
-    "txnindex-size": Kind(WARNING, "the size of a transaction index is not a multiple of its entries'", _REBUILD),
-    "txnindex-version": Kind(ERROR, "an entry of a transaction index is of an unknown version", _NEWER_INDEX),
-    "txnindex-order": Kind(ERROR, "the entries of a transaction index do not ascend or are impossible", _REBUILD),
-    "txnindex-mismatch": Kind(ERROR, "a transaction index lists an abort that the log does not have", _REBUILD),
+    "timeindex-size": Kind(WARNING, "the size of a time index is not a multiple of the entry size", _REBUILD),
+    "timeindex-order": Kind(WARNING, "the entries of a time index are not in ascending order", _REBUILD),
+    "timeindex-offset": Kind(WARNING, "an entry of a time index has an offset that no batch contains", _REBUILD),
+    "timeindex-mismatch": Kind(
+        WARNING, "an entry of a time index has a timestamp that the log does not have at that offset", _REBUILD
+    ),
+    "txnindex-size": Kind(WARNING, "the size of a transaction index is not a multiple of the entry size", _REBUILD),
+    "txnindex-version": Kind(ERROR, "an entry of a transaction index has an unknown version", _NEWER_INDEX),
+    "txnindex-order": Kind(ERROR, "the entries of a transaction index are invalid or not in ascending order", _REBUILD),
+    "txnindex-mismatch": Kind(
+        ERROR, "a transaction index contains an aborted transaction that the log does not", _REBUILD
+    ),
     "txnindex-missing": Kind(
-        ERROR, "an aborted transaction is not in the transaction index: read_committed consumers get it", _REBUILD
+        ERROR,
+        "an aborted transaction is missing from the transaction index; read_committed consumers get its records",
+        _REBUILD,
     ),
 }
 _BESIDE_THE_LOG = {
     "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _LEAVE),
     "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
-    "leader-epochs": Kind(WARNING, "the leader-epoch checkpoint cannot be read, or its epochs do not ascend", _EPOCHS),
+    "leader-epochs": Kind(
+        WARNING, "the leader-epoch checkpoint cannot be read, or its epochs are not in ascending order", _EPOCHS
+    ),
     "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _EPOCHS),
-    "partition-metadata": Kind(ERROR, "the file with the topic's id cannot be read", _TOPIC_ID),
-    "kraft-snapshot": Kind(ERROR, "a snapshot of the metadata is damaged or not complete", _KRAFT_SNAPSHOT),
+    "partition-metadata": Kind(ERROR, "the file with the topic id cannot be read", _TOPIC_ID),
+    "kraft-snapshot": Kind(ERROR, "a metadata snapshot is damaged or incomplete", _KRAFT_SNAPSHOT),
 }
 _LOG_DIR = {
     "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _CHECKPOINT),
-    "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint names an offset that the log does not have", _BEYOND),
+    "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint has an offset that is not in the log", _BEYOND),
     "meta-properties": Kind(
-        ERROR, "meta.properties cannot be read: the broker will not start with this directory", _META
+        ERROR, "meta.properties cannot be read; the broker will not start with this directory", _META
     ),
-    "quorum-state": Kind(ERROR, "the quorum state cannot be read: the node will not start with it", _QUORUM),
+    "quorum-state": Kind(ERROR, "the quorum state cannot be read; the node will not start with it", _QUORUM),
 }
 _FILES = {
-    "segment-overlap": Kind(ERROR, "a segment reaches beyond the first offset of the next one", _REPLICA),
-    "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is not there", _ORPHAN),
+    "segment-overlap": Kind(ERROR, "a segment contains offsets of the next segment", _REPLICA),
+    "orphan-file": Kind(WARNING, "a file belongs to a segment whose log is missing", _ORPHAN),
     "newer-file": Kind(
         WARNING,
-        f"the version of a small file is {NEWER}: what is in it was not looked at",
-        "look at it with the tools of the release that wrote it, and leave it; if no broker of such a release has been "
-        "here, it is damage",
+        f"the version of a small file is {NEWER}; its contents were not checked",
+        "Leave it, and inspect it with the tools of the release that wrote it. If no broker of such a release has used "
+        "this directory, the file is damaged.",
     ),
-    "leftover-file": Kind(INFO, "a file that was being removed or replaced; a broker's start finishes that"),
-    "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or that no topic has any more"),
-    "unknown-file": Kind(INFO, "a file that Kafka does not know"),
+    "leftover-file": Kind(
+        INFO, "a file that was being removed or replaced; the broker completes that at its next start"
+    ),
+    "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or whose topic no longer exists"),
+    "unknown-file": Kind(INFO, "a file that is unknown to Kafka"),
     "unreadable": Kind(
         ERROR,
-        "the operating system refused to open or read the file, or it is a FIFO, a device, a directory, or larger than "
-        "any of its kind",
-        "look at what stands there, at its rights and its disk",
+        "the operating system refused to open or read the file, or it is a FIFO, a device or a directory, or is too "
+        "large for its kind",
+        "Check what is at this path, its permissions and its disk.",
     ),
-    "vanished": Kind(INFO, "the file was removed while it was being read: a broker is at work"),
+    "vanished": Kind(INFO, "the file was removed during the check: a broker is running"),
     "unseen": Kind(
         ERROR,
-        "an executor of the audit did not find what the driver lists: nothing is known of the records in it",
-        "give every executor the same files at the same path (mount the directory there, or audit a store), and run "
-        "the audit again",
+        "an executor of the audit did not find a file that the driver found; its records were not checked",
+        "Give every executor the same files at the same path: mount the directory there, or audit a store. Then run "
+        "the audit again.",
     ),
-    "growing": Kind(INFO, "a broker was writing here while the file was being read"),
-    "shrunk": Kind(INFO, "a broker cut the file while it was being read"),
-    "unlisted": Kind(INFO, "more findings of one kind in one file than are listed"),
+    "growing": Kind(INFO, "a broker appended to the file during the check"),
+    "shrunk": Kind(INFO, "a broker truncated the file during the check"),
+    "unlisted": Kind(INFO, "a file has more findings of one kind than are listed"),
 }
-# What only an audit can find, which knows configs and copies, and what is in the records.
+# Only an audit finds these. It knows configs, replicas and the contents of records.
 _PRODUCERS = {
     "sequence-gap": Kind(
-        ERROR, "sequence numbers of a producer are missing: records it wrote are not in the log", _OFFSETS
+        ERROR, "sequence numbers of a producer are missing: records that it wrote are not in the log", _OFFSETS
     ),
     "sequence-duplicate": Kind(
-        WARNING, "a producer's sequence numbers come again: records are in the log twice", _OFFSETS
+        WARNING, "sequence numbers of a producer occur twice: the log contains duplicate records", _OFFSETS
     ),
-    "producer-epoch": Kind(ERROR, "a producer wrote with an epoch that was fenced before", _OFFSETS),
+    "producer-epoch": Kind(ERROR, "a producer wrote with an epoch that was already fenced", _OFFSETS),
     "open-transaction": Kind(INFO, "a transaction is open at the end of the log"),
     "hanging-transaction": Kind(
         WARNING,
-        "a transaction is open for longer than any may be: read_committed consumers wait behind it",
-        "if its producer does not run any more, abort it with kafka-transactions (find-hanging "
-        "--broker-id ID lists it; abort --topic T --partition P --start-offset OFFSET): its records, which nobody had "
-        "committed, are then passed over by read_committed consumers for good; find out why its coordinator did not",
+        "a transaction is open for longer than the maximum timeout; read_committed consumers wait for its end",
+        "If its producer is no longer running, abort it: kafka-transactions find-hanging --broker-id ID lists it, and "
+        "abort --topic T --partition P --start-offset OFFSET aborts it. read_committed consumers then skip its "
+        "uncommitted records for good. Find out why its coordinator did not abort it.",
     ),
 }
 _TIME = {
     "timestamp-future": Kind(
         WARNING,
-        "timestamps lie in the future: retention by time does not remove the segment until they have passed",
+        "timestamps are in the future; retention by time does not remove the segment until they have passed",
         _REFUSE,
     ),
     "timestamp-unit": Kind(
         WARNING,
-        "timestamps are not in milliseconds: retention removes such records at once or never",
-        f"correct the producer; {_REFUSE}",
+        "timestamps are not in milliseconds; retention removes such records immediately or never",
+        f"Correct the producer. {_REFUSE}",
     ),
     "retention-overdue": Kind(
         WARNING,
-        "segments are older than retention.ms, or a partition larger than retention.bytes, and still there",
-        "look for log.retention.check.interval.ms in the broker's configs and for failures of deletion in its log; a "
-        "timestamp in the future or a broker that was down are the usual reasons; if the disk is short of space, "
-        "kafka-delete-records removes what lies before an offset, for good",
+        "segments are older than retention.ms, or a partition is larger than retention.bytes, but nothing was deleted",
+        "Check log.retention.check.interval.ms of the broker, and look for failed deletions in its application log. "
+        "The usual reasons are a timestamp in the future and a broker that was down. If the disk is nearly full, "
+        "kafka-delete-records removes everything before an offset for good.",
     ),
-    "old-data": Kind(INFO, "segments are older than Kafka's default retention, and the topic's own is not known here"),
+    "old-data": Kind(
+        INFO, "segments are older than Kafka's default retention, and the topic's own retention is unknown"
+    ),
 }
 _COMPACTION = {
     "compaction-lag": Kind(
         WARNING,
-        "much of a compacted partition was not compacted yet",
-        "look whether the broker's cleaner threads are alive (log-cleaner.log) and whether an open transaction holds "
-        "them; max.compaction.lag.ms on the topic makes the cleaner come however little there is to clean",
+        "a large part of a compacted partition is not compacted yet",
+        "Check that the broker's cleaner threads are alive (log-cleaner.log) and that no open transaction blocks them. "
+        "With max.compaction.lag.ms on the topic, the cleaner compacts even a small dirty part in time.",
     ),
     "tombstones-overdue": Kind(
         WARNING,
-        "tombstones are past their delete horizon and still there",
-        "the partition was not compacted since: see compaction-lag",
+        "tombstones are past their delete horizon but not removed",
+        "The partition was not compacted since then: see compaction-lag.",
     ),
-    "reclaimable": Kind(INFO, "compaction would free a good part of a compacted partition"),
+    "reclaimable": Kind(INFO, "compaction would free a large part of a compacted partition"),
     "offsets-bloat": Kind(
         WARNING,
-        "a partition of __consumer_offsets is far larger than what it has to keep",
-        "see that its cleanup.policy is compact (kafka-configs --describe --entity-type topics --entity-name "
-        "__consumer_offsets) and the cleaner runs; let the busiest groups commit less often; delete nothing here: "
-        "groups would begin anew",
+        "a partition of __consumer_offsets is far larger than its live records",
+        "Check that its cleanup.policy is compact (kafka-configs --describe --entity-type topics --entity-name "
+        "__consumer_offsets) and that the cleaner runs. Make the busiest groups commit less often. Do not delete "
+        "anything here: groups would lose their offsets.",
     ),
 }
 _SIZES = {
     "oversized-batch": Kind(
         WARNING,
         "a batch is larger than the topic's max.message.bytes",
-        "replication and consumers take it, a copy to another cluster may not: raise max.message.bytes of the topic "
-        "there too (kafka-configs --alter --add-config)",
+        "Replication and consumers accept it, but another cluster that gets a copy may not. Raise max.message.bytes of "
+        "the topic there too (kafka-configs --alter --add-config).",
     ),
-    "near-limit": Kind(INFO, "a batch comes close to the topic's max.message.bytes"),
+    "near-limit": Kind(INFO, "the size of a batch is close to the topic's max.message.bytes"),
     "tiny-batches": Kind(
         WARNING,
-        "most batches hold one or two records: their headers cost space, network and time",
-        "let the producers wait a little and collect more (linger.ms, batch.size)",
+        "most batches contain one or two records; their headers cost space, network and time",
+        "Make the producers wait a little and send larger batches (linger.ms, batch.size).",
     ),
     "uncompressed": Kind(
-        INFO, "records are stored as they are", "try compression.type=zstd or lz4 on the producers or the topic"
+        INFO, "records are not compressed", "Try compression.type=zstd or lz4 on the producers or the topic."
     ),
     "poor-compression": Kind(
         WARNING,
-        "compression saves next to nothing",
-        "compress larger batches (linger.ms, batch.size), or switch it off if the values are compressed already",
+        "compression saves almost nothing",
+        "Compress larger batches (linger.ms, batch.size), or disable it if the values are already compressed.",
     ),
     "header-bloat": Kind(
-        WARNING, "record headers take more space than keys and values", "shorten or drop headers at the producer"
+        WARNING, "record headers take more space than keys and values", "Shorten or remove headers at the producer."
     ),
 }
 _SPREAD = {
     "hot-key": Kind(
         WARNING,
-        "one key has a large part of a partition's records",
-        "spread it (a suffix in the key), if the order of its records does not matter",
+        "a large part of a partition's records have the same key",
+        "Spread it, for example with a suffix in the key, if the order of its records does not matter.",
     ),
     "partition-skew": Kind(
-        WARNING, "one partition holds far more than the others", "look at how the producers choose partitions"
+        WARNING, "one partition contains far more data than the others", "Check how the producers choose partitions."
     ),
-    "empty-partition": Kind(INFO, "a partition has never held a record, or holds none any more"),
-    "idle-partition": Kind(INFO, "nothing was written to a partition for a long time"),
+    "empty-partition": Kind(INFO, "a partition contains no records"),
+    "idle-partition": Kind(INFO, "no records were written to a partition for a long time"),
 }
 _COPIES = {
     "replica-divergence": Kind(
         ERROR,
-        "two copies of a partition hold different batches at the same offsets",
-        "compare both with what consumers got, if that is known: the leader's copy (kafka-topics --describe) is what "
-        f"everybody reads, and what only the other copy has is lost; on the other broker: {_AGAIN}",
+        "two replicas of a partition have different batches at the same offsets",
+        "Compare both with what consumers received, if you know it. All clients read the leader's replica "
+        "(kafka-topics --describe); records that only the other replica has are lost. Repair the replica on the other "
+        "broker. "
+        f"{_REPLICA}",
     ),
     "replica-behind": Kind(
-        INFO, "copies of a partition end at different offsets: one was behind, or is of another time"
+        INFO, "replicas of a partition end at different offsets: one is behind, or was copied at another time"
     ),
-    "unflushed": Kind(INFO, "what a broker has to read again after a crash: bytes beyond the recovery point"),
-    "unfollowed": Kind(INFO, "there are more producers than the audit follows"),
+    "unflushed": Kind(INFO, "bytes after the recovery point, which a broker must read again after a crash"),
+    "unfollowed": Kind(INFO, "there are more producers than the audit tracks"),
     "left-out": Kind(INFO, "segments that end before --since were not read"),
     NO_PARTITIONS: Kind(
         ERROR,
-        "there is nothing to audit: the directory holds no partition, or none of the topics asked for",
-        "check the path (it is one of the broker's log.dirs, or one partition's directory) and --topics",
+        "there is nothing to audit: the directory contains no partition, or none of the selected topics",
+        "Check the path, which is one of the broker's log.dirs or one partition's directory, and --topics.",
     ),
 }
 
 _OF_FILES = {
     "A log file": _LOG,
-    "Its indexes": _INDEXES,
-    "What else lies in a partition's directory": _BESIDE_THE_LOG,
-    "A log directory's own files": _LOG_DIR,
-    "Files as such": _FILES,
+    "Indexes": _INDEXES,
+    "Other files of a partition": _BESIDE_THE_LOG,
+    "Files of a log directory": _LOG_DIR,
+    "Files in general": _FILES,
 }
 CHAPTERS = _OF_FILES | {
     "Producers": _PRODUCERS,
@@ -343,7 +367,7 @@ CHAPTERS = _OF_FILES | {
     "Compaction": _COMPACTION,
     "Sizes": _SIZES,
     "Keys and partitions": _SPREAD,
-    "Copies and disks": _COPIES,
+    "Replicas and disks": _COPIES,
 }
 """The kinds by what they are about, as docs/findings.md has them."""
 KINDS = {name: kind for chapter in CHAPTERS.values() for name, kind in chapter.items()}

@@ -116,7 +116,7 @@ def send(kafka: RealKafka, topic: str, partitions: int) -> None:
 
 def test_each_replica_kind_says_that_it_is_fetched_anew() -> None:
     for kind in FETCHED_ANEW:
-        assert findings._AGAIN in (KINDS[kind].advice or ""), kind
+        assert findings._REPLICA in (KINDS[kind].advice or ""), kind
     assert {KINDS[kind].advice for kind in CUT} == {findings._CUT}
 
 
