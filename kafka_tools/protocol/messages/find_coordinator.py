@@ -1,25 +1,24 @@
-"""FindCoordinator (10): which broker coordinates a group, a transactional id or a share partition.
+"""FindCoordinator (10): find the coordinator of a group, a transactional id or a share partition.
 
-Sent by clients to any broker. Key types: 0 a group, 1 a transactional id, 2 a share partition
-(group:topic id:partition). The first question creates the internal topic where it is missing.
+Sent by clients to any broker. The first request creates the internal topic if it does not exist yet.
 
 Versions
     v1: key types and error messages; throttle times in the response.
-    v2: throttled clients wait by themselves; the response comes first (KIP-219).
+    v2: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v3: flexible.
     v4: several keys at once (KIP-699).
     v5: TRANSACTION_ABORTABLE (KIP-890).
     v6: share partitions (KIP-932).
 
 Errors
-    COORDINATOR_NOT_AVAILABLE: the internal topic is being created, or its partition has no leader.
-    INVALID_REQUEST: a key type that the broker does not know, or an empty transactional id.
+    COORDINATOR_NOT_AVAILABLE: Kafka is creating the internal topic, or its partition has no leader.
+    INVALID_REQUEST: the key type is unknown, or the transactional id is empty.
     INVALID_GROUP_ID: the group id is null.
     INVALID_TOPIC_EXCEPTION: the internal topic cannot be created.
-    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: no DESCRIBE on the transactional id.
-    CLUSTER_AUTHORIZATION_FAILED: a share partition, which only brokers ask for.
-    TRANSACTION_ABORTABLE: reserved for clients that know it (v5).
+    GROUP_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the group.
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the transactional id.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks CLUSTER_ACTION on the cluster, which key type 2 requires.
+    TRANSACTION_ABORTABLE: Kafka does not send it yet. The producer must abort the transaction (v5).
 """
 
 from __future__ import annotations
@@ -34,25 +33,41 @@ class FindCoordinatorRequest(
     flexible="3+",
     rights={"group": "Describe", "transactional id": "Describe", "cluster": "ClusterAction"},
 ):
+    # Up to v3. A group id, a transactional id, or group:topic id:partition, as key_type says.
     key = string(versions="0-3")
-    key_type = int8(versions="1+")  # 0 group, 1 transactional id, 2 share partition
+    # 0 group, 1 transactional id, 2 share partition (v6). Other values lead to INVALID_REQUEST.
+    key_type = int8(versions="1+")
+    # From v4, in place of key. All keys have the same key_type.
     coordinator_keys = array(string(), versions="4+")
 
 
 class FindCoordinatorResponse(Response, key=10, versions="0-6", flexible="3+", throttles="2+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32(versions="1+", ignorable=True)
+    # Error of the whole request. 0: no error.
     error_code = int16(versions="0-3")
+    # Explains the error in words. Without an error Kafka sends the text NONE.
     error_message = string(versions="1-3", nullable="1+", ignorable=True)
+    # Broker id of the coordinator. -1: with an error.
     node_id = int32(versions="0-3", on_error=-1)
+    # Host on the listener that the request came through. Empty: with an error.
     host = string(versions="0-3")
+    # -1: with an error.
     port = int32(versions="0-3", on_error=-1)
 
     class Coordinator(Struct):
+        # The value from the request.
         key = string(versions="4+")
+        # Broker id of the coordinator. -1: with an error.
         node_id = int32(versions="4+", on_error=-1)
+        # Host on the listener that the request came through. Empty: with an error.
         host = string(versions="4+")
+        # -1: with an error.
         port = int32(versions="4+", on_error=-1)
+        # Error of this key. 0: no error.
         error_code = int16(versions="4+")
+        # Explains the error in words. Null or empty: no explanation.
         error_message = string(versions="4+", nullable="4+", ignorable=True)
 
+    # One result for each of coordinator_keys (v4).
     coordinators = array(Coordinator, versions="4+")
