@@ -18,18 +18,18 @@ from kafka_tools.protocol.releases import max_versions
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = KAFKA_MINOR
 
-OLDER = "clients older than Kafka 2.1 are served too, whose versions Kafka 4 dropped (KIP-896)"
+OLDER = "the bundled broker still serves clients before Kafka 2.1; Kafka 4 removed these versions (KIP-896)"
 REASONS = (
-    (r"alter_replica_log_dirs", "a partition stays in the log directory in which it was made"),
-    (r"unregister_(broker|controller)", "there is one node, which cannot do without itself"),
+    (r"alter_replica_log_dirs", "a partition stays in the log directory in which it was created"),
+    (r"unregister_(broker|controller)", "the only node cannot be unregistered"),
     (r".*share.*", "share groups are not served"),
-    (r"streams_group_.*", "groups of the protocol streams are not served"),
-    (r"(add|remove)_raft_voter", "the metadata log has one voter, which is this broker"),
+    (r"streams_group_.*", "streams groups are not served"),
+    (r"(add|remove)_raft_voter", "this broker is the only voter of the metadata log"),
 )
 """Why an API of Kafka's broker is not served, by its stem."""
-NOT_FOR_CLIENTS = "between brokers and controllers, or before Kafka 4"
+NOT_FOR_CLIENTS = "used between brokers and controllers, or removed in Kafka 4"
 RECEIVED = ("get_telemetry_subscriptions", "push_telemetry")
-WITH_A_RECEIVER = "by Kafka only with a class that receives metrics of clients, here not"
+WITH_A_RECEIVER = "Kafka serves it only with a plugin that receives client metrics; the bundled broker does not"
 
 Range = tuple[int, int]
 
@@ -59,10 +59,10 @@ def page() -> dict[Path, str]:
     lines = [
         "# APIs of the bundled broker",
         "",
-        f"Every API of Kafka {KAFKA_MINOR} with the versions that its broker serves on a listener for clients, those",
-        "that the bundled broker serves, and the reason where they differ. With `--release` the bundled broker serves",
-        "what it has of that release. Versions that Kafka guards with `unstable.api.versions.enable` are in neither.",
-        "Written by `python -m tests.regen apis`.",
+        f"Every API of Kafka {KAFKA_MINOR}: the versions that Kafka's broker serves on a listener for clients, the",
+        "versions that the bundled broker serves, and the reason if they differ. With `--release`, the bundled broker",
+        "serves only the versions of that release. The table leaves out versions that need",
+        "`unstable.api.versions.enable` in Kafka. `python -m tests.regen apis` writes this page.",
         "",
         f"| key | API | Kafka {KAFKA_RELEASE} | bundled broker | why they differ |",
         "| --- | --- | --- | --- | --- |",

@@ -57,42 +57,42 @@ SYNONYMS = {
 """Other units of the same config."""
 
 REASONS = (
-    (r"remote\.log\.storage\.system\.enable", "tiered storage is not served: the broker does not start with `true`"),
+    (r"remote\.log\.storage\.system\.enable", "tiered storage is not supported: the broker does not start with `true`"),
     (r"remote\..*|log\.local\..*|local\.retention\..*|follower\.fetch\.last\.tiered.*",
-     "tiered storage is not served: a topic with `remote.storage.enable=true` is refused"),
+     "tiered storage is not supported: the broker refuses topics with `remote.storage.enable=true`"),
     (r"group\.share\..*|share\..*", "share groups are not served"),
-    (r"group\.streams\..*", "groups of the protocol streams are not served"),
+    (r"group\.streams\..*", "streams groups are not served"),
     (r"group\.coordinator\..*|offsets\.load\.buffer\.size|transaction\.state\.log\.load\.buffer\.size"
      r"|offsets\.commit\.timeout\.ms",
-     "a coordinator writes at once, on the broker's thread, and reads its log batch by batch"),
+     "a coordinator writes immediately, on the broker's thread, and reads its log batch by batch"),
     (r"controller\.(quorum|socket|performance)\..*|metadata\.(log|max)\..*|internal\.metadata\..*"
      r"|broker\.(heartbeat|session)\..*|initial\.broker\.registration\..*|process\.roles|early\.start\.listeners"
      r"|server\.max\.startup\.time\.ms|controlled\.shutdown\.enable",
-     "one process is broker and controller: there is no quorum, and nobody to register with"),
+     "one process is broker and controller: there is no quorum and no registration"),
     (r"replica\..*|(leader|follower)\.replication\..*|replication\.quota\..*|num\.replica\..*|.*replication\.factor"
      r"|alter\.log\.dirs\..*|min\.insync\.replicas|transaction\.state\.log\.min\.isr|unclean\..*|auto\.leader\..*"
      r"|leader\.imbalance\..*",
-     "one broker: a partition has one replica, and Kafka asks for no more in sync than there are"),
+     "one broker: a partition has one replica, which is always in sync"),
     (r"num\.(io|network)\.threads|background\.threads|num\.recovery\..*|queued\.max\.requests|log\.cleaner\.io\.buffer\.size"
      r"|log\.initial\.task\.delay\.ms",
-     "one thread serves, in slices; memory is bounded by other means"),
+     "one thread serves all requests; other limits bound the memory"),
     (r".*purgatory\.purge\..*|producer\.id\.expiration\.check\..*|log\.flush\.(start\.)?offset\.checkpoint\..*",
-     "it is done at once, or with the other regular work"),
+     "it is done immediately, or together with other periodic work"),
     (r"metric\.reporters|metrics\..*|kafka\.metrics\..*|telemetry\..*", "metrics are not reported"),
     (r"socket\.(send|receive)\..*|socket\.listen\..*|socket\.connection\.setup\..*",
-     "the system's sizes and times hold"),
+     "the operating system's sizes and times apply"),
     (r".*\.class(\.name|\.path)?|security\.providers|ssl\.(engine|keymanager|provider|protocol|secure|trustmanager)\b.*",
      "there is no JVM to load a class or a provider"),
     (r"sasl\.(login|kerberos)\..*|sasl\.mechanism\..*|sasl\.oauthbearer\..*|request\.timeout\.ms|inter\.broker\..*|security\.inter\..*",
-     "the broker is nobody's client: these are for its logins at other brokers"),
+     "these are for connections to other brokers, and there are none"),
     (r"transaction\.two\.phase\.commit\.enable", "two-phase commit (KIP-939) is refused"),
-    (r"errors\.deadletterqueue\..*", "share groups, whose dead letter queues these set up, are not served"),
-    (r"group\.consumer\.assignor\.offload\.enable", "assignors are asked in slices, on the broker's thread"),
-    (r"log\.remote\.copy\.lag\..*", "tiered storage is not served"),
-    (r"unstable\..*", "what is not stable in Kafka is not served"),
+    (r"errors\.deadletterqueue\..*", "share groups are not served, so there are no dead letter queues"),
+    (r"group\.consumer\.assignor\.offload\.enable", "assignors run on the broker's thread, with pauses"),
+    (r"log\.remote\.copy\.lag\..*", "tiered storage is not supported"),
+    (r"unstable\..*", "APIs that are unstable in Kafka are not served"),
     (r"(cordoned\.log\.dirs|log\.dir\.failure\.timeout\.ms)",
-     "partitions are placed in the emptiest directory, and do not move"),
-    (r"internal\.segment\.bytes", "Kafka's own tests use it"),
+     "new partitions go to the emptiest directory, and do not move"),
+    (r"internal\.segment\.bytes", "only Kafka's own tests use it"),
 )  # fmt: skip
 """(names, why nothing reads them), the first that matches counts."""
 
@@ -154,13 +154,13 @@ def page() -> dict[Path, str]:
     lines = [
         "# Configs of the bundled broker",
         "",
-        "Every broker and topic config of Kafka is taken, judged, stored and described by the bundled broker.",
-        "These tables say which of them it obeys; of the others, why they change nothing. They are written by",
-        "`python -m tests.regen configs` from what the broker's code reads.",
+        "The bundled broker accepts, validates, stores and describes every broker and topic config of Kafka. These",
+        "tables say which of them have an effect, and why the others have none. `python -m tests.regen configs` writes",
+        "them from the names that the broker's code reads.",
         "",
     ]
     for title, table in (("Topics", topic.TABLE), ("Brokers", broker.TABLE)):
-        lines += [f"## {title}", "", "| config | default | in force |", "| --- | --- | --- |"]
+        lines += [f"## {title}", "", "| config | default | effect |", "| --- | --- | --- |"]
         for name, row in sorted(table.items()):
             default = "" if row[1] is None else f"`{row[1]}`" if row[1] else ""
             said = "yes" if name in read() else f"no: {reason(name)}"

@@ -86,7 +86,7 @@ THERE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas":
 TOPICS_TO_MOVE = {"version": 1, "topics": [{"topic": "t"}]}
 TIMEOUT_MS = 10_000
 LONGEST_OUTPUT = 160
-LOGIN_WANTED = "The listener wants a SASL login, and none is configured"
+LOGIN_WANTED = "The listener requires a SASL login, and none is configured"
 
 Reply = Callable[[VirtualCluster, Any, int, Any], Any]
 """(cluster, request, version, node) -> what the node answers to a command's own request; None: the truth."""
@@ -143,25 +143,25 @@ def _want_logins(cluster: VirtualCluster) -> None:
 
 
 FAULTS = (
-    Fault("Nothing is wrong"),
-    Fault("No broker listens", prepare=_refuse(1, 2, 3)),
-    Fault("One broker of three is down, which leads nothing", prepare=_refuse(3)),
-    Fault("Connections are never established: a firewall drops them", prepare=_swallow),
-    Fault("Brokers take requests and do not answer", lambda *_: SILENCE),
+    Fault("No fault"),
+    Fault("No broker is running", prepare=_refuse(1, 2, 3)),
+    Fault("One broker of three is down; it leads no partition", prepare=_refuse(3)),
+    Fault("A firewall drops all connections", prepare=_swallow),
+    Fault("Brokers accept requests but do not answer", lambda *_: SILENCE),
     Fault("Every answer takes 2 s", _slowly),
-    Fault("Brokers ask for quiet: throttle_time_ms=3000 in every answer", _throttled),
-    Fault("A connection ends in the middle of a request, once", lambda *_: HANG_UP, 1),
-    Fault("Every connection ends in the middle of a request", lambda *_: HANG_UP),
+    Fault("Brokers throttle: throttle_time_ms=3000 in every answer", _throttled),
+    Fault("One connection breaks during a request", lambda *_: HANG_UP, 1),
+    Fault("Every connection breaks during a request", lambda *_: HANG_UP),
     Fault(LOGIN_WANTED, prepare=_want_logins),
-    Fault("The answer cannot be read", lambda *_: framed(b"\x00\x00\x00\x03" + b"\xff" * 40)),
+    Fault("The answer is malformed", lambda *_: framed(b"\x00\x00\x00\x03" + b"\xff" * 40)),
     Fault("The controller has moved: NOT_CONTROLLER, twice", _code(error_codes.NOT_CONTROLLER), 2),
     Fault("There is no controller: NOT_CONTROLLER, always", _code(error_codes.NOT_CONTROLLER)),
-    Fault("The coordinator is loading, for a moment", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS), 2),
-    Fault("The coordinator is loading and does not get ready", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS)),
+    Fault("The coordinator is loading for a short time", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS), 2),
+    Fault("The coordinator never finishes loading", _code(error_codes.COORDINATOR_LOAD_IN_PROGRESS)),
     Fault("The change timed out on the broker", _code(error_codes.REQUEST_TIMED_OUT), 1),
-    Fault("The principal may not do this", _code(error_codes.CLUSTER_AUTHORIZATION_FAILED)),
-    Fault("The broker fails inside", _code(error_codes.UNKNOWN_SERVER_ERROR)),
-    Fault("The broker says UNSUPPORTED_VERSION", _code(error_codes.UNSUPPORTED_VERSION)),
+    Fault("The principal is not authorized", _code(error_codes.CLUSTER_AUTHORIZATION_FAILED)),
+    Fault("The broker has an internal error", _code(error_codes.UNKNOWN_SERVER_ERROR)),
+    Fault("The broker returns UNSUPPORTED_VERSION", _code(error_codes.UNSUPPORTED_VERSION)),
     Fault("The brokers are Kafka 1.1", release="1.1"),
 )
 
@@ -215,17 +215,21 @@ def run(line: str, fault: Fault) -> Printed:
 
 HEAD = """# When something is wrong
 
-What each command prints, and its exit status, for each fault: written by `python -m tests.regen faults`, which runs
-the commands against scripted brokers in virtual time. Three brokers, `kafka1` to `kafka3`; `kafka1` leads, coordinates
-and controls. Every command is given `--bootstrap-server kafka1:9092,kafka2:9092,kafka3:9092 --timeout 10000`: all its
-requests together have 10 s, and none takes longer; what lasts (`--watch`, `--batch-size`) has them for each request.
-What waits for moves that go on when brokers die or fall silent is told in
-[reassign-partitions](commands/reassign-partitions.md#unattended). Errors are shown as they appear on stderr, less the
-command's name in front of them; "result" stands for what the command prints on stdout when nothing is wrong. The exit
-status is 0 when all was done, 1 otherwise.
+For each fault, this page shows what each command prints and its exit status. `python -m tests.regen faults` writes it
+by running the commands against scripted brokers in virtual time.
 
-A change that a broker may have done already is not sent again when the broker says that it timed out; one whose
-connection ended is, because its answer is lost, and a resulting "exists already" or "does not exist" then says so.
+- There are three brokers, `kafka1` to `kafka3`. `kafka1` is the leader of all partitions, the coordinator and the
+  controller.
+- Every command has `--bootstrap-server kafka1:9092,kafka2:9092,kafka3:9092 --timeout 10000`. The time limit of 10 s
+  applies to all requests of the command together. For the long-running `--watch` and `--batch-size` it applies to each
+  request. [Unattended reassignments](commands/reassign-partitions.md#unattended) describes how these continue while
+  brokers are down.
+- Errors are shown as printed on stderr, without the command's name in front. "result" means the usual output on stdout.
+- The exit status is 0 if everything was done, 1 otherwise.
+
+If a broker reports that a change timed out, the command does not send it again, because the broker may still carry it
+out. If the connection breaks, the command sends the change again, because it did not get the answer. If the broker then
+reports "exists already" or "does not exist", the message says that the first attempt may have succeeded.
 """
 
 

@@ -137,8 +137,8 @@ def test_the_older_name_of_the_settings_is_taken_and_remarked(run: Run, tmp_path
 @pytest.mark.parametrize(
     ("title", "said"),
     [
-        ("The principal may not do this", "Not authorized to perform leader election\n"),
-        ("Brokers take requests and do not answer", "Timeout waiting for election results\n"),
+        ("The principal is not authorized", "Not authorized to perform leader election\n"),
+        ("Brokers accept requests but do not answer", "Timeout waiting for election results\n"),
     ],
 )
 def test_who_may_not_and_who_waits_in_vain_is_told_in_kafkas_words(title: str, said: str) -> None:
