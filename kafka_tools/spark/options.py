@@ -21,30 +21,30 @@ SMALLEST_RANGE_BYTES = 1024
 _EVERYWHERE = {
     "path": "the log directory to read, as for load(path)",
     "paths": "several log directories as a JSON array, as Spark writes it for load([path, ...])",
-    "topics": "glob patterns of topics to read, separated by commas; all topics without it",
-    "partitions": "numbers of partitions to read, as in 0,4-7; all without it",
-    "columns": "the columns to read, separated by commas; all without it",
+    "topics": "glob patterns of the topics to read, separated by commas [default: all topics]",
+    "partitions": "numbers of the partitions to read, for example 0,4-7 [default: all]",
+    "columns": "the columns to read, separated by commas [default: all]",
 }
 _LOGS = {
     "minOffset": "the first offset to read",
     "maxOffset": "the last offset to read",
-    "since": "the first time to read: milliseconds since 1970 or as 2026-01-31T12:00:00Z",
-    "until": "the time to read up to, itself not included",
-    "rangeBytes": f"how many bytes of log one task reads, at least one batch; {DEFAULT_RANGE_BYTES} without it",
-    "checkCrc": "true or false: whether each batch's CRC is checked; true without it",
-    "startingOffsets": "earliest or latest: where a new stream begins; earliest without it",
-    "maxBytesPerTrigger": "about how many bytes of log one micro-batch of a stream reads; all there are without it",
+    "since": "the earliest time to read: milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z",
+    "until": "the time before which to read, in the same form",
+    "rangeBytes": f"bytes of log that one task reads, at least one batch [default: {DEFAULT_RANGE_BYTES}]",
+    "checkCrc": "whether to check the CRC of each batch: true or false [default: true]",
+    "startingOffsets": "where a new stream begins: earliest or latest [default: earliest]",
+    "maxBytesPerTrigger": "approximate bytes of log that one micro-batch of a stream reads [default: no limit]",
 }
 BATCH_OPTIONS = (
     _EVERYWHERE
     | _LOGS
     | {
-        "countLegacy": "true or false: whether compressed batches of magic 0 and 1 are opened, for their record_count "
-        "and base_offset, which their headers lack; false without it",
+        "countLegacy": "whether to decompress batches of magic 0 and 1 for record_count and base_offset, which their "
+        "headers lack: true or false [default: false]",
     }
 )
 RECORD_OPTIONS = (
-    _EVERYWHERE | _LOGS | {"content": "true or false: whether key, value and headers are read; false without it"}
+    _EVERYWHERE | _LOGS | {"content": "whether to read key, value and headers: true or false [default: false]"}
 )
 FILE_OPTIONS = _EVERYWHERE
 EARLIEST, LATEST = "earliest", "latest"
