@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,9 +44,16 @@ ARTIFACTS: dict[str, list[str]] = {
         "org.slf4j:slf4j-simple:1.7.36",
     ],
 }
-VERSIONS = tuple(ARTIFACTS)
 NEWEST = kafka_tools.KAFKA_RELEASE
 """The release that the product follows: what tests compare with where they name no other."""
+
+
+def with_newest(known: Iterable[str], newest: str) -> tuple[str, ...]:
+    """Releases, oldest first. One that is followed for the first time has no row yet."""
+    return tuple(dict.fromkeys((*known, newest)))
+
+
+VERSIONS = with_newest(ARTIFACTS, NEWEST)
 BEFORE = VERSIONS[VERSIONS.index(NEWEST) - 1]
 """The one before it, with which they compare as well where the two may differ."""
 

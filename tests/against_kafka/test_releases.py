@@ -20,8 +20,9 @@ def test_a_release_that_was_followed_changes_nothing(release: str) -> None:
 def test_of_the_newest_release_nothing_is_left_to_decide() -> None:
     """But for the texts of help pages: ours are written in our own words."""
     said = facts.of(NEWEST)
-    left = [*decisions.of_messages(said), *decisions.of_apis(said), *decisions.of_errors(said)]
-    assert [*left, *decisions.of_configs(said), *decisions.of_options(said)] == []
+    assert {each.what: list(each.decisions(said)) for each in decisions.QUESTIONS} == {
+        each.what: [] for each in decisions.QUESTIONS
+    }
 
 
 def test_a_fact_that_a_definition_lacks_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +30,7 @@ def test_a_fact_that_a_definition_lacks_is_named_with_its_place(monkeypatch: pyt
     monkeypatch.setattr(EndTxnRequest, "RIGHTS", {})
     monkeypatch.setattr(DeleteRecordsResponse.TopicResult.PartitionResult.FIELDS[1], "on_error", AS_IT_IS)
     said = facts.of(NEWEST)
-    listed = dict(decisions.of_apis(said))
+    listed = dict([*decisions.of_rights(said), *decisions.of_versions(said)])
     folder = "kafka_tools/protocol/messages"
     assert listed.keys() == {f"{folder}/produce.py", f"{folder}/end_txn.py"}
     assert "Kafka's client waits after a throttled answer of v6, v7," in listed[f"{folder}/produce.py"]

@@ -8,8 +8,10 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
+import kafka_tools
 from kafka_tools.config_definitions import client
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.schema import Message
@@ -24,41 +26,52 @@ from tests.releases.facts import Facts
 Decision = tuple[str, str]
 """(place, what is to be decided there)."""
 
-
-def of_all(said: Facts) -> Iterator[Decision]:
-    """All of them, in the order in which to work."""
-    yield from of_messages(said)
-    yield from of_apis(said)
-    yield from of_error_replies(said)
-    yield from of_errors(said)
-    yield from of_configs(said)
-    yield from of_options(said)
-    if tables.is_newest(said):
-        yield from of_texts(said)
+_LOGGED = re.compile(r"\S+Z main (?:ERROR|WARN) ")
 
 
 def of_messages(said: Facts) -> Iterator[Decision]:
-    """Structs and versions that our definitions lack or have otherwise."""
+    """Structs and versions that our definitions lack."""
     for name, row in said.schemas.items():
         if name in NEVER_RELEASED:
             continue
-        try:
-            cls = class_of(name)
-        except (StopIteration, KeyError):
-            yield _place(name, row["api_key"]), f"new: {name}, versions {', '.join(row['versions'])}"
-            yield from ((_place(name, row["api_key"]), each) for each in _meanings(said, name, row))
+        cls = _class_of(name)
+        if cls is None:
+            meanings = "".join(f"\n    {each}" for each in _meanings(said, name, row))
+            yield _place(name, row["api_key"]), f"new: {name}, versions {', '.join(row['versions'])}{meanings}"
             continue
-        for text, schema in row["versions"].items():
-            version = int(text)
-            place = cls.__module__.replace(".", "/") + ".py"
-            if version == getattr(cls, "ID", None) and name.endswith("Key"):
-                continue  # before 4.0 the type of a key counted as its version
+        for version, schema in _versions(cls, name, row):
             if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-                yield place, f"{name} has a version {version}; {_difference(said, name, cls, schema)}"
-            elif tables.is_newest(said) and normalised(layout(cls, version, version in cls.FLEXIBLE)) != normalised(
-                schema
-            ):
-                yield place, f"{name} v{version} has another layout; {_difference(said, name, cls, schema)}"
+                yield _module(cls), f"{name} has a version {version}; {_difference(said, name, cls, schema)}"
+
+
+def of_layouts(said: Facts) -> Iterator[Decision]:
+    """Versions that our definitions have otherwise."""
+    for name, row in said.schemas.items():
+        cls = _class_of(name)
+        for version, schema in _versions(cls, name, row) if cls is not None else ():
+            if cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+                ours = layout(cls, version, version in cls.FLEXIBLE)
+                if normalised(ours) != normalised(schema):
+                    difference = _difference(said, name, cls, schema)
+                    yield _module(cls), f"{name} v{version} has another layout; {difference}"
+
+
+def _class_of(name: str) -> type[Message] | None:
+    try:
+        return class_of(name)
+    except (StopIteration, KeyError):
+        return None
+
+
+def _versions(cls: type[Message], name: str, row: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+    """(version, layout) of a message; before 4.0 the type of a key counted as its version."""
+    for text, schema in row["versions"].items():
+        if not (int(text) == getattr(cls, "ID", None) and name.endswith("Key")):
+            yield int(text), schema
+
+
+def _module(cls: type[Message]) -> str:
+    return cls.__module__.replace(".", "/") + ".py"
 
 
 def _place(name: str, api_key: int) -> str:
@@ -88,7 +101,7 @@ def _difference(said: Facts, name: str, cls: type[Message], schema: object) -> s
 
 def _meanings(said: Facts, name: str, row: dict[str, dict[str, object]]) -> Iterator[str]:
     fields = sorted(_names(list(row["versions"].values())) - {"_tagged_fields"})
-    yield from (f"    {_meaning(said, name, field)}" for field in fields)
+    yield from (_meaning(said, name, field) for field in fields)
 
 
 def _meaning(said: Facts, name: str, field: str) -> str:
@@ -98,34 +111,39 @@ def _meaning(said: Facts, name: str, field: str) -> str:
     return f"{field} ({about})" if about else field
 
 
-def of_apis(said: Facts) -> Iterator[Decision]:
-    """Facts of an API that its definition lacks, or has otherwise."""
+def of_rights(said: Facts) -> Iterator[Decision]:
+    """Rights that an API's errors speak of and its definition does not."""
+    for api in said.apis:
+        row = registry.find_row(api["key"])
+        if row is not None:  # else it is new, and listed with its messages
+            yield from (
+                (_module(registry.api(row.key).response), f"{row.name}: {each}") for each in rights_at_odds(row.stem)
+            )
+
+
+def of_versions(said: Facts) -> Iterator[Decision]:
+    """Versions that brokers have dropped, and those after whose answer a throttled client waits."""
     for api in said.apis:
         row = registry.find_row(api["key"])
         if row is None:
-            continue  # it is new, and listed with its messages
-        response = registry.api(row.key).response
-        place = response.__module__.replace(".", "/") + ".py"
-        yield from ((place, f"{row.name}: {each}") for each in rights_at_odds(row.stem))
-        if not tables.is_newest(said):
-            continue  # an old release does not say what clients do today, nor what a later one has dropped
+            continue
+        place = _module(registry.api(row.key).response)
         if api["oldest"] != row.oldest_since_4 and "BROKER" in api["listeners"] and row.stem != "produce":
             # Brokers go on advertising Produce from 0.
             yield place, f"{row.name}: Kafka's oldest version is v{api['oldest']}, `dropped` says v{row.oldest_since_4}"
         if api["throttles"] is None:
             continue  # without classes
         versions = range(api["oldest"], api["newest"] + 1)
-        if api["throttles"] != [version for version in versions if version in response.THROTTLES]:
+        if api["throttles"] != [version for version in versions if version in registry.api(row.key).response.THROTTLES]:
             yield place, f"{row.name}: Kafka's client waits after a throttled answer of {_listed(api['throttles'])}"
 
 
 def of_error_replies(said: Facts) -> Iterator[Decision]:
     """APIs whose answer to a request that fails as a whole has another shape than that of Kafka's classes."""
-    if tables.is_newest(said):
-        for found in error_replies.compared(said)[1]:
-            place = f"kafka_tools/protocol/messages/{found.stem}.py"
-            what = f"an error of the whole request, v{found.version}: {found.where()}"
-            yield place, f"{what}; say it by `on_error`, `echoed` or `answers`"
+    for found in error_replies.compared(said)[1]:
+        place = f"kafka_tools/protocol/messages/{found.stem}.py"
+        what = f"an error of the whole request, v{found.version}: {found.where()}"
+        yield place, f"{what}; say it by `on_error`, `echoed` or `answers`"
 
 
 def _listed(versions: Iterable[int]) -> str:
@@ -140,8 +158,7 @@ def of_errors(said: Facts) -> Iterator[Decision]:
 
 
 def of_configs(said: Facts) -> Iterator[Decision]:
-    if not tables.is_newest(said):
-        return
+    """Configs that nothing reads."""
     read = broker_configs.read()
     for kind in ("broker", "topic"):
         for name in said.configs[kind]:
@@ -153,37 +170,82 @@ def of_configs(said: Facts) -> Iterator[Decision]:
 
 
 def of_options(said: Facts) -> Iterator[Decision]:
+    """Options of Kafka's tools that our commands neither have nor explain."""
     for command, option in unknown_options(said.release):
         yield f"the command {command}", f"option {option} of {said.release}'s tool is unknown"
+
+
+def of_tools(said: Facts) -> Iterator[Decision]:
+    """Tools whose main class has moved, so that none of their options was seen."""
     for command, mains in TOOLS.items():
-        if tables.is_newest(said) and not options_listed(said.release, mains):
+        if not options_listed(said.release, mains):
             yield "tests/against_kafka/test_options.py", f"{command}: {said.release} has none of {', '.join(mains)}"
 
 
 def of_texts(said: Facts) -> Iterator[Decision]:
     """Lines of help pages that are new since the release before, tool by tool."""
-    before = max((each for each in VERSIONS if tables.number(each) < tables.number(said.release)), key=tables.number)
+    before = _before(said.release)
     for command, mains in TOOLS.items():
         lines = list(difflib.ndiff(_words(help_pages(before, mains)), _words(help_pages(said.release, mains))))
         changed = [line for line in lines if line[0] in "+-"]
         if changed:
-            yield f"the help of {command}", f"{len(changed)} sentences differ from {before}'s:"
-            yield from ((f"the help of {command}", f"    {line}") for line in changed)
+            listed = "".join(f"\n    {line}" for line in changed)
+            yield f"the help of {command}", f"{len(changed)} sentences differ from {before}'s:{listed}"
+
+
+def _before(release: str) -> str:
+    """The release that help pages are compared with."""
+    return max((each for each in VERSIONS if tables.number(each) < tables.number(release)), key=tables.number)
 
 
 def _words(pages: list[str]) -> list[str]:
-    """Sentences of help pages, whatever the width of their columns."""
-    text = re.sub(r"(?<=\w-) (?=[a-z])", "", " ".join(" ".join(pages).split()))
+    """Sentences of help pages, whatever the width of their columns, without what a tool logs (at another time)."""
+    lines = (line for page in pages for line in page.splitlines() if not _LOGGED.match(line))
+    text = re.sub(r"(?<=\w-) (?=[a-z])", "", " ".join(" ".join(lines).split()))
     return [each.strip() for each in re.split(r"(?<=[.:])\s|(?=\s--\w)", text) if each.strip()]
 
 
+class Question(NamedTuple):
+    """Something that is asked about a release."""
+
+    what: str
+    decisions: Callable[[Facts], Iterator[Decision]]
+    of_each_release: bool = False
+    """Whether it makes sense for releases older than the one that the product follows."""
+
+
+QUESTIONS = (
+    Question("messages and their versions", of_messages, of_each_release=True),
+    Question("layouts of versions that are defined already", of_layouts),
+    Question("rights that a request takes", of_rights, of_each_release=True),
+    Question("dropped and throttled versions", of_versions),
+    Question("answers that are errors", of_error_replies),
+    Question("sentences of error codes", of_errors, of_each_release=True),
+    Question("configs that nothing reads", of_configs),
+    Question("options of commands", of_options, of_each_release=True),
+    Question("main classes of tools", of_tools),
+)
+"""In the order in which to work."""
+
+TEXTS = Question("sentences of help pages", of_texts)
+"""Listed each time, for a person to compare: ours are in our own words."""
+
+
 def main(release: str) -> int:
-    """Print them, and how many they are."""
-    registry.rows()
-    found = list(of_all(facts.of(release)))
-    for place, text in found:
-        print(f"{place}: {text}")
-    print(f"{len(found)} to decide" if found else "nothing to decide")
+    """Print what was asked, what is to be decided, and how much that is."""
+    said = facts.of(release)
+    newest = tables.is_newest(said)
+    count = 0
+    for question in (*QUESTIONS, TEXTS):
+        if not (newest or question.of_each_release):
+            print(f"not asked: {question.what} (only about {kafka_tools.KAFKA_RELEASE})")
+            continue
+        found = list(question.decisions(said))
+        print(f"asked: {question.what}: {len(found) or 'nothing'} to {'read' if question is TEXTS else 'decide'}")
+        for place, text in found:
+            print(f"  {place}: {text}")
+        count += len(found) if question is not TEXTS else 0
+    print(f"{count} to decide" if count else "nothing to decide")
     return 0
 
 

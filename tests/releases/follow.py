@@ -1,4 +1,7 @@
-"""``python -m tests.regen release 4.4.0``: write what follows from a release, and list what a person has to decide."""
+"""``python -m tests.regen release 4.4.0``: write what follows from a release, and list what a person has to decide.
+
+Each table and each question gets a line, so that "nothing" is told from "not asked".
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import kafka_tools
 from tests.against_kafka.jars import Unavailable
 from tests.releases import facts, tables
 
@@ -20,7 +24,18 @@ def main(arguments: Sequence[str]) -> int:
     except Unavailable as reason:
         print(reason, file=sys.stderr)
         return 1
-    for path in tables.write(said):
-        print(f"written: {path.relative_to(tables.ROOT)}")
+    print(scope(said.release))
+    for line in tables.write(said):
+        print(line, flush=True)
     # What was written is read by a process that has not imported what stood there before.
     return subprocess.run([sys.executable, "-m", "tests.releases.decisions", said.release], check=False).returncode
+
+
+def scope(release: str) -> str:
+    """How much of this release is compared, and why."""
+    followed = kafka_tools.KAFKA_RELEASE
+    if release == followed:
+        return f"Kafka {release} is the release that the product follows. Everything is compared."
+    if tables.number(release) > tables.number(followed):
+        return f"Kafka {release} is newer than {followed}: the product follows it from now on. Everything is compared."
+    return f"Kafka {release} is older than {followed}, which the product follows. Only its own facts are compared."

@@ -1,8 +1,7 @@
 """What is mechanical about following a release: the tables of the product that are Kafka's own, made from its facts.
 
-A table is an assignment to a name in a module; the rest of the module is a person's. Tables of what only the newest
-release says (configs, feature levels) are written when that release, or a newer one, is read; for an older one they
-stay as they are.
+A table is an assignment to a name in a module; the rest of the module is a person's. ``TABLES`` lists them all. Most
+are those of the release that the product follows: an older release does not change them.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import kafka_tools
 from kafka_tools.protocol import error_codes, feature_levels, releases
@@ -50,23 +49,25 @@ def number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
-def write(facts: Facts) -> list[Path]:
-    """Write what this release changes, and tell which files that were."""
-    found = list(changes(facts))
-    for path, content in found:
-        path.write_bytes(content)
-    return [path for path, _ in found]
+def write(facts: Facts) -> Iterator[str]:
+    """Write what this release changes. Yields a line for each table, with what was done about it."""
+    for table in TABLES:
+        if not (table.of_each_release or is_newest(facts)):
+            yield f"not compared: {table.what} (only with {kafka_tools.KAFKA_RELEASE})"
+            continue
+        found = list(table.changes(facts))
+        for path, content in found:
+            path.write_bytes(content)
+            yield f"written: {path.relative_to(ROOT)} ({table.what})"
+        if not found:
+            yield f"compared, nothing to write: {table.what}"
 
 
 def changes(facts: Facts) -> Iterator[Change]:
     """What this release changes."""
-    yield from _schemas(facts)
-    yield from _of_each_release(facts)
-    if is_newest(facts):
-        yield from _release(facts)
-        yield from _errors(facts)
-        yield from _configs(facts)
-        yield from _features(facts)
+    for table in TABLES:
+        if table.of_each_release or is_newest(facts):
+            yield from table.changes(facts)
 
 
 def _schemas(facts: Facts) -> Iterator[Change]:
@@ -84,7 +85,7 @@ def _comparable(schemas: Any) -> Any:
     return json.loads(re.sub(r'"(COMPACT_)?(NULLABLE_)?RECORDS\??"', r'"\1RECORDS"', json.dumps(schemas)))
 
 
-def _of_each_release(facts: Facts) -> Iterator[Change]:
+def _api_versions(facts: Facts) -> Iterator[Change]:
     """``protocol/releases.py``: what the release's brokers advertise that the release before did not."""
     side = "ZK_BROKER" if number(facts.release) < (4,) else "BROKER"
     now = {
@@ -237,3 +238,24 @@ def _without_calls(node: Any) -> ast.expr:
         return ast.Set(elts=node.args[0].elts)  # type: ignore[attr-defined]
     assert isinstance(node, ast.expr)
     return node
+
+
+class Table(NamedTuple):
+    """Something of Kafka's that the repository repeats."""
+
+    what: str
+    changes: Callable[[Facts], Iterator[Change]]
+    of_each_release: bool = False
+    """Whether each release has its own; the others are only those of the release that the product follows."""
+
+
+TABLES = (
+    Table(
+        "message layouts, with which tests/protocol/test_definitions.py compares ours", _schemas, of_each_release=True
+    ),
+    Table("the API versions that the release's brokers advertise", _api_versions, of_each_release=True),
+    Table("the number of the release", _release),
+    Table("error codes and their flags", _errors),
+    Table("configs and which of them are dynamic", _configs),
+    Table("feature levels", _features),
+)
