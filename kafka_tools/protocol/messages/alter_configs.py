@@ -11,7 +11,7 @@ Versions
 Errors
     NOT_CONTROLLER: the node is not, or no longer, the active controller.
     UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist.
-    INVALID_TOPIC_EXCEPTION: the name breaks the rules for topic names.
+    INVALID_TOPIC_EXCEPTION: the name is not a valid topic name.
     INVALID_REQUEST: a resource occurs twice, has no configs or is another broker, or a value is null.
     INVALID_CONFIG: the resource has no such config, or the value is invalid.
     BROKER_ID_NOT_REGISTERED: the broker does not exist.

@@ -7,7 +7,7 @@ Versions
 
 Errors
     NOT_CONTROLLER: the node is not, or no longer, the active controller.
-    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms; the change may still happen.
+    REQUEST_TIMED_OUT: the controller did not finish within timeout_ms. The change may still happen.
     UNKNOWN_TOPIC_OR_PARTITION: the partition does not exist.
     INVALID_REPLICA_ASSIGNMENT: the list is empty, names a broker twice, or names one that does not exist.
     INVALID_REPLICATION_FACTOR: the number of replicas would change, which the request forbids (v1).

@@ -1,6 +1,6 @@
 """AlterShareGroupOffsets (91): set the start offsets of a share group.
 
-Sent by tools to the group's coordinator, for a group without members (KIP-932).
+Sent by tools to the coordinator of the group, which must have no members (KIP-932).
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.

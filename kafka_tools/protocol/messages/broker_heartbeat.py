@@ -45,5 +45,5 @@ class BrokerHeartbeatResponse(Response, key=63, versions="0-2", flexible="0+"):
     is_caught_up = boolean()
     # True: the broker must not serve clients, and leads no partition.
     is_fenced = boolean(default=True)
-    # True: the broker leads nothing any more and may stop. Sent only after want_shut_down.
+    # True: the broker no longer leads any partition and may stop. Sent only after want_shut_down.
     should_shut_down = boolean()

@@ -1,6 +1,7 @@
-"""DeleteShareGroupOffsets (92): forget topics of a share group, so that it begins anew there.
+"""DeleteShareGroupOffsets (92): delete the start offsets of a share group for topics.
 
-Sent by tools to the group's coordinator, for a group without members (KIP-932).
+Sent by tools to the coordinator of the group, which must have no members (KIP-932). Later the group begins anew in
+these topics.
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
@@ -11,7 +12,7 @@ Errors
     INVALID_GROUP_ID: the group id is empty.
     GROUP_ID_NOT_FOUND: the group does not exist or has another type.
     NON_EMPTY_GROUP: the group has members.
-    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist.
+    UNKNOWN_TOPIC_OR_PARTITION: the topic does not exist, or the group has no state for it.
     INVALID_REQUEST: the request is malformed.
     UNSUPPORTED_VERSION: share groups are not enabled.
     UNKNOWN_SERVER_ERROR: the share coordinator failed.
@@ -30,18 +31,26 @@ class DeleteShareGroupOffsetsRequest(
     class RequestTopic(Struct):
         topic_name = string()
 
+    # Topics whose start offsets and acknowledgements the group forgets, in all partitions.
     topics = array(RequestTopic)
 
 
 class DeleteShareGroupOffsetsResponse(Response, key=92, versions="0", flexible="0+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
+    # Error of the whole request. 0: no error.
     error_code = int16()
+    # Explains the error in words. Null: no explanation.
     error_message = string(nullable="0+", default=None)
 
     class ResponseTopic(Struct):
         topic_name = string()
+        # Zero if the topic does not exist.
         topic_id = uuid()
+        # Error of this topic. 0: no error.
         error_code = int16()
+        # Explains the error in words. Null: no explanation.
         error_message = string(nullable="0+", default=None)
 
+    # One result for each topic of the request. Empty if the whole request failed.
     responses = array(ResponseTopic, on_error=[])

@@ -1,6 +1,6 @@
 """DeleteShareGroupState (86): delete the state of share partitions.
 
-Sent by group coordinators to the share coordinator (KIP-932).
+Sent by group coordinators to the share coordinator, when a group or its offsets are deleted (KIP-932).
 
 Errors
     CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
@@ -20,6 +20,7 @@ class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+",
     group_id = string()
 
     class DeleteStateData(Struct):
+        # Topic of the share partitions. An unknown id leads to UNKNOWN_TOPIC_OR_PARTITION.
         topic_id = uuid()
 
         class PartitionData(Struct):
@@ -27,6 +28,7 @@ class DeleteShareGroupStateRequest(Request, key=86, versions="0", flexible="0+",
 
         partitions = array(PartitionData)
 
+    # Share partitions whose state to delete. The coordinator of all of them must be the receiver.
     topics = array(DeleteStateData)
 
 
@@ -36,9 +38,12 @@ class DeleteShareGroupStateResponse(Response, key=86, versions="0", flexible="0+
 
         class PartitionResult(Struct):
             partition = int32()
+            # Error of this share partition. 0: no error, also if there was no state to delete.
             error_code = int16()
+            # Explains the error in words. Null: no explanation.
             error_message = string(nullable="0+", default=None)
 
         partitions = array(PartitionResult)
 
+    # One result for each partition of the request.
     results = array(DeleteStateResult)

@@ -1,6 +1,6 @@
-"""DescribeShareGroupOffsets (90): where share groups begin in each partition.
+"""DescribeShareGroupOffsets (90): get the start offsets of share groups.
 
-Sent by tools to the coordinator of the groups; null topics ask for all (KIP-932).
+Sent by tools to the coordinator of the groups (KIP-932).
 
 Versions
     v1: the lag (KIP-1226).
@@ -32,14 +32,18 @@ class DescribeShareGroupOffsetsRequest(
 
         class RequestTopic(Struct):
             topic_name = string()
+            # Partitions to describe.
             partitions = array(int32())
 
+        # Null: all partitions for which the group has state.
         topics = array(RequestTopic, nullable="0+")
 
+    # Share groups of this coordinator.
     groups = array(RequestGroup)
 
 
 class DescribeShareGroupOffsetsResponse(Response, key=90, versions="0-1", flexible="0+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
 
     class ResponseGroup(Struct):
@@ -47,20 +51,30 @@ class DescribeShareGroupOffsetsResponse(Response, key=90, versions="0-1", flexib
 
         class ResponseTopic(Struct):
             topic_name = string()
+            # Zero if the topic does not exist.
             topic_id = uuid()
 
             class ResponsePartition(Struct):
                 partition_index = int32()
+                # Offset of the first record that is not finally acknowledged. -1: the group has not begun to read the
+                # partition.
                 start_offset = int64()
+                # Leader epoch of the partition at the last change of the state. 0: not known.
                 leader_epoch = int32()
+                # Records that the group has still to deliver or acknowledge. -1: not known.
                 lag = int64(versions="1+", default=-1, ignorable=True)
+                # Error of this partition. 0: no error.
                 error_code = int16()
+                # Explains the error in words. Null: no explanation.
                 error_message = string(nullable="0+", default=None)
 
             partitions = array(ResponsePartition)
 
         topics = array(ResponseTopic)
+        # Error of this group. 0: no error.
         error_code = int16()
+        # Explains the error in words. Null: no explanation.
         error_message = string(nullable="0+", default=None)
 
+    # One result for each group of the request.
     groups = array(ResponseGroup)

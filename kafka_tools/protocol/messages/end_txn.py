@@ -1,13 +1,14 @@
 """EndTxn (26): commit or abort a transaction.
 
-Sent by producers to the transaction coordinator, which answers once the decision is written; the markers follow.
+Sent by producers to the transaction coordinator, which answers when it has written the decision. It writes the markers
+to the partitions afterwards.
 
 Versions
     v1: brokers answer immediately, and throttled clients wait by themselves (KIP-219).
     v2: PRODUCER_FENCED in place of INVALID_PRODUCER_EPOCH (KIP-588).
     v3: flexible.
     v4: TRANSACTION_ABORTABLE (KIP-890).
-    v5: the epoch is raised with every transaction, and comes back (KIP-890).
+    v5: every transaction raises the epoch, which the response contains (KIP-890).
 
 Errors
     NOT_COORDINATOR: another broker coordinates the transactional id.
@@ -17,9 +18,9 @@ Errors
     INVALID_PRODUCER_ID_MAPPING: the transactional id is unknown or has another producer id.
     INVALID_PRODUCER_EPOCH: the epoch is not the current one of the transactional id (before v2).
     PRODUCER_FENCED: the epoch is not the current one of the transactional id (v2).
-    CONCURRENT_TRANSACTIONS: the same decision is still being carried out: try again.
-    INVALID_TXN_STATE: there is no transaction to end, or the other decision has been taken.
-    TRANSACTION_ABORTABLE: reserved for clients that know it (v4).
+    CONCURRENT_TRANSACTIONS: the coordinator is still completing the last transaction. Try again.
+    INVALID_TXN_STATE: no transaction is open, or it has already ended in the other way.
+    TRANSACTION_ABORTABLE: Kafka does not send it yet. The producer must abort the transaction (v4).
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED: the client lacks WRITE on the transactional id.
     NOT_ENOUGH_REPLICAS: too few replicas of __transaction_state are in sync.
     REQUEST_TIMED_OUT: __transaction_state was not written in time.
@@ -32,13 +33,21 @@ from kafka_tools.protocol.schema import Request, Response, boolean, int16, int32
 
 class EndTxnRequest(Request, key=26, versions="0-5", flexible="3+", rights={"transactional id": "Write"}):
     transactional_id = string()
+    # The id that InitProducerId assigned. Another one leads to INVALID_PRODUCER_ID_MAPPING.
     producer_id = int64()
+    # The epoch that came with the producer id or, from v5, with the last EndTxn. Any other one leads to
+    # PRODUCER_FENCED.
     producer_epoch = int16()
-    committed = boolean()  # true commits, false aborts
+    # True: commit. False: abort.
+    committed = boolean()
 
 
 class EndTxnResponse(Response, key=26, versions="0-5", flexible="3+", throttles="1+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
+    # 0: no error.
     error_code = int16()
+    # The id for the next transaction. It changes when the epochs of the old one are used up. -1: with an error.
     producer_id = int64(versions="5+", default=-1, ignorable=True)
+    # The epoch for the next transaction. -1: with an error.
     producer_epoch = int16(versions="5+", default=-1, ignorable=True)

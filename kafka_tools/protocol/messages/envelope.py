@@ -1,6 +1,6 @@
-"""Envelope (58): a client's request on its way to the controller.
+"""Envelope (58): forward the request of a client to the controller.
 
-Sent by brokers, with the client's principal and address, in the name of the client (KIP-590).
+Sent by brokers to the active controller, which checks the rights of the client and not of the broker (KIP-590).
 
 Errors
     CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
@@ -16,11 +16,16 @@ from kafka_tools.protocol.schema import Request, Response, bytes_, int16
 
 
 class EnvelopeRequest(Request, key=58, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
+    # The request of the client as it came: its header, then its body.
     request_data = bytes_()
+    # The client's principal, encoded by the principal builder. Kafka's own uses DefaultPrincipalData.
     request_principal = bytes_(nullable="0+")
+    # The client's IP address, as 4 or 16 bytes.
     client_host_address = bytes_()
 
 
 class EnvelopeResponse(Response, key=58, versions="0", flexible="0+"):
+    # The response to the client, its header and body. Null: with an error of the envelope.
     response_data = bytes_(nullable="0+", default=None)
+    # Error of the envelope only. Errors of the request inside are in response_data. 0: no error.
     error_code = int16()
