@@ -301,4 +301,4 @@ BEFORE_2_3 = (
     Line("--describe --client-metrics cmp-m"),
     Line("--describe --ip 127.0.0.9"),
 )
-"""For brokers that Kafka's tool can ask but not change: here both tools run each line before the next."""
+"""For brokers that the newest tool can ask but not change: here both tools run each line before the next."""

@@ -5,7 +5,7 @@ Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those 
 made keeps its levels, and is given the newest where it has none. What is finalized says how the metadata log is
 written and which rules hold, not which APIs are served: clients look for an API in ApiVersions before they use what a
 feature allows, whatever its level. kraft.version 1 is kept and told, and changes nothing in a quorum of one that has
-no voters to add. Rules and texts are those of ``FeatureControlManager``.
+no voters to add. Rules and texts are those of Kafka's ``FeatureControlManager``.
 """
 
 from __future__ import annotations

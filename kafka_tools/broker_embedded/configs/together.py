@@ -1,4 +1,4 @@
-"""Configs that must fit one another, at the start and with each change: rules and texts of Kafka.
+"""Configs that must fit one another, at the start and with each change: Kafka's rules and texts.
 
 Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, but for what concerns several brokers only.
 """

@@ -1,7 +1,7 @@
 """The records of classic groups and committed offsets in ``__consumer_offsets``, and what a failed append means.
 
-Layouts: ``protocol.stored.group_metadata`` and ``protocol.stored.offset_commit``. Versions written are those of
-Kafka; all versions are read.
+Layouts: ``protocol.stored.group_metadata`` and ``protocol.stored.offset_commit``. Records are written in
+the versions that Kafka writes, and read in every version.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 A partition is loading, served or failed. What its log says is gathered aside, in slices, and taken over when all of it
 is there: until then whoever asks for one of its groups or transactional ids is told COORDINATOR_LOAD_IN_PROGRESS, and
 everybody else is served. Nobody writes to the log of a partition that is loading but the markers of transactions; they
-are read like the rest. A record that no broker writes is left out and named, and the others of its partition hold. A
-partition whose bytes have changed is answered NOT_COORDINATOR from then on, as in Kafka
-(``CoordinatorRuntime``), and the others are loaded all the same.
+are read like the rest. A record that no broker writes is left out and named, and the others of its partition hold. For
+a partition whose bytes have changed the answer is NOT_COORDINATOR from then on, as in Kafka (``CoordinatorRuntime``).
+The others are loaded all the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Delegation tokens (KIP-48, KIP-373): owners, lifetimes, and the SCRAM credential of each.
 
 Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
-``delegation.token.secret.key`` whenever it is needed. Rules are those of ``DelegationTokenControlManager``
-and ``DelegationTokenManager``. Knows no connection: who may ask at all is said by ``authorization``.
+``delegation.token.secret.key`` whenever it is needed. Rules are those of Kafka's
+``DelegationTokenControlManager`` and ``DelegationTokenManager``. Knows no connection: ``authorization`` says who may
+ask at all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names and values of configs that TAB offers, and names that Kafka does not have: by Kafka's own tables.
+"""Names and values of configs that TAB offers, and names that Kafka does not have.
 
 ``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
 No cluster is asked.

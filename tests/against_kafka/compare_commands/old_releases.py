@@ -1,4 +1,4 @@
-"""Changes on brokers that Kafka's tools cannot ask: what ours leave is what the release's own tools leave.
+"""Changes on brokers that the newest tools cannot ask: what ours leave is what the release's own tools leave.
 
 Ours and the release's tool make the same change, one after the other; the release's tool tells each time what there is.
 """

@@ -1,7 +1,7 @@
 """Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup (KIP-848).
 
 To them a rebalance looks as ever, but nobody leads and nobody waits for the others: the coordinator assigns. A member
-epoch is their generation. As the ``...ToConsumerGroup`` half of ``GroupMetadataManager``.
+epoch is their generation. Follows the ``...ToConsumerGroup`` half of Kafka's ``GroupMetadataManager``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checks of a heartbeat of the consumer protocol and of its sender, in Kafka's order and words.
 
-``GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`` and the checks of
+They are ``GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`` and the checks of
 ``GroupMetadataManager``. Each raises BrokerError.
 """
 

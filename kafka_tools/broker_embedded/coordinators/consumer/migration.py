@@ -1,8 +1,8 @@
 """Groups that change from one protocol to the other while members are in them (KIP-848's online migration).
 
 A classic group becomes a consumer group when a member of the consumer protocol joins; it becomes a classic one again
-when only classic members are left. As ``GroupMetadataManager``, ``ConsumerGroup.fromClassicGroup`` and
-``ClassicGroup.fromConsumerGroup``.
+when only classic members are left. Follows Kafka's ``GroupMetadataManager``,
+``ConsumerGroup.fromClassicGroup`` and ``ClassicGroup.fromConsumerGroup``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which members of a consumer group may commit and fetch offsets (``ConsumerGroup.validateOffsetCommit``, Kafka).
+"""Which members of a consumer group may commit and fetch offsets (Kafka's ``ConsumerGroup.validateOffsetCommit``).
 
 A member that missed an answer commits with an older epoch: for partitions that it has had since then that is right
 (KIP-1251). Each check raises BrokerError, which refuses all of a request.

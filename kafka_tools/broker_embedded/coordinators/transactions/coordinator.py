@@ -2,7 +2,8 @@
 
 ``decisions`` decides, ``store`` keeps what was decided, this module carries it out. What is written holds: a client
 gets its answer when the decision is in the log, and the markers follow, again and again until each is written; a start
-goes on with what was decided before. Follows ``TransactionCoordinator`` and ``TransactionMarkerChannelManager``.
+goes on with what was decided before. Follows Kafka's ``TransactionCoordinator`` and
+``TransactionMarkerChannelManager``.
 """
 
 from __future__ import annotations

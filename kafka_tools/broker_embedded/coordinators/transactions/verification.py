@@ -1,8 +1,8 @@
 """Whether a producer may write to a partition in its transaction: asked before each append (KIP-890).
 
 What a coordinator does not know of must not be written, or no marker would ever end it. Clients of transaction version
-2 need not add a partition before they write to it: it is added here. Follows ``AddPartitionsToTxnManager`` and
-``ReplicaManager``.
+2 need not add a partition before they write to it: it is added here. Follows Kafka's
+``AddPartitionsToTxnManager`` and ``ReplicaManager``.
 """
 
 from __future__ import annotations

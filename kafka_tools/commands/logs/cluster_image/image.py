@@ -175,7 +175,7 @@ def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
 
 
 def _config(image: ClusterImage, record: records.ConfigRecord) -> None:
-    # As brokers of Kafka do with a config that an older release had; a later one has those that are not known here.
+    # As Kafka's brokers do with a config that an older release had; a later one has those that are not known here.
     is_later = image.metadata_version is not None and is_newer(METADATA_VERSION, image.metadata_version)
     if not is_later and not _is_known(record.resource_type, record.name):
         return

@@ -1,7 +1,7 @@
 """The first voters of a metadata quorum, as ``--initial-controllers`` names them (KIP-853).
 
-They are written ``id@host:port:directory,...``. Rules and texts are those of ``DynamicVoters`` and ``DynamicVoter`` of
-Kafka.
+They are written ``id@host:port:directory,...``. Rules and texts are those of Kafka's ``DynamicVoters`` and
+``DynamicVoter``.
 """
 
 from __future__ import annotations

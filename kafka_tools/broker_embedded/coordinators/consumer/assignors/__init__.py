@@ -1,4 +1,4 @@
-"""Server-side assignors of consumer groups (KIP-848), with the results of Kafka.
+"""Server-side assignors of consumer groups (KIP-848), with the results of Kafka's.
 
 ``uniform`` and ``range`` (``GROUP_CONSUMER_ASSIGNORS``) have the same two functions: ``assign``, and ``assign_work``,
 which yields in between. They know neither clock nor state: the present targets in, the next targets out.
