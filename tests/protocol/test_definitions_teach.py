@@ -33,8 +33,7 @@ NAMES = {code.name for code in error_codes.all_codes()}
 ROWS = {row.stem: row for row in registry.rows()}
 
 BETWEEN_BROKERS = {
-    "read_share_group_state", "read_share_group_state_summary", "stop_replica", "update_metadata", "vote",
-    "write_share_group_state",
+    "stop_replica", "update_metadata", "vote", "write_share_group_state",
 }  # fmt: skip
 """Brokers and controllers among themselves: purpose and versions are enough."""
 

@@ -1,22 +1,23 @@
-"""OffsetForLeaderEpoch (23): where a leader epoch ends.
+"""OffsetForLeaderEpoch (23): find the end offset of a leader epoch.
 
-Sent by followers and consumers to the leader of each partition, to find where their log leaves the leader's
-(KIP-101). The answer is the end offset of the largest epoch that is not newer; -1 where there is none.
+Sent by followers and consumers to the leader of each partition, to find where their log diverges from that of the
+leader (KIP-101).
 
 Versions
     v1: the epoch that the offset belongs to (KIP-279).
     v2: the leader epoch that the client knows (KIP-320); throttle times in the response.
-    v3: who asks: a replica, or a consumer.
+    v3: the replica id of the sender.
     v4: flexible.
 
 Errors
-    UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition.
-    NOT_LEADER_OR_FOLLOWER: the broker does not lead the partition (any more).
+    UNKNOWN_TOPIC_OR_PARTITION: the broker does not have the partition.
+    NOT_LEADER_OR_FOLLOWER: the broker is not, or no longer, the leader of the partition.
     FENCED_LEADER_EPOCH: the leader epoch of the request is older than the broker's.
-    UNKNOWN_LEADER_EPOCH: it is newer: the broker has yet to learn of the election.
-    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on the topic.
-    CLUSTER_AUTHORIZATION_FAILED: a replica's request, from somebody without CLUSTER_ACTION.
-    KAFKA_STORAGE_ERROR: the disk of the partition has failed.
+    UNKNOWN_LEADER_EPOCH: the leader epoch of the request is newer than the broker's, which has not heard of the
+        election yet.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks both DESCRIBE on the topic and CLUSTER_ACTION on the cluster.
+    CLUSTER_AUTHORIZATION_FAILED: the client lacks CLUSTER_ACTION on the cluster (Kafka before 2.1).
+    KAFKA_STORAGE_ERROR: the log directory of the partition has failed.
 """
 
 from __future__ import annotations
@@ -32,15 +33,20 @@ class OffsetForLeaderEpochRequest(
     flexible="4+",
     rights={"topic": "Describe", "cluster": "ClusterAction"},
 ):
+    # Broker id of a follower. -1: a consumer. -2: a client for debugging, which may read past the high watermark.
     replica_id = int32(versions="3+", default=-2, ignorable=True)
 
     class OffsetForLeaderTopic(Struct):
         topic = string(map_key=True)
 
         class OffsetForLeaderPartition(Struct):
+            # A partition of another leader leads to NOT_LEADER_OR_FOLLOWER.
             partition = int32()
+            # Leader epoch that the client knows. An older one than the broker's leads to FENCED_LEADER_EPOCH, a newer
+            # one to UNKNOWN_LEADER_EPOCH. -1: not checked.
             current_leader_epoch = int32(versions="2+", default=-1, ignorable=True)
-            leader_epoch = int32()  # the epoch whose end is asked for
+            # The epoch whose end offset to find.
+            leader_epoch = int32()
 
         partitions = array(OffsetForLeaderPartition)
 
@@ -48,17 +54,22 @@ class OffsetForLeaderEpochRequest(
 
 
 class OffsetForLeaderEpochResponse(Response, key=23, versions="0-4", flexible="4+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32(versions="2+", ignorable=True)
 
     class OffsetForLeaderTopicResult(Struct):
         topic = string(map_key=True)
 
         class EpochEndOffset(Struct):
+            # Error of this partition. 0: no error.
             error_code = int16()
             partition = int32()
+            # The requested epoch, or the largest older one in the log. -1: none.
             leader_epoch = int32(versions="1+", default=-1, ignorable=True, on_error=-1)
-            end_offset = int64(default=-1)  # one behind the last record of the epoch; -1: unknown
+            # Offset after the last record of that epoch. -1: unknown.
+            end_offset = int64(default=-1)
 
         partitions = array(EpochEndOffset)
 
+    # One result for each partition of the request.
     topics = array(OffsetForLeaderTopicResult)
