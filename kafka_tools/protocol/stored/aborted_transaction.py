@@ -6,9 +6,17 @@ from kafka_tools.protocol.schema import Stored, int64
 
 
 class AbortedTxn(Stored, versions="0"):
-    """An aborted transaction of one producer: offsets of its first record and of its marker, and the LSO after it."""
+    """An aborted transaction in a segment.
 
+    The broker appends it when an abort marker is written; Fetch answers from it which records a read_committed consumer
+    must skip.
+    """
+
+    # Producer whose records between the offsets are skipped.
     producer_id = int64()
+    # First record of the transaction in the partition.
     first_offset = int64()
+    # Offset of the abort marker.
     last_offset = int64()
+    # Last stable offset of the partition once the transaction was over.
     last_stable_offset = int64()

@@ -23,7 +23,10 @@ from kafka_tools.protocol.schema import (
 
 
 class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
-    """Record: register broker.
+    """A broker's registration; it replaces the earlier one of the same id.
+
+    The active controller writes it when a broker starts and sends BrokerRegistration. A new process begins fenced, and
+    is unfenced by a later BrokerRegistrationChangeRecord.
 
     v1: adds in_controlled_shutdown.
     v2: adds is_migrating_zk_broker.
@@ -32,78 +35,136 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
     """
 
     broker_id = int32()
+    # True for a broker in ZooKeeper mode during the migration to KRaft. Kafka 4 refuses such brokers.
     is_migrating_zk_broker = boolean(versions="2+")
+    # Random id that the broker process chose when it started. Another id under the same broker id means that the broker
+    # has restarted.
     incarnation_id = uuid()
+    # The offset at which the controller wrote the registration; it stays the same while the process lives. Requests
+    # with an older epoch are refused as STALE_BROKER_EPOCH.
     broker_epoch = int64()
 
+    # One for each entry of advertised.listeners.
     class BrokerEndpoint(Struct):
+        # Listener name, such as EXTERNAL.
         name = string(map_key=True)
+        # Advertised host name or address.
         host = string()
         port = uint16()
+        # 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
         security_protocol = int16()
 
+    # The addresses under which clients and brokers reach this broker.
     end_points = array(BrokerEndpoint)
 
+    # Range of levels of one feature that the broker's software supports.
     class BrokerFeature(Struct):
+        # Feature such as metadata.version, kraft.version or group.version.
         name = string(map_key=True)
+        # Lowest level, inclusive.
         min_supported_version = int16()
+        # Highest level, inclusive.
         max_supported_version = int16()
 
     features = array(BrokerFeature)
+    # broker.rack of the broker; null if it has none.
     rack = string(nullable="0+")
+    # True while clients must not be sent to the broker: it has yet to catch up with the metadata, or its heartbeats
+    # stopped.
     fenced = boolean(default=True)
+    # True when the broker has asked to shut down and its leaderships are moving away.
     in_controlled_shutdown = boolean(versions="1+")
+    # Ids of the log directories that are online. Offline ones are missing here.
     log_dirs = array(uuid(), versions="3+", tag=0)
+    # Ids of the log directories that take no new replicas. Null until the broker reports them in a heartbeat.
     cordoned_log_dirs = array(uuid(), versions="4+", nullable="4+", default=None, tag=1)
 
 
 class UnregisterBrokerRecord(Stored, id=1, versions="0", flexible="0+"):
-    """Record: unregister broker."""
+    """A broker's registration is deleted.
 
+    The active controller writes it when an operator sends UnregisterBroker. Its replicas must be reassigned separately.
+    """
+
+    # The broker that leaves the cluster. It can register again.
     broker_id = int32()
+    # Epoch of the registration that ends.
     broker_epoch = int64()
 
 
 class TopicRecord(Stored, id=2, versions="0", flexible="0+"):
-    """Record: topic."""
+    """A topic is created; its configs and PartitionRecords follow in the same batch.
 
+    The active controller writes it on CreateTopics. No record changes it; RemoveTopicRecord ends it.
+    """
+
+    # Unique among the topics that exist.
     name = string()
+    # Random and never used again, so that a topic created anew under an old name has another id.
     topic_id = uuid()
 
 
 class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
-    """Record: partition.
+    """The whole state of one partition.
+
+    The active controller writes it on CreateTopics and CreatePartitions. Later changes are PartitionChangeRecords; a
+    snapshot contains one PartitionRecord with all of them applied.
 
     v1: adds directories.
     v2: adds eligible_leader_replicas, last_known_elr.
     """
 
+    # Index within the topic, from 0.
     partition_id = int32(default=-1)
+    # Topic of an earlier TopicRecord.
     topic_id = uuid()
+    # Broker ids in the order of preference; the first one is the preferred leader.
     replicas = array(int32())
+    # In-sync replicas: broker ids that have every committed record.
     isr = array(int32())
+    # Broker ids that a reassignment removes once it completes; empty without a reassignment.
     removing_replicas = array(int32())
+    # Broker ids that a reassignment has added and that are not in sync yet; empty without a reassignment.
     adding_replicas = array(int32())
+    # Broker id of the leader; -1: no replica can lead, the partition is offline.
     leader = int32(default=-1)
+    # 0: the leader has all committed records; 1: it came from an unclean election and is still recovering.
     leader_recovery_state = int8(tag=0)
+    # Counts the elections. Followers and clients use it to detect stale leaders.
     leader_epoch = int32(default=-1)
+    # Counts all changes of the partition. AlterPartition must send the current one.
     partition_epoch = int32(default=-1)
+    # Log directory of each replica, in the order of replicas. Reserved ids end in 0: migrating from ZooKeeper, 1: not
+    # assigned yet, 2: lost (offline).
     directories = array(uuid(), versions="1+")
+    # Replicas outside the ISR that still have every committed record and may be elected cleanly (KIP-966). Null: none.
     eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=1)
+    # The last leader, kept while no replica can be elected. Null: none.
     last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=2)
 
 
 class ConfigRecord(Stored, id=4, versions="0", flexible="0+"):
-    """Record: config."""
+    """One config of one resource is set or deleted.
 
+    The active controller writes it on IncrementalAlterConfigs and AlterConfigs, and on CreateTopics for the configs of
+    the request.
+    """
+
+    # 2 topic, 4 broker, 16 client metrics, 32 group.
     resource_type = int8()
+    # Topic, broker id, client metrics subscription or group. An empty name is the default of all brokers.
     resource_name = string()
+    # Config key, such as retention.ms.
     name = string()
+    # Value as text. Null deletes the config, and the default applies again.
     value = string(nullable="0+", config_value=True)
 
 
 class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
-    """Record: partition change.
+    """A change of one partition; fields that do not change have their default.
+
+    The active controller writes it on elections, AlterPartition, reassignments, AssignReplicasToDirs, and when a broker
+    is fenced or unregistered. Each record raises partition_epoch by 1. Replicas apply it to the state before it.
 
     v1: adds directories.
     v2: adds eligible_leader_replicas, last_known_elr.
@@ -111,90 +172,161 @@ class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
 
     partition_id = int32(default=-1)
     topic_id = uuid()
+    # The new in-sync replicas; null: no change.
     isr = array(int32(), nullable="0+", default=None, tag=0)
+    # Broker id of the new leader, also raising leader_epoch; -1: the partition has no leader any more; -2: no change.
     leader = int32(default=-2, tag=1)
+    # The new replicas, the preferred leader first; null: no change.
     replicas = array(int32(), nullable="0+", default=None, tag=2)
+    # Replicas that the reassignment in progress removes. Empty: the reassignment is over; null: no change.
     removing_replicas = array(int32(), nullable="0+", default=None, tag=3)
+    # Replicas that the reassignment in progress adds. Empty: the reassignment is over; null: no change.
     adding_replicas = array(int32(), nullable="0+", default=None, tag=4)
+    # 0: the leader has all committed records; 1: it recovers from an unclean election; -1: no change.
     leader_recovery_state = int8(default=-1, tag=5)
+    # Log directory of each replica, in the order of the replicas; null: no change.
     directories = array(uuid(), versions="1+", nullable="1+", default=None, tag=8)
+    # The new eligible leader replicas (KIP-966); null: no change.
     eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=6)
+    # The new last known leader; null: no change, empty: cleared.
     last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=7)
 
 
 class FenceBrokerRecord(Stored, id=7, versions="0", flexible="0+"):
-    """Record: fence broker."""
+    """A broker is fenced: it may not lead, and clients are not sent to it.
 
+    Controllers wrote it before metadata.version 3.3-IV2 when the heartbeats of a broker stopped. Newer ones write
+    BrokerRegistrationChangeRecord.
+    """
+
+    # Broker id.
     id = int32()
+    # broker_epoch of the registration that is fenced.
     epoch = int64()
 
 
 class UnfenceBrokerRecord(Stored, id=8, versions="0", flexible="0+"):
-    """Record: unfence broker."""
+    """A fenced broker is available again.
 
+    Controllers wrote it before metadata.version 3.3-IV2 when a broker had caught up. Newer ones write
+    BrokerRegistrationChangeRecord.
+    """
+
+    # Broker id.
     id = int32()
+    # broker_epoch of the registration that is unfenced.
     epoch = int64()
 
 
 class RemoveTopicRecord(Stored, id=9, versions="0", flexible="0+"):
-    """Record: remove topic."""
+    """A topic is deleted with all its partitions and configs.
 
+    The active controller writes it on DeleteTopics. Brokers delete the logs when they read it.
+    """
+
+    # From now on no request with this id is served.
     topic_id = uuid()
 
 
 class DelegationTokenRecord(Stored, id=10, versions="0", flexible="0+"):
-    """Record: delegation token."""
+    """A delegation token, without its secret: its HMAC follows from token_id and delegation.token.secret.key.
 
+    The active controller writes it on CreateDelegationToken, and again with a new expiration_timestamp on
+    RenewDelegationToken and ExpireDelegationToken.
+    """
+
+    # Principal that the token stands for, such as User:alice.
     owner = string()
+    # Principal that created the token; the owner, unless somebody created it on their behalf.
     requester = string()
+    # Principals that may renew and expire the token besides the owner.
     renewers = array(string())
+    # Creation time in ms since 1970.
     issue_timestamp = int64()
+    # The token cannot be renewed beyond this time, in ms since 1970.
     max_timestamp = int64()
+    # The token is invalid from this time on unless it is renewed, in ms since 1970.
     expiration_timestamp = int64()
+    # User name of the token in SCRAM logins.
     token_id = string()
 
 
 class UserScramCredentialRecord(Stored, id=11, versions="0", flexible="0+"):
-    """Record: user scram credential."""
+    """The SCRAM credential of one user and mechanism; it replaces the earlier one.
 
+    The active controller writes it on AlterUserScramCredentials; `kafka-storage format --add-scram` puts it among the
+    records that start a cluster. The password itself is not stored.
+    """
+
+    # User name, without the prefix "User:".
     name = string()
+    # 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
     mechanism = int8()
+    # Random bytes that the client chose for this password.
     salt = bytes_(secret=True)
+    # Hash of the client key, with which the broker verifies the client's proof (RFC 5802).
     stored_key = bytes_(secret=True)
+    # Key with which the broker proves to the client that it knows the credential (RFC 5802).
     server_key = bytes_(secret=True)
+    # Rounds of the hash over the password, 4096 to 16384.
     iterations = int32()
 
 
 class FeatureLevelRecord(Stored, id=12, versions="0", flexible="0+"):
-    """Record: feature level."""
+    """A feature is set to a level for the whole cluster.
 
+    The active controller writes it on UpdateFeatures; the first ones come from `kafka-storage format`. The one of
+    metadata.version stands before all records that need that version.
+    """
+
+    # Feature such as metadata.version, group.version or transaction.version.
     name = string()
+    # Level in force from here on; 0 disables the feature.
     feature_level = int16()
 
 
 class ClientQuotaRecord(Stored, id=14, versions="0", flexible="0+"):
-    """Record: client quota."""
+    """One quota of one entity is set or deleted.
 
+    The active controller writes it on AlterClientQuotas.
+    """
+
+    # Together the components name the entity: a user, a client id, both, or an IP address.
     class EntityData(Struct):
+        # user, client-id or ip.
         entity_type = string()
+        # Null: the default of all entities of the type.
         entity_name = string(nullable="0+")
 
+    # Components whose order does not matter.
     entity = array(EntityData)
+    # producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate or connection_creation_rate.
     key = string()
+    # In the unit of the key: bytes, percent of a thread, mutations or connections a second. Ignored with remove.
     value = float64()
+    # True deletes the quota.
     remove = boolean()
 
 
 class ProducerIdsRecord(Stored, id=15, versions="0", flexible="0+"):
-    """Record: producer ids."""
+    """A block of 1000 producer ids is handed to a broker.
 
+    The active controller writes it on AllocateProducerIds, which a broker sends when its block is nearly used up.
+    """
+
+    # Broker that received the block.
     broker_id = int32()
+    # Epoch of the broker's registration; -1 from the migration from ZooKeeper.
     broker_epoch = int64(default=-1)
+    # First id of the next block: all ids below it are handed out.
     next_producer_id = int64()
 
 
 class BrokerRegistrationChangeRecord(Stored, id=17, versions="0-3", flexible="0+"):
-    """Record: broker registration change.
+    """A change of a registered broker; fields that do not change have their default.
+
+    The active controller writes it when the broker's heartbeats start or stop, when a heartbeat asks for a controlled
+    shutdown, and when one reports other offline or cordoned log directories.
 
     v1: adds in_controlled_shutdown.
     v2: adds log_dirs.
@@ -202,103 +334,179 @@ class BrokerRegistrationChangeRecord(Stored, id=17, versions="0-3", flexible="0+
     """
 
     broker_id = int32()
+    # Epoch of the registration that changes.
     broker_epoch = int64()
+    # 1: fenced, -1: unfenced, 0: no change.
     fenced = int8(tag=0)
+    # 1: the controlled shutdown begins, 0: no change. Only a new registration ends it.
     in_controlled_shutdown = int8(versions="1+", tag=1)
+    # Ids of the log directories that are still online; empty: no change.
     log_dirs = array(uuid(), versions="2+", tag=2)
+    # Ids of all log directories that take no new replicas; null: no change.
     cordoned_log_dirs = array(uuid(), versions="3+", nullable="3+", default=None, tag=3)
 
 
 class AccessControlEntryRecord(Stored, id=18, versions="0", flexible="0+"):
-    """Record: access control entry."""
+    """An ACL is created.
 
+    The active controller writes it on CreateAcls, if no equal ACL exists. No record changes it;
+    RemoveAccessControlEntryRecord ends it.
+    """
+
+    # Random id, by which the ACL is removed. Clients never see it.
     id = uuid()
+    # 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user.
     resource_type = int8()
+    # Name or prefix, as pattern_type says; * stands for all names, and the cluster is kafka-cluster.
     resource_name = string()
+    # 3 literal, 4 prefixed.
     pattern_type = int8()
+    # Such as User:alice; User:* stands for everybody.
     principal = string()
+    # IP address of the client; * stands for all addresses.
     host = string()
+    # 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter
+    # configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit.
     operation = int8()
+    # 2 deny, 3 allow. One deny outweighs every allow.
     permission_type = int8()
 
 
 class RemoveAccessControlEntryRecord(Stored, id=19, versions="0", flexible="0+"):
-    """Record: remove access control entry."""
+    """An ACL is deleted.
 
+    The active controller writes one for each ACL that matches a filter of DeleteAcls.
+    """
+
+    # As in AccessControlEntryRecord.
     id = uuid()
 
 
 class NoOpRecord(Stored, id=20, versions="0", flexible="0+"):
-    """Record: no op."""
+    """A record without content: it changes nothing.
+
+    The active controller writes it when nothing else was written for metadata.max.idle.interval.ms (500 ms), so that
+    every node can tell from the growing log that it is up to date.
+    """
 
 
 class ZkMigrationStateRecord(Stored, id=21, versions="0", flexible="0+"):
-    """Record: ZooKeeper migration state."""
+    """Progress of the migration from ZooKeeper.
 
+    Controllers of Kafka 3.4 to 3.9 write it when the migration starts and ends; Kafka 4 writes 0 into the log of a new
+    cluster, and does not start on a log whose migration is unfinished.
+    """
+
+    # 0: the cluster never used ZooKeeper; 1: migration, records go to both; 2: pre-migration; 3: post-migration, done.
     zk_migration_state = int8()
 
 
 class RemoveUserScramCredentialRecord(Stored, id=22, versions="0", flexible="0+"):
-    """Record: remove user scram credential."""
+    """The SCRAM credential of one user and mechanism is deleted.
 
+    The active controller writes it on AlterUserScramCredentials.
+    """
+
+    # User name, without the prefix "User:".
     name = string()
+    # 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
     mechanism = int8()
 
 
 class BeginTransactionRecord(Stored, id=23, versions="0", flexible="0+"):
-    """Record: begin transaction."""
+    """The records that follow take effect only with the next EndTransactionRecord (KIP-868).
 
+    The active controller writes it before changes that are too large for one batch, such as the first records of a
+    cluster. Readers show nothing of them until the end.
+    """
+
+    # Purpose of the transaction, for people who read the log; null: none given.
     name = string(nullable="0+", default=None, tag=0)
 
 
 class EndTransactionRecord(Stored, id=24, versions="0", flexible="0+"):
-    """Record: end transaction."""
+    """The records since BeginTransactionRecord take effect, all at the same time.
+
+    The controller that wrote the BeginTransactionRecord writes it.
+    """
 
 
 class AbortTransactionRecord(Stored, id=25, versions="0", flexible="0+"):
-    """Record: abort transaction."""
+    """The records since BeginTransactionRecord are void.
 
+    A new active controller writes it when its predecessor failed before EndTransactionRecord.
+    """
+
+    # Text for people who read the log, such as "Controller failover"; null: none given.
     reason = string(nullable="0+", default=None, tag=0)
 
 
 class RemoveDelegationTokenRecord(Stored, id=26, versions="0", flexible="0+"):
-    """Record: remove delegation token."""
+    """A delegation token is deleted.
 
+    The active controller writes it when a token has expired or is expired immediately.
+    """
+
+    # As in DelegationTokenRecord.
     token_id = string()
 
 
 class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
-    """Record: register controller."""
+    """A controller's registration; it replaces the earlier one of the same id (KIP-919).
 
+    The active controller writes it when a controller starts and sends ControllerRegistration.
+    """
+
+    # node.id of the controller.
     controller_id = int32()
+    # Random id that the controller process chose when it started.
     incarnation_id = uuid()
+    # True if the controller is configured for the migration from ZooKeeper. Kafka 4 always writes false.
     zk_migration_ready = boolean()
 
+    # One for each of controller.listener.names.
     class ControllerEndpoint(Struct):
+        # Listener name, such as CONTROLLER.
         name = string(map_key=True)
+        # Advertised host name or address.
         host = string()
         port = uint16()
+        # 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
         security_protocol = int16()
 
+    # The addresses under which nodes and admin clients reach this controller.
     end_points = array(ControllerEndpoint)
 
+    # Range of levels of one feature that the controller's software supports.
     class ControllerFeature(Struct):
+        # Feature such as metadata.version or kraft.version.
         name = string(map_key=True)
+        # Lowest level, inclusive.
         min_supported_version = int16()
+        # Highest level, inclusive.
         max_supported_version = int16()
 
     features = array(ControllerFeature)
 
 
 class ClearElrRecord(Stored, id=28, versions="0", flexible="0+"):
-    """Record: clear ELR."""
+    """The eligible leader replicas of partitions are forgotten (KIP-966).
 
+    The active controller writes it when min.insync.replicas of a topic or of the cluster changes, because they were
+    chosen by the old value.
+    """
+
+    # Topic whose partitions are cleared; empty: all topics.
     topic_name = string()
 
 
 class UnregisterControllerRecord(Stored, id=29, versions="0", flexible="0+"):
-    """Record: unregister controller."""
+    """A controller's registration is deleted.
 
+    The active controller writes it when an operator sends UnregisterController.
+    """
+
+    # The controller, which is no voter any more.
     controller_id = int32()
 
 

@@ -6,55 +6,85 @@ from kafka_tools.protocol.schema import Stored, Struct, array, int8, int16, int3
 
 
 class ShareSnapshotKey(Stored, id=0, versions="0"):
-    """Key: share snapshot."""
+    """Key of the whole state of a share-partition. No value (a tombstone): the state is deleted."""
 
     group_id = string()
     topic_id = uuid()
+    # Index within the topic.
     partition = int32()
 
 
 class ShareSnapshotValue(Stored, versions="0", flexible="0+"):
-    """Value: share snapshot."""
+    """The whole state of a share-partition; records before it no longer matter.
 
+    The share coordinator writes it on InitializeShareGroupState, in place of an update after 500 of them
+    (share.coordinator.snapshot.update.records.per.snapshot), and for partitions without updates.
+    """
+
+    # Counts the snapshots of the share-partition.
     snapshot_epoch = int32()
+    # Raised when the state is initialized anew, such as by AlterShareGroupOffsets; older ones are fenced.
     state_epoch = int32()
+    # Leader epoch of the share-partition; requests of an older leader are fenced.
     leader_epoch = int32()
+    # First offset that is not finished; -1: not initialized, share.auto.offset.reset decides.
     start_offset = int64()
+    # Offsets from start_offset on whose delivery is complete; -1: unknown.
     delivery_complete_count = int32(default=-1, tag=0)
+    # Time at which the state was first written, in ms since 1970.
     create_timestamp = int64()
+    # Time at which this snapshot was written, in ms since 1970.
     write_timestamp = int64()
 
+    # A range of offsets in the same state.
     class StateBatch(Struct):
         first_offset = int64()
+        # Inclusive.
         last_offset = int64()
+        # 0: available, 2: acknowledged, 4: archived. Acquired records are stored as available.
         delivery_state = int8()
+        # Number of times that the records were delivered; they are archived after group.share.delivery.count.limit.
         delivery_count = int16()
 
+    # Ascending, without overlap; offsets in no batch are available and were never delivered.
     state_batches = array(StateBatch)
 
 
 class ShareUpdateKey(Stored, id=1, versions="0"):
-    """Key: share update."""
+    """Key of a change to the state of a share-partition. Changes count from the newest snapshot on."""
 
     group_id = string()
     topic_id = uuid()
+    # Index within the topic.
     partition = int32()
 
 
 class ShareUpdateValue(Stored, versions="0", flexible="0+"):
-    """Value: share update."""
+    """A change to the newest snapshot of the share-partition.
 
+    The share coordinator writes it on WriteShareGroupState, which the leader of the share-partition sends.
+    """
+
+    # Epoch of the snapshot that it changes.
     snapshot_epoch = int32()
+    # Leader epoch of the share-partition; requests of an older leader are fenced.
     leader_epoch = int32()
+    # First offset that is not finished; -1: no change.
     start_offset = int64()
+    # Offsets from start_offset on whose delivery is complete; -1: unknown.
     delivery_complete_count = int32(default=-1, tag=0)
 
+    # A range of offsets in the same state.
     class StateBatch(Struct):
         first_offset = int64()
+        # Inclusive.
         last_offset = int64()
+        # 0: available, 2: acknowledged, 4: archived. Acquired records are stored as available.
         delivery_state = int8()
+        # Number of times that the records were delivered.
         delivery_count = int16()
 
+    # The batches that have changed; they override those of the snapshot where they overlap.
     state_batches = array(StateBatch)
 
 
