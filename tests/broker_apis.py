@@ -14,6 +14,7 @@ from kafka_tools import KAFKA_MINOR, KAFKA_RELEASE
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.releases import max_versions
+from tests.protocol_page import anchor
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = KAFKA_MINOR
@@ -62,7 +63,8 @@ def page() -> dict[Path, str]:
         f"Every API of Kafka {KAFKA_MINOR}: the versions that Kafka's broker serves on a listener for clients, the",
         "versions that the bundled broker serves, and the reason if they differ. With `--release`, the bundled broker",
         "serves only the versions of that release. The table leaves out versions that need",
-        "`unstable.api.versions.enable` in Kafka. `python -m tests.regen apis` writes this page.",
+        "`unstable.api.versions.enable` in Kafka. Each API links to its fields and errors.",
+        "`python -m tests.regen apis` writes this page.",
         "",
         f"| key | API | Kafka {KAFKA_RELEASE} | bundled broker | why they differ |",
         "| --- | --- | --- | --- | --- |",
@@ -72,7 +74,8 @@ def page() -> dict[Path, str]:
         why = "" if their or our else WITH_A_RECEIVER if row.stem in RECEIVED else NOT_FOR_CLIENTS
         if their != our:
             why = f"{reason(row.stem, their, our)}"
-        lines.append(f"| {row.key} | {row.name} | {_shown(their)} | {_shown(our)} | {why} |")
+        name = f"[{row.name}](protocol.md{anchor(row)})"
+        lines.append(f"| {row.key} | {name} | {_shown(their)} | {_shown(our)} | {why} |")
     return {ROOT / "docs" / "broker-apis.md": "\n".join(lines) + "\n"}
 
 

@@ -263,6 +263,14 @@ def apis() -> dict[Path, str]:
     return page()
 
 
+def protocol() -> dict[Path, str]:
+    """``docs/protocol.md``: APIs, errors and stored records, field by field."""
+    sys.path.insert(0, str(ROOT))
+    from tests.protocol_page import page
+
+    return page()
+
+
 TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "index": protocol_index,
     "completions": completions,
@@ -276,6 +284,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "requirements": requirements,
     "configs": configs,
     "apis": apis,
+    "protocol": protocol,
 }
 
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ import pytest
 from kafka_tools.net.rights import KINDS
 from kafka_tools.protocol import error_codes, registry
 from tests.protocol import codes_seen
+from tests.protocol.definition_texts import errors_told, sections
 
 ROOT = Path(__file__).parent.parent.parent
 HANDLERS = ROOT / "kafka_tools" / "broker_embedded" / "handlers"
@@ -36,27 +35,6 @@ BETWEEN_BROKERS = {
     "stop_replica", "update_metadata", "vote", "write_share_group_state",
 }  # fmt: skip
 """Brokers and controllers among themselves: purpose and versions are enough."""
-
-
-@cache
-def sections(stem: str) -> tuple[str, dict[str, dict[str, str]]]:
-    """(the text before the sections, section -> entry -> its text) of a definition's docstring."""
-    text = import_module(f"kafka_tools.protocol.messages.{stem}").__doc__ or ""
-    head, *parts = re.split(r"^(Versions|Errors)\n", text, flags=re.MULTILINE)
-    found: dict[str, dict[str, str]] = {}
-    for title, body in zip(parts[::2], parts[1::2], strict=True):
-        entries = re.findall(r"^    (\S[^:\n]*): ((?:.*)(?:\n {8}.*)*)", body, re.MULTILINE)
-        assert len(entries) == len(re.findall(r"^ {4}\S", body, re.MULTILINE)), (
-            f"{stem}: a line of {title} is not an entry"
-        )
-        found[title] = {key: " ".join(words.split()) for key, words in entries}
-        assert len(found[title]) == len(entries), f"{stem}: an entry of {title} stands twice"
-    return head, found
-
-
-def errors_told(stem: str) -> set[str]:
-    """The error codes whose condition a definition tells."""
-    return set(sections(stem)[1].get("Errors", {}))
 
 
 @pytest.mark.parametrize("stem", ROWS)
