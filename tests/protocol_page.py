@@ -198,7 +198,7 @@ def field_lines(message: type[Message], comments: Mapping[str, str], structs: Ma
                 words.append(structs.get(item.__qualname__, ""))
             meaning = marked(" ".join(filter(None, words)))
             facts = ", ".join([f"`{field.name}` {_type(field)}", *_qualities(field, exists, around)])
-            yield from _item(f"{facts}: {meaning}" if meaning else facts, depth)
+            yield from _item(f"{facts}. {meaning}" if meaning else facts, depth)
             if item is not None and item not in listed:
                 listed[item] = field.name
                 yield from below(item, exists, depth + 1)
