@@ -10,6 +10,7 @@ import click
 import pytest
 
 from kafka_tools import KAFKA_RELEASE, cli
+from tests.prose import long_sentences, sentences
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
@@ -115,6 +116,61 @@ def test_the_index_of_documents_names_each_of_them() -> None:
 def test_lines_of_prose_fit_a_page(page: Path) -> None:
     prose = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
     assert [line[:60] for line in prose if len(line) > 120 and not line.startswith(("|", "<!--"))] == []
+
+
+LONG_SENTENCES = {
+    "ARCHITECTURE.md": 6,
+    "CONTRIBUTING.md": 1,
+    "docs/commands/README.md": 5,
+    "docs/commands/acls.md": 1,
+    "docs/commands/audit.md": 12,
+    "docs/commands/broker.md": 31,
+    "docs/commands/completion.md": 1,
+    "docs/commands/configs.md": 7,
+    "docs/commands/consumer-groups.md": 2,
+    "docs/commands/delete-records.md": 2,
+    "docs/commands/dump-log.md": 13,
+    "docs/commands/groups.md": 1,
+    "docs/commands/install-scripts.md": 1,
+    "docs/commands/leader-election.md": 1,
+    "docs/commands/log-dirs.md": 2,
+    "docs/commands/metadata-shell.md": 3,
+    "docs/commands/reassign-partitions.md": 8,
+    "docs/commands/scram.md": 3,
+    "docs/commands/storage.md": 2,
+    "docs/commands/streams-application-reset.md": 4,
+    "docs/commands/streams-groups.md": 1,
+    "docs/commands/topics.md": 2,
+    "docs/commands/tour.md": 3,
+    "docs/protocol.md": 30,
+    "docs/requirements.md": 36,
+}
+"""How many sentences of a page may have more than 30 words, where it is not 0. These numbers only become smaller."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_long_sentences_are_few(page: Path) -> None:
+    found = long_sentences(page.read_text(encoding="utf-8"))
+    assert len(found) <= LONG_SENTENCES.get(str(page.relative_to(ROOT)), 0), "\n".join(found)
+
+
+def test_sentences_are_found_in_every_part_of_a_page() -> None:
+    page = """# A title
+
+One `a b c` and [two words](x.md). Three?
+
+- an item
+  of two lines
+1. **Four.** Five
+
+| a head | b \\| c |
+```
+no prose. at all
+```
+<!-- none. here -->
+"""
+    prose = ["One `code` and two words.", "Three?", "an item of two lines", "Four.", "Five"]
+    assert sentences(page) == ["A title", *prose, "a head", "b \\| c"]
 
 
 def test_files_that_contributors_are_sent_to_are_there() -> None:
