@@ -104,12 +104,14 @@ class MetadataResponse(Response, key=3, versions="0-13", flexible="9+", throttle
             offline_replicas = array(int32(), versions="5+", ignorable=True)
 
         partitions = array(ResponsePartition)
-        # Bit field: bit n stands for ACL operation n, which the client may perform on the topic. -2147483648: not
+        # Operations that the client may perform on the topic: bit n is set for AclOperation n. -2147483648: not
         # requested.
         topic_authorized_operations = int32(versions="8+", default=-2147483648)
 
+    # One result for each requested topic, or for each topic on which the client has DESCRIBE.
     topics = array(ResponseTopic)
-    # The same bit field for the cluster. -2147483648: not requested.
+    # Operations that the client may perform on the cluster: bit n is set for AclOperation n. -2147483648: not
+    # requested.
     cluster_authorized_operations = int32(versions="8-10", default=-2147483648)
     # Error of the whole request. 0: no error.
     error_code = int16(versions="13+", ignorable=True)

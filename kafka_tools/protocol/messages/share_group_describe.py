@@ -1,19 +1,19 @@
-"""ShareGroupDescribe (77): share groups with their members and assignments.
+"""ShareGroupDescribe (77): describe share groups, their members and assignments.
 
 Sent by tools to the coordinator of the groups (KIP-932).
 
 Versions
-    v1: the form of the first release; v0 was early access.
+    v1: the first stable version. v0 was early access.
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no DESCRIBE on the group.
-    TOPIC_AUTHORIZATION_FAILED: a member subscribes to a topic without DESCRIBE for the caller.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks DESCRIBE on the group.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DESCRIBE on a topic that a member subscribes to.
     INVALID_GROUP_ID: the group id is null.
-    GROUP_ID_NOT_FOUND: no such group, or one of another type.
-    INVALID_REQUEST: the request cannot be served as it is.
+    GROUP_ID_NOT_FOUND: the group does not exist or has another type.
+    INVALID_REQUEST: the request is malformed.
     UNSUPPORTED_VERSION: share groups are not enabled.
 """
 
@@ -25,7 +25,9 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class ShareGroupDescribeRequest(
     Request, key=77, versions="0-1", dropped="0", flexible="0+", rights={"group": "Describe", "topic": "Describe"}
 ):
+    # Groups of this coordinator. An id of another type of group leads to GROUP_ID_NOT_FOUND.
     group_ids = array(string())
+    # True: fill authorized_operations in the response.
     include_authorized_operations = boolean()
 
 
@@ -36,31 +38,48 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
+    # Empty: nothing is assigned.
     topic_partitions = array(TopicPartitions)
 
 
 class ShareGroupDescribeResponse(Response, key=77, versions="0-1", flexible="0+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
 
     class DescribedGroup(Struct):
+        # Error of this group. 0: no error.
         error_code = int16()
+        # Explains the error in words. Null: no explanation.
         error_message = string(nullable="0+", default=None)
         group_id = string()
+        # Empty, Stable or Dead. Empty text with an error.
         group_state = string()
+        # Rises with every change of the members, of their subscriptions, or of the topics that they subscribe to.
         group_epoch = int32()
+        # Group epoch for which the coordinator has computed the assignment. Lower than group_epoch: it is still
+        # computing.
         assignment_epoch = int32()
+        # Name of the server-side assignor, such as simple.
         assignor_name = string()
 
         class Member(Struct):
             member_id = string()
+            # The member's client.rack. Null: not configured.
             rack_id = string(nullable="0+", default=None)
+            # Group epoch that the member has reached.
             member_epoch = int32()
+            # The member's client.id.
             client_id = string()
+            # Address of the member, with a slash before it.
             client_host = string()
+            # Share groups subscribe to topics by name only.
             subscribed_topic_names = array(string())
+            # Partitions that the member has now. Several members can have the same partition.
             assignment = struct(Assignment)
 
         members = array(Member)
+        # Operations that the client may perform: bit n is set for AclOperation n. -2147483648: not requested.
         authorized_operations = int32(default=-2147483648)
 
+    # One result for each group of the request.
     groups = array(DescribedGroup)

@@ -1,23 +1,22 @@
-"""ShareGroupHeartbeat (76): the membership request of a share group.
+"""ShareGroupHeartbeat (76): join a share group, stay in it or leave it.
 
-Sent to the group's coordinator: member_epoch 0 joins, -1 leaves. Partitions are shared by members, so nothing has to be
-given up before it is assigned again (KIP-932).
+Sent by members to the coordinator of the group at every heartbeat interval. Several members can have the same
+partition, so nobody has to revoke it before another member gets it (KIP-932).
 
 Versions
-    v1: the form of the first release; v0 was early access.
+    v1: the first stable version. v0 was early access.
 
 Errors
     NOT_COORDINATOR: another broker coordinates the group.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
-    COORDINATOR_LOAD_IN_PROGRESS: the coordinator still reads its partition of __consumer_offsets.
-    GROUP_AUTHORIZATION_FAILED: no READ on the group.
-    TOPIC_AUTHORIZATION_FAILED: no DESCRIBE on a topic that the member subscribes to.
-    INVALID_REQUEST: a first heartbeat that lacks a field, or a field that its state does not allow.
-    INVALID_GROUP_ID: the group id is empty.
-    GROUP_ID_NOT_FOUND: the group is of another type.
-    UNKNOWN_MEMBER_ID: the group has no such member.
-    FENCED_MEMBER_EPOCH: the epoch is not the member's: join again.
-    GROUP_MAX_SIZE_REACHED: the group has group.share.max.size members.
+    COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __consumer_offsets.
+    GROUP_AUTHORIZATION_FAILED: the client lacks READ on the group.
+    TOPIC_AUTHORIZATION_FAILED: the client lacks DESCRIBE on a topic that the member subscribes to.
+    INVALID_REQUEST: a field is empty, missing from the first heartbeat, or invalid.
+    GROUP_ID_NOT_FOUND: the group has another type.
+    UNKNOWN_MEMBER_ID: the group does not have this member.
+    FENCED_MEMBER_EPOCH: the epoch is not the current one of the member. Join again.
+    GROUP_MAX_SIZE_REACHED: the group already has group.share.max.size members.
     UNSUPPORTED_VERSION: share groups are not enabled.
 """
 
@@ -29,10 +28,15 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 class ShareGroupHeartbeatRequest(
     Request, key=76, versions="0-1", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Describe"}
 ):
+    # Empty leads to INVALID_REQUEST.
     group_id = string()
+    # The member creates a random UUID and keeps it.
     member_id = string()
+    # 0: join. -1: leave. Otherwise the epoch of the last response.
     member_epoch = int32()
+    # The member's client.rack, sent when it joins. Null: not configured, or no change.
     rack_id = string(nullable="0+", default=None)
+    # Topics to subscribe to. Null: no change.
     subscribed_topic_names = array(string(), nullable="0+", default=None)
 
 
@@ -42,14 +46,22 @@ class TopicPartitions(Struct):
 
 
 class ShareGroupHeartbeatResponse(Response, key=76, versions="0-1", flexible="0+"):
+    # How long the client must wait because of a quota, in milliseconds. 0: no throttling.
     throttle_time_ms = int32()
+    # Error of the whole request. 0: no error.
     error_code = int16()
+    # Explains the error in words. Null: no explanation.
     error_message = string(nullable="0+", default=None)
+    # The value from the request. Null: with an error.
     member_id = string(nullable="0+", default=None)
+    # The new epoch, for the next heartbeat. -1: the member has left.
     member_epoch = int32()
+    # When the next heartbeat is due, in milliseconds. Set by group.share.heartbeat.interval.ms of the group.
     heartbeat_interval_ms = int32()
 
     class Assignment(Struct):
+        # All partitions from which the member may fetch now.
         topic_partitions = array(TopicPartitions)
 
+    # Null: no change.
     assignment = struct(Assignment, nullable="0+", default=None)
