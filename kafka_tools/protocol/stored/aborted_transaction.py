@@ -8,8 +8,7 @@ from kafka_tools.protocol.schema import Stored, int64
 class AbortedTxn(Stored, versions="0"):
     """An aborted transaction in a segment.
 
-    The broker appends it when an abort marker is written; Fetch answers from it which records a read_committed consumer
-    must skip.
+    The broker appends it when an abort marker is written. Fetch takes the aborted transactions of its response from it.
     """
 
     # Producer whose records between the offsets are skipped.

@@ -23,7 +23,7 @@ from kafka_tools.protocol.schema import (
 
 
 class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
-    """A broker's registration; it replaces the earlier one of the same id.
+    """A broker's registration. It replaces the earlier one of the same id.
 
     The active controller writes it when a broker starts and sends BrokerRegistration. A new process begins fenced, and
     is unfenced by a later BrokerRegistrationChangeRecord.
@@ -40,7 +40,7 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
     # Random id that the broker process chose when it started. Another id under the same broker id means that the broker
     # has restarted.
     incarnation_id = uuid()
-    # The offset at which the controller wrote the registration; it stays the same while the process lives. Requests
+    # The offset at which the controller wrote the registration. It stays the same while the process lives. Requests
     # with an older epoch are refused as STALE_BROKER_EPOCH.
     broker_epoch = int64()
 
@@ -67,7 +67,7 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
         max_supported_version = int16()
 
     features = array(BrokerFeature)
-    # broker.rack of the broker; null if it has none.
+    # broker.rack of the broker. Null if it has none.
     rack = string(nullable="0+")
     # True while clients must not be sent to the broker: it has yet to catch up with the metadata, or its heartbeats
     # stopped.
@@ -93,9 +93,9 @@ class UnregisterBrokerRecord(Stored, id=1, versions="0", flexible="0+"):
 
 
 class TopicRecord(Stored, id=2, versions="0", flexible="0+"):
-    """A topic is created; its configs and PartitionRecords follow in the same batch.
+    """A topic is created. Its configs and PartitionRecords follow in the same batch.
 
-    The active controller writes it on CreateTopics. No record changes it; RemoveTopicRecord ends it.
+    The active controller writes it on CreateTopics. No record changes it, and RemoveTopicRecord ends it.
     """
 
     # Unique among the topics that exist.
@@ -107,7 +107,7 @@ class TopicRecord(Stored, id=2, versions="0", flexible="0+"):
 class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
     """The whole state of one partition.
 
-    The active controller writes it on CreateTopics and CreatePartitions. Later changes are PartitionChangeRecords; a
+    The active controller writes it on CreateTopics and CreatePartitions. Later changes are PartitionChangeRecords. A
     snapshot contains one PartitionRecord with all of them applied.
 
     v1: adds directories.
@@ -118,24 +118,24 @@ class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
     partition_id = int32(default=-1)
     # Topic of an earlier TopicRecord.
     topic_id = uuid()
-    # Broker ids in the order of preference; the first one is the preferred leader.
+    # Broker ids in the order of preference. The first one is the preferred leader.
     replicas = array(int32())
     # In-sync replicas: broker ids that have every committed record.
     isr = array(int32())
-    # Broker ids that a reassignment removes once it completes; empty without a reassignment.
+    # Broker ids that a reassignment removes once it completes. Empty without a reassignment.
     removing_replicas = array(int32())
-    # Broker ids that a reassignment has added and that are not in sync yet; empty without a reassignment.
+    # Broker ids that a reassignment has added and that are not in sync yet. Empty without a reassignment.
     adding_replicas = array(int32())
-    # Broker id of the leader; -1: no replica can lead, the partition is offline.
+    # Broker id of the leader. -1: no replica can lead, the partition is offline.
     leader = int32(default=-1)
-    # 0: the leader has all committed records; 1: it came from an unclean election and is still recovering.
+    # 0: the leader has all committed records. 1: it came from an unclean election and is still recovering.
     leader_recovery_state = int8(tag=0)
     # Counts the elections. Followers and clients use it to detect stale leaders.
     leader_epoch = int32(default=-1)
     # Counts all changes of the partition. AlterPartition must send the current one.
     partition_epoch = int32(default=-1)
-    # Log directory of each replica, in the order of replicas. Reserved ids end in 0: migrating from ZooKeeper, 1: not
-    # assigned yet, 2: lost (offline).
+    # Log directory of each replica, in the order of replicas. Three ids are reserved: 0 for a replica in the migration
+    # from ZooKeeper, 1 for not assigned yet, 2 for a directory that is offline.
     directories = array(uuid(), versions="1+")
     # Replicas outside the ISR that still have every committed record and may be elected cleanly (KIP-966). Null: none.
     eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=1)
@@ -161,10 +161,10 @@ class ConfigRecord(Stored, id=4, versions="0", flexible="0+"):
 
 
 class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
-    """A change of one partition; fields that do not change have their default.
+    """A change of one partition. Fields that do not change have their default.
 
     The active controller writes it on elections, AlterPartition, reassignments, AssignReplicasToDirs, and when a broker
-    is fenced or unregistered. Each record raises partition_epoch by 1. Replicas apply it to the state before it.
+    is fenced or unregistered. Each record raises partition_epoch by 1.
 
     v1: adds directories.
     v2: adds eligible_leader_replicas, last_known_elr.
@@ -172,23 +172,23 @@ class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
 
     partition_id = int32(default=-1)
     topic_id = uuid()
-    # The new in-sync replicas; null: no change.
+    # The new in-sync replicas. Null: no change.
     isr = array(int32(), nullable="0+", default=None, tag=0)
-    # Broker id of the new leader, also raising leader_epoch; -1: the partition has no leader any more; -2: no change.
+    # Broker id of the new leader, also raising leader_epoch. -1: the partition has no leader any more. -2: no change.
     leader = int32(default=-2, tag=1)
-    # The new replicas, the preferred leader first; null: no change.
+    # The new replicas, the preferred leader first. Null: no change.
     replicas = array(int32(), nullable="0+", default=None, tag=2)
-    # Replicas that the reassignment in progress removes. Empty: the reassignment is over; null: no change.
+    # Replicas that the reassignment in progress removes. Empty: the reassignment is over. Null: no change.
     removing_replicas = array(int32(), nullable="0+", default=None, tag=3)
-    # Replicas that the reassignment in progress adds. Empty: the reassignment is over; null: no change.
+    # Replicas that the reassignment in progress adds. Empty: the reassignment is over. Null: no change.
     adding_replicas = array(int32(), nullable="0+", default=None, tag=4)
-    # 0: the leader has all committed records; 1: it recovers from an unclean election; -1: no change.
+    # 0: the leader has all committed records. 1: it recovers from an unclean election. -1: no change.
     leader_recovery_state = int8(default=-1, tag=5)
-    # Log directory of each replica, in the order of the replicas; null: no change.
+    # Log directory of each replica, in the order of the replicas. Null: no change.
     directories = array(uuid(), versions="1+", nullable="1+", default=None, tag=8)
-    # The new eligible leader replicas (KIP-966); null: no change.
+    # The new eligible leader replicas (KIP-966). Null: no change.
     eligible_leader_replicas = array(int32(), versions="2+", nullable="2+", default=None, tag=6)
-    # The new last known leader; null: no change, empty: cleared.
+    # The new last known leader. Null: no change. Empty: cleared.
     last_known_elr = array(int32(), versions="2+", nullable="2+", default=None, tag=7)
 
 
@@ -237,7 +237,7 @@ class DelegationTokenRecord(Stored, id=10, versions="0", flexible="0+"):
 
     # Principal that the token stands for, such as User:alice.
     owner = string()
-    # Principal that created the token; the owner, unless somebody created it on their behalf.
+    # Principal that created the token. The owner, unless somebody created it on their behalf.
     requester = string()
     # Principals that may renew and expire the token besides the owner.
     renewers = array(string())
@@ -252,9 +252,9 @@ class DelegationTokenRecord(Stored, id=10, versions="0", flexible="0+"):
 
 
 class UserScramCredentialRecord(Stored, id=11, versions="0", flexible="0+"):
-    """The SCRAM credential of one user and mechanism; it replaces the earlier one.
+    """The SCRAM credential of one user and mechanism. It replaces the earlier one.
 
-    The active controller writes it on AlterUserScramCredentials; `kafka-storage format --add-scram` puts it among the
+    The active controller writes it on AlterUserScramCredentials. `kafka-storage format --add-scram` puts it among the
     records that start a cluster. The password itself is not stored.
     """
 
@@ -275,13 +275,13 @@ class UserScramCredentialRecord(Stored, id=11, versions="0", flexible="0+"):
 class FeatureLevelRecord(Stored, id=12, versions="0", flexible="0+"):
     """A feature is set to a level for the whole cluster.
 
-    The active controller writes it on UpdateFeatures; the first ones come from `kafka-storage format`. The one of
+    The active controller writes it on UpdateFeatures. The first ones come from `kafka-storage format`. The one of
     metadata.version stands before all records that need that version.
     """
 
     # Feature such as metadata.version, group.version or transaction.version.
     name = string()
-    # Level in force from here on; 0 disables the feature.
+    # Level in force from here on. 0 disables the feature.
     feature_level = int16()
 
 
@@ -316,14 +316,14 @@ class ProducerIdsRecord(Stored, id=15, versions="0", flexible="0+"):
 
     # Broker that received the block.
     broker_id = int32()
-    # Epoch of the broker's registration; -1 from the migration from ZooKeeper.
+    # Epoch of the broker's registration. -1 from the migration from ZooKeeper.
     broker_epoch = int64(default=-1)
     # First id of the next block: all ids below it are handed out.
     next_producer_id = int64()
 
 
 class BrokerRegistrationChangeRecord(Stored, id=17, versions="0-3", flexible="0+"):
-    """A change of a registered broker; fields that do not change have their default.
+    """A change of a registered broker. Fields that do not change have their default.
 
     The active controller writes it when the broker's heartbeats start or stop, when a heartbeat asks for a controlled
     shutdown, and when one reports other offline or cordoned log directories.
@@ -336,13 +336,13 @@ class BrokerRegistrationChangeRecord(Stored, id=17, versions="0-3", flexible="0+
     broker_id = int32()
     # Epoch of the registration that changes.
     broker_epoch = int64()
-    # 1: fenced, -1: unfenced, 0: no change.
+    # 1: fenced. -1: unfenced. 0: no change.
     fenced = int8(tag=0)
-    # 1: the controlled shutdown begins, 0: no change. Only a new registration ends it.
+    # 1: the controlled shutdown begins. 0: no change. Only a new registration ends it.
     in_controlled_shutdown = int8(versions="1+", tag=1)
-    # Ids of the log directories that are still online; empty: no change.
+    # Ids of the log directories that are still online. Empty: no change.
     log_dirs = array(uuid(), versions="2+", tag=2)
-    # Ids of all log directories that take no new replicas; null: no change.
+    # Ids of all log directories that take no new replicas. Null: no change.
     cordoned_log_dirs = array(uuid(), versions="3+", nullable="3+", default=None, tag=3)
 
 
@@ -357,13 +357,13 @@ class AccessControlEntryRecord(Stored, id=18, versions="0", flexible="0+"):
     id = uuid()
     # 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user.
     resource_type = int8()
-    # Name or prefix, as pattern_type says; * stands for all names, and the cluster is kafka-cluster.
+    # Name or prefix, as pattern_type says. * stands for all names, and the cluster is kafka-cluster.
     resource_name = string()
     # 3 literal, 4 prefixed.
     pattern_type = int8()
-    # Such as User:alice; User:* stands for everybody.
+    # Such as User:alice. User:* stands for everybody.
     principal = string()
-    # IP address of the client; * stands for all addresses.
+    # IP address of the client. * stands for all addresses.
     host = string()
     # 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter
     # configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit.
@@ -385,19 +385,19 @@ class RemoveAccessControlEntryRecord(Stored, id=19, versions="0", flexible="0+")
 class NoOpRecord(Stored, id=20, versions="0", flexible="0+"):
     """A record without content: it changes nothing.
 
-    The active controller writes it when nothing else was written for metadata.max.idle.interval.ms (500 ms), so that
-    every node can tell from the growing log that it is up to date.
+    The active controller writes it every metadata.max.idle.interval.ms (500 ms), so that every node can tell from the
+    growing log that it is up to date.
     """
 
 
 class ZkMigrationStateRecord(Stored, id=21, versions="0", flexible="0+"):
     """Progress of the migration from ZooKeeper.
 
-    Controllers of Kafka 3.4 to 3.9 write it when the migration starts and ends; Kafka 4 writes 0 into the log of a new
+    Controllers of Kafka 3.4 to 3.9 write it when the migration starts and ends. Kafka 4 writes 0 into the log of a new
     cluster, and does not start on a log whose migration is unfinished.
     """
 
-    # 0: the cluster never used ZooKeeper; 1: migration, records go to both; 2: pre-migration; 3: post-migration, done.
+    # 0: the cluster never used ZooKeeper. 1: migration, records go to both. 2: pre-migration. 3: post-migration, done.
     zk_migration_state = int8()
 
 
@@ -420,7 +420,7 @@ class BeginTransactionRecord(Stored, id=23, versions="0", flexible="0+"):
     cluster. Readers show nothing of them until the end.
     """
 
-    # Purpose of the transaction, for people who read the log; null: none given.
+    # Purpose of the transaction, for people who read the log. Null: none given.
     name = string(nullable="0+", default=None, tag=0)
 
 
@@ -437,7 +437,7 @@ class AbortTransactionRecord(Stored, id=25, versions="0", flexible="0+"):
     A new active controller writes it when its predecessor failed before EndTransactionRecord.
     """
 
-    # Text for people who read the log, such as "Controller failover"; null: none given.
+    # Text for people who read the log, such as "Controller failover". Null: none given.
     reason = string(nullable="0+", default=None, tag=0)
 
 
@@ -452,7 +452,7 @@ class RemoveDelegationTokenRecord(Stored, id=26, versions="0", flexible="0+"):
 
 
 class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
-    """A controller's registration; it replaces the earlier one of the same id (KIP-919).
+    """A controller's registration. It replaces the earlier one of the same id (KIP-919).
 
     The active controller writes it when a controller starts and sends ControllerRegistration.
     """
@@ -496,7 +496,7 @@ class ClearElrRecord(Stored, id=28, versions="0", flexible="0+"):
     chosen by the old value.
     """
 
-    # Topic whose partitions are cleared; empty: all topics.
+    # Topic whose partitions are cleared. Empty: all topics.
     topic_name = string()
 
 

@@ -19,7 +19,7 @@ class ConsumerGroupMetadataValue(Stored, versions="0", flexible="0+"):
 
     # Raised by 1 with each change. A target assignment is computed for each epoch.
     epoch = int32()
-    # Hash of ids, partitions and racks of the subscribed topics; another hash means that they have changed. 0: no
+    # Hash of ids, partitions and racks of the subscribed topics. Another hash means that they have changed. 0: no
     # topic, or a coordinator before 4.1.
     metadata_hash = int64(tag=0)
 
@@ -33,8 +33,8 @@ class ConsumerGroupPartitionMetadataKey(Stored, id=4, versions="0"):
 class ConsumerGroupPartitionMetadataValue(Stored, versions="0", flexible="0+"):
     """The subscribed topics as the coordinator last saw them.
 
-    Group coordinators before Kafka 4.1 wrote it to notice changes; now metadata_hash of the group does that, and the
-    record is deleted when the group changes (KIP-1101).
+    Group coordinators before Kafka 4.1 wrote it to notice changes. Since then metadata_hash of the group does that, and
+    the record is deleted when the group changes (KIP-1101).
     """
 
     class TopicMetadata(Struct):
@@ -45,7 +45,7 @@ class ConsumerGroupPartitionMetadataValue(Stored, versions="0", flexible="0+"):
 
         class PartitionMetadata(Struct):
             partition = int32()
-            # Racks of the replicas' brokers; empty if none has a rack.
+            # Racks of the replicas' brokers. Empty if none has a rack.
             racks = array(string())
 
         # Empty if no broker has a rack, and since Kafka 4.0.
@@ -70,21 +70,21 @@ class ConsumerGroupMemberMetadataValue(Stored, versions="0", flexible="0+"):
     migration, and when it changes its subscription or settings.
     """
 
-    # group.instance.id of a static member (KIP-345); null: a dynamic member.
+    # group.instance.id of a static member (KIP-345). Null: a dynamic member.
     instance_id = string(nullable="0+")
-    # client.rack; null if the member has none.
+    # client.rack. Null if the member has none.
     rack_id = string(nullable="0+")
     # client.id of the member.
     client_id = string()
     # The member's address as the coordinator saw it, such as /10.0.0.7.
     client_host = string()
-    # Topics by name; empty if the member subscribes by pattern alone.
+    # Topics by name. Empty if the member subscribes by pattern alone.
     subscribed_topic_names = array(string())
-    # RE2 pattern of topic names; null or empty: none.
+    # RE2 pattern of topic names. Null or empty: none.
     subscribed_topic_regex = string(nullable="0+")
-    # Longest time to release revoked partitions, max.poll.interval.ms of consumers; -1: not sent.
+    # Longest time to release revoked partitions, max.poll.interval.ms of consumers. -1: not sent.
     rebalance_timeout_ms = int32(default=-1)
-    # Assignor that the member prefers, such as uniform or range; null: any.
+    # Assignor that the member prefers, such as uniform or range. Null: any.
     server_assignor = string(nullable="0+")
 
     class ClassicMemberMetadata(Struct):
@@ -100,7 +100,7 @@ class ConsumerGroupMemberMetadataValue(Stored, versions="0", flexible="0+"):
         # As sent in JoinGroup, the most preferred first.
         supported_protocols = array(ClassicProtocol)
 
-    # Set for a member that still uses the classic protocol; null for one of the consumer protocol.
+    # Set for a member that still uses the classic protocol. Null for one of the consumer protocol.
     classic_member_metadata = struct(ClassicMemberMetadata, nullable="0+", tag=0)
 
 
@@ -116,9 +116,9 @@ class ConsumerGroupTargetAssignmentMetadataValue(Stored, versions="0", flexible=
     The group coordinator writes it after the assignments of all members that changed.
     """
 
-    # Group epoch of the assignment; less than the group's while the assignor has yet to run.
+    # Group epoch of the assignment. Less than the group's while the assignor has yet to run.
     assignment_epoch = int32()
-    # Time at which the assignor finished, in ms since 1970; 0: unknown.
+    # Time at which the assignor finished, in ms since 1970. 0: unknown.
     assignment_timestamp = int64(tag=0, ignorable=True)
 
 
@@ -155,7 +155,7 @@ class TopicPartitions(Struct):
     topic_id = uuid()
     # Indexes of the partitions.
     partitions = array(int32())
-    # Member epoch at which each of the partitions was assigned; offset commits with an older epoch are fenced. Null:
+    # Member epoch at which each of the partitions was assigned. Offset commits with an older epoch are fenced. Null:
     # written by an older Kafka, member_epoch applies.
     assignment_epochs = array(int32(), nullable="0+", tag=0)
 
@@ -171,7 +171,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Stored, versions="0", flexible="
     member_epoch = int32()
     # Also accepted, from a member that did not receive the last response.
     previous_member_epoch = int32()
-    # 0: stable, 1: has partitions to revoke, 2: waits for partitions that others have yet to release.
+    # 0: stable. 1: has partitions to revoke. 2: waits for partitions that others have yet to release.
     state = int8()
     # The member may consume these.
     assigned_partitions = array(TopicPartitions)

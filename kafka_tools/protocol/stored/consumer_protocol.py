@@ -10,16 +10,16 @@ from kafka_tools.protocol.schema import Stored, Struct, array, bytes_, int32, st
 
 
 class ConsumerProtocolSubscription(Stored, versions="0-3"):
-    """A member's subscription; sent in JoinGroup, stored in GroupMetadataValue.
+    """A member's subscription, sent in JoinGroup and stored in GroupMetadataValue.
 
     v1: adds owned_partitions.
     v2: adds generation_id.
     v3: adds rack_id.
     """
 
-    # Names of the topics to consume; a pattern is already resolved.
+    # Names of the topics to consume. A pattern is already resolved.
     topics = array(string())
-    # The assignor's own; the sticky assignor puts the previous assignment here. Null: none.
+    # The assignor's own. The sticky assignor puts the previous assignment here. Null: none.
     user_data = bytes_(nullable="0+", default=None)
 
     class TopicPartition(Struct):
@@ -27,18 +27,18 @@ class ConsumerProtocolSubscription(Stored, versions="0-3"):
         # Indexes of the partitions.
         partitions = array(int32(), versions="1+")
 
-    # Partitions that the member keeps through the rebalance (KIP-429); empty with eager assignors.
+    # Partitions that the member keeps through the rebalance (KIP-429). Empty with eager assignors.
     owned_partitions = array(TopicPartition, versions="1+", ignorable=True)
-    # Generation in which it received owned_partitions; -1: none. An older one makes the claim void (KIP-792).
+    # Generation in which it received owned_partitions. -1: none. An older one makes the claim void (KIP-792).
     generation_id = int32(versions="2+", default=-1, ignorable=True)
-    # client.rack; null if the member has none (KIP-881).
+    # client.rack. Null if the member has none (KIP-881).
     rack_id = string(versions="3+", nullable="3+", default=None, ignorable=True)
 
 
 class ConsumerProtocolAssignment(Stored, versions="0-3"):
-    """A member's partitions; received in SyncGroup, stored in GroupMetadataValue.
+    """A member's partitions, received in SyncGroup and stored in GroupMetadataValue.
 
-    v1-v3: no change; the versions follow those of ConsumerProtocolSubscription.
+    v1-v3: no change. The versions follow those of ConsumerProtocolSubscription.
     """
 
     class TopicPartition(Struct):
@@ -46,7 +46,7 @@ class ConsumerProtocolAssignment(Stored, versions="0-3"):
         # Indexes of the partitions.
         partitions = array(int32())
 
-    # One entry per topic; empty if the member receives nothing.
+    # One entry per topic. Empty if the member receives nothing.
     assigned_partitions = array(TopicPartition)
-    # The assignor's own, from the leader to the member; null: none.
+    # The assignor's own, from the leader to the member. Null: none.
     user_data = bytes_(nullable="0+", default=None)

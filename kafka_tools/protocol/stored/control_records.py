@@ -44,7 +44,7 @@ class LeaderChangeMessage(Stored, versions="0-1", flexible="0+"):
     v1: adds voters[].voter_directory_id, granting_voters[].voter_directory_id.
     """
 
-    # Version of the layout; 1 has directory ids.
+    # Version of the layout. 1 has directory ids.
     version = int16()
     # Node id of the new leader.
     leader_id = int32()
@@ -67,7 +67,7 @@ class SnapshotHeaderRecord(Stored, versions="0", flexible="0+"):
 
 
 class SnapshotFooterRecord(Stored, versions="0", flexible="0+"):
-    """Last record of a snapshot; without it the file is not complete.
+    """Last record of a snapshot. Without it the file is not complete.
 
     The node that takes the snapshot writes it.
     """
@@ -79,19 +79,19 @@ class SnapshotFooterRecord(Stored, versions="0", flexible="0+"):
 class KRaftVersionRecord(Stored, versions="0", flexible="0+"):
     """The kraft.version in force.
 
-    `kafka-storage format` writes it into the first snapshot; the leader writes it after an upgrade of kraft.version.
+    `kafka-storage format` writes it into the first snapshot. The leader writes it after an upgrade of kraft.version.
     """
 
     # Always 0.
     version = int16()
-    # 0: voters come from controller.quorum.voters; 1: from VotersRecord (KIP-853).
+    # 0: voters come from controller.quorum.voters. 1: from VotersRecord (KIP-853).
     kraft_version = int16(json="kRaftVersion")
 
 
 class VotersRecord(Stored, versions="0", flexible="0+"):
     """The voters of the metadata quorum (KIP-853).
 
-    `kafka-storage format` writes it into the first snapshot; the leader writes it when a voter is added, removed or
+    `kafka-storage format` writes it into the first snapshot. The leader writes it when a voter is added, removed or
     updated.
     """
 
@@ -124,5 +124,5 @@ class VotersRecord(Stored, versions="0", flexible="0+"):
         # An upgrade of kraft.version needs the level in every voter's range.
         kraft_version_feature = struct(KRaftVersionFeature, json="kRaftVersionFeature")
 
-    # All voters from here on; the record replaces the earlier one.
+    # All voters from here on. The record replaces the earlier one.
     voters = array(Voter)

@@ -8,7 +8,7 @@ from kafka_tools.protocol.schema import Stored, boolean, string
 class DefaultPrincipalData(Stored, versions="0", flexible="0+"):
     """The principal of a forwarded request.
 
-    The broker that forwards a client's request puts it into Envelope; the controller authorises the request with it.
+    The broker that forwards a client's request puts it into Envelope. The controller authorises the request with it.
     """
 
     # User, unless a principal builder of the broker's chose another.

@@ -9,7 +9,7 @@ from kafka_tools.protocol.schema import Stored, int32, int64, string, uuid
 
 
 class LegacyOffsetCommitKey(Stored, id=0, versions="0"):
-    """Key of a committed offset as Kafka before 0.8.2 wrote it; type 1 has replaced it."""
+    """Key of a committed offset as Kafka before 0.8.2 wrote it. Type 1 has replaced it."""
 
     # Group id.
     group = string()
@@ -39,7 +39,7 @@ class OffsetCommitKey(Stored, id=1, versions="0"):
 
 
 class OffsetCommitValue(Stored, versions="0-4", flexible="4+"):
-    """A committed offset; no value (a tombstone) means it was deleted or expired.
+    """A committed offset. No value (a tombstone): it was deleted or has expired.
 
     The group coordinator writes it on OffsetCommit, and on TxnOffsetCommit in a transactional batch, which counts once
     its transaction is committed.
@@ -52,16 +52,16 @@ class OffsetCommitValue(Stored, versions="0-4", flexible="4+"):
 
     # The next offset to consume.
     offset = int64()
-    # Leader epoch of the last consumed record, so that truncation is detected; -1: not sent.
+    # Leader epoch of the last consumed record, so that truncation is detected. -1: not sent.
     leader_epoch = int32(versions="3+", default=-1, ignorable=True)
-    # Text of the client's choice, stored as it is; empty if there is none.
+    # Text of the client's choice, stored as it is. Empty if there is none.
     metadata = string()
     # Time at which the offset was committed, in ms since 1970.
     commit_timestamp = int64()
-    # Time at which the offset expires, in ms since 1970; -1: by offsets.retention.minutes. Only clients before
+    # Time at which the offset expires, in ms since 1970. -1: by offsets.retention.minutes. Only clients before
     # OffsetCommit v5 set it.
     expire_timestamp = int64(versions="1", default=-1, ignorable=True)
-    # Id of the topic when the offset was committed; zero: unknown.
+    # Id of the topic when the offset was committed. Zero: unknown.
     topic_id = uuid(versions="4+", tag=0, ignorable=True)
 
 

@@ -18,19 +18,19 @@ class ProducerSnapshot(Stored, versions="1"):
     class ProducerEntry(Struct):
         # Handed out by InitProducerId.
         producer_id = int64()
-        # Newest epoch of the producer; batches with an older one are refused.
+        # Newest epoch of the producer. Batches with an older one are refused.
         epoch = int16()
-        # Sequence of the last record of the last batch; -1: only a marker was written.
+        # Sequence of the last record of the last batch. -1: only a marker was written.
         last_sequence = int32()
-        # Offset of that record; -1: none.
+        # Offset of that record. -1: none.
         last_offset = int64()
         # Records of the last batch less 1, so that the batch can be recognised when it is sent again.
         offset_delta = int32()
-        # Largest timestamp of the last batch in ms; the entry expires after producer.id.expiration.ms.
+        # Largest timestamp of the last batch in ms. The entry expires after producer.id.expiration.ms.
         timestamp = int64()
-        # Coordinator epoch of the last marker; -1: none. Markers of older coordinators are refused.
+        # Coordinator epoch of the last marker. -1: none. Markers of older coordinators are refused.
         coordinator_epoch = int32()
-        # First record of the open transaction, where the last stable offset stays; -1: none is open.
+        # First record of the open transaction, where the last stable offset stays. -1: none is open.
         current_txn_first_offset = int64()
 
     # One for each producer id.

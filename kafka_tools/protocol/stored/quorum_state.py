@@ -15,13 +15,13 @@ class QuorumStateData(Stored, versions="0-1", flexible="0+"):
 
     # Always empty: meta.properties has it.
     cluster_id = string(versions="0")
-    # Node id; -1: the leader of the epoch is not known.
+    # Node id. -1: the leader of the epoch is not known.
     leader_id = int32(default=-1)
     # Newest epoch that the node has seen.
     leader_epoch = int32(default=-1)
-    # Node that received this node's vote in the epoch; -1: none.
+    # Node that received this node's vote in the epoch. -1: none.
     voted_id = int32(default=-1)
-    # Directory id of that candidate; zero: none.
+    # Directory id of that candidate. Zero: none.
     voted_directory_id = uuid(versions="1+")
     # Always 0.
     applied_offset = int64(versions="0")

@@ -24,7 +24,7 @@ class RemoteLogSegmentMetadataRecord(Stored, id=0, versions="0", flexible="0+"):
             partition = int32()
 
         topic_id_partition = struct(TopicIdPartitionEntry)
-        # Random id of the copy; a repeated copy of the same segment has another one.
+        # Random id of the copy. A repeated copy of the same segment has another one.
         id = uuid()
 
     remote_log_segment_id = struct(RemoteLogSegmentIdEntry)
@@ -44,13 +44,13 @@ class RemoteLogSegmentMetadataRecord(Stored, id=0, versions="0", flexible="0+"):
         # First offset of the epoch within the segment.
         offset = int64()
 
-    # The epochs in which the records were written, ascending; a copy of a former leader is recognised by them.
+    # The epochs in which the records were written, ascending. A copy of a former leader is recognised by them.
     segment_leader_epochs = array(SegmentLeaderEpochEntry)
     # Size of the log file, without its indexes.
     segment_size_in_bytes = int32()
-    # Data of the storage plugin (KIP-917), which reports it with the end of the copy; null: none.
+    # Data of the storage plugin (KIP-917), which reports it with the end of the copy. Null: none.
     custom_metadata = bytes_(nullable="0+", default=None)
-    # 0: the copy has started. The update records bring 1: copied, 2: deletion has started, 3: deleted.
+    # 0: the copy has started. RemoteLogSegmentMetadataUpdateRecord contains the later states.
     remote_log_segment_state = int8()
     # True: no transaction of the segment was aborted, so there is no transaction index to fetch.
     txn_index_empty = boolean(tag=0)
@@ -80,9 +80,9 @@ class RemoteLogSegmentMetadataUpdateRecord(Stored, id=1, versions="0", flexible=
     broker_id = int32()
     # Time at which the record was written, in ms since 1970.
     event_timestamp_ms = int64()
-    # Data of the storage plugin (KIP-917), for later reads of the copy; null: none.
+    # Data of the storage plugin (KIP-917), for later reads of the copy. Null: none.
     custom_metadata = bytes_(nullable="0+", default=None)
-    # 1: copied, 2: deletion has started, 3: deleted.
+    # 1: copied. 2: deletion has started. 3: deleted.
     remote_log_segment_state = int8()
 
 
@@ -105,7 +105,7 @@ class RemotePartitionDeleteMetadataRecord(Stored, id=2, versions="0", flexible="
     broker_id = int32()
     # Time at which the record was written, in ms since 1970.
     event_timestamp_ms = int64()
-    # 0: marked for deletion, 1: deletion has started, 2: finished.
+    # 0: marked for deletion. 1: deletion has started. 2: finished.
     remote_partition_delete_state = int8()
 
 
@@ -137,9 +137,9 @@ class RemoteLogSegmentMetadataSnapshotRecord(Stored, id=3, versions="0", flexibl
     segment_leader_epochs = array(SegmentLeaderEpochEntry)
     # Size of the log file, without its indexes.
     segment_size_in_bytes = int32()
-    # Data of the storage plugin (KIP-917); null: none.
+    # Data of the storage plugin (KIP-917). Null: none.
     custom_metadata = bytes_(nullable="0+", default=None)
-    # 0: the copy has started, 1: copied, 2: deletion has started, 3: deleted.
+    # 0: the copy has started. 1: copied. 2: deletion has started. 3: deleted.
     remote_log_segment_state = int8()
     # True: no transaction of the segment was aborted.
     txn_index_empty = boolean(tag=0)

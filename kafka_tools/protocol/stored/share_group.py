@@ -19,13 +19,13 @@ class ShareGroupMemberMetadataValue(Stored, versions="0", flexible="0+"):
     The group coordinator writes it when a member joins with ShareGroupHeartbeat and when its subscription changes.
     """
 
-    # client.rack; null if the member has none.
+    # client.rack. Null if the member has none.
     rack_id = string(nullable="0+")
     # client.id of the member.
     client_id = string()
     # The member's address as the coordinator saw it, such as /10.0.0.7.
     client_host = string()
-    # Topics by name; a share group has no patterns.
+    # Topics by name. A share group has no patterns.
     subscribed_topic_names = array(string())
 
 
@@ -43,7 +43,7 @@ class ShareGroupMetadataValue(Stored, versions="0", flexible="0+"):
 
     # Raised by 1 with each change. A target assignment is computed for each epoch.
     epoch = int32()
-    # Hash of ids, partitions and racks of the subscribed topics; another hash means that they have changed. 0: no
+    # Hash of ids, partitions and racks of the subscribed topics. Another hash means that they have changed. 0: no
     # topic.
     metadata_hash = int64()
 
@@ -60,9 +60,9 @@ class ShareGroupTargetAssignmentMetadataValue(Stored, versions="0", flexible="0+
     The group coordinator writes it after the assignments of all members that changed.
     """
 
-    # Group epoch of the assignment; less than the group's while the assignor has yet to run.
+    # Group epoch of the assignment. Less than the group's while the assignor has yet to run.
     assignment_epoch = int32()
-    # Time at which the assignor finished, in ms since 1970; 0: unknown.
+    # Time at which the assignor finished, in ms since 1970. 0: unknown.
     assignment_timestamp = int64(tag=0, ignorable=True)
 
 
@@ -74,7 +74,7 @@ class ShareGroupTargetAssignmentMemberKey(Stored, id=13, versions="0"):
 
 
 class ShareGroupTargetAssignmentMemberValue(Stored, versions="0", flexible="0+"):
-    """The partitions that a member is to consume; several members may share one.
+    """The partitions that a member is to consume. Several members may share one.
 
     The group coordinator writes it for every member whose target the assignor has changed.
     """
@@ -146,7 +146,7 @@ class ShareGroupStatePartitionMetadataValue(Stored, versions="0", flexible="0+")
 
     # InitializeShareGroupState is in progress for these.
     initializing_topics = array(TopicPartitionsInfo)
-    # The share coordinator has state of these; members may be assigned them.
+    # The share coordinator has state of these. Members may be assigned them.
     initialized_topics = array(TopicPartitionsInfo)
     # DeleteShareGroupState is in progress for these.
     deleting_topics = array(TopicInfo)

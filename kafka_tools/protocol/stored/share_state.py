@@ -15,7 +15,7 @@ class ShareSnapshotKey(Stored, id=0, versions="0"):
 
 
 class ShareSnapshotValue(Stored, versions="0", flexible="0+"):
-    """The whole state of a share-partition; records before it no longer matter.
+    """The whole state of a share-partition. Records before it no longer matter.
 
     The share coordinator writes it on InitializeShareGroupState, in place of an update after 500 of them
     (share.coordinator.snapshot.update.records.per.snapshot), and for partitions without updates.
@@ -23,13 +23,13 @@ class ShareSnapshotValue(Stored, versions="0", flexible="0+"):
 
     # Counts the snapshots of the share-partition.
     snapshot_epoch = int32()
-    # Raised when the state is initialized anew, such as by AlterShareGroupOffsets; older ones are fenced.
+    # Raised when the state is initialized anew, such as by AlterShareGroupOffsets. Older ones are fenced.
     state_epoch = int32()
-    # Leader epoch of the share-partition; requests of an older leader are fenced.
+    # Leader epoch of the share-partition. Requests of an older leader are fenced.
     leader_epoch = int32()
-    # First offset that is not finished; -1: not initialized, share.auto.offset.reset decides.
+    # First offset that is not finished. -1: not initialized, share.auto.offset.reset decides.
     start_offset = int64()
-    # Offsets from start_offset on whose delivery is complete; -1: unknown.
+    # Offsets from start_offset on whose delivery is complete. -1: unknown.
     delivery_complete_count = int32(default=-1, tag=0)
     # Time at which the state was first written, in ms since 1970.
     create_timestamp = int64()
@@ -41,12 +41,12 @@ class ShareSnapshotValue(Stored, versions="0", flexible="0+"):
         first_offset = int64()
         # Inclusive.
         last_offset = int64()
-        # 0: available, 2: acknowledged, 4: archived. Acquired records are stored as available.
+        # 0: available. 2: acknowledged. 4: archived. Acquired records are stored as available.
         delivery_state = int8()
-        # Number of times that the records were delivered; they are archived after group.share.delivery.count.limit.
+        # Number of times that the records were delivered. They are archived after group.share.delivery.count.limit.
         delivery_count = int16()
 
-    # Ascending, without overlap; offsets in no batch are available and were never delivered.
+    # Ascending, without overlap. Offsets in no batch are available and were never delivered.
     state_batches = array(StateBatch)
 
 
@@ -67,11 +67,11 @@ class ShareUpdateValue(Stored, versions="0", flexible="0+"):
 
     # Epoch of the snapshot that it changes.
     snapshot_epoch = int32()
-    # Leader epoch of the share-partition; requests of an older leader are fenced.
+    # Leader epoch of the share-partition. Requests of an older leader are fenced.
     leader_epoch = int32()
-    # First offset that is not finished; -1: no change.
+    # First offset that is not finished. -1: no change.
     start_offset = int64()
-    # Offsets from start_offset on whose delivery is complete; -1: unknown.
+    # Offsets from start_offset on whose delivery is complete. -1: unknown.
     delivery_complete_count = int32(default=-1, tag=0)
 
     # A range of offsets in the same state.
@@ -79,12 +79,12 @@ class ShareUpdateValue(Stored, versions="0", flexible="0+"):
         first_offset = int64()
         # Inclusive.
         last_offset = int64()
-        # 0: available, 2: acknowledged, 4: archived. Acquired records are stored as available.
+        # 0: available. 2: acknowledged. 4: archived. Acquired records are stored as available.
         delivery_state = int8()
         # Number of times that the records were delivered.
         delivery_count = int16()
 
-    # The batches that have changed; they override those of the snapshot where they overlap.
+    # The batches that have changed. They override those of the snapshot where they overlap.
     state_batches = array(StateBatch)
 
 

@@ -25,17 +25,17 @@ class StreamsGroupMetadataValue(Stored, versions="0", flexible="0+"):
 
     # Raised by 1 with each change. A target assignment is computed for each epoch.
     epoch = int32()
-    # Hash of ids, partitions and racks of the topology's topics; another hash means that they have changed. 0: no
+    # Hash of ids, partitions and racks of the topology's topics. Another hash means that they have changed. 0: no
     # topic.
     metadata_hash = int64()
-    # Newest topology epoch whose topics were found present and with fitting partitions; -1: none.
+    # Newest topology epoch whose topics were found present and with fitting partitions. -1: none.
     validated_topology_epoch = int32(default=-1, tag=0)
-    # Group configs with which the target assignment was computed; null: none.
+    # Group configs with which the target assignment was computed. Null: none.
     last_assignment_configs = array(LastAssignmentConfig, nullable="0+", tag=1)
-    # Topology epoch whose description the plugin of the brokers holds; -1: none, -2: an update was interrupted, and the
+    # Topology epoch whose description the plugin of the brokers holds. -1: none. -2: an update was interrupted, and the
     # description is requested again.
     stored_description_topology_epoch = int32(default=-1, tag=2)
-    # Topology epoch whose description the plugin refuses permanently, so that it is not requested again; -1: none.
+    # Topology epoch whose description the plugin refuses permanently, so that it is not requested again. -1: none.
     failed_description_topology_epoch = int32(default=-1, tag=3)
 
 
@@ -66,21 +66,21 @@ class StreamsGroupMemberMetadataValue(Stored, versions="0", flexible="0+"):
     The group coordinator writes it when a member joins with StreamsGroupHeartbeat and when its data change.
     """
 
-    # group.instance.id of a static member (KIP-345); null: a dynamic member.
+    # group.instance.id of a static member (KIP-345). Null: a dynamic member.
     instance_id = string(nullable="0+")
-    # client.rack; null if the member has none.
+    # client.rack. Null if the member has none.
     rack_id = string(nullable="0+")
     # client.id of the member.
     client_id = string()
     # The member's address as the coordinator saw it, such as /10.0.0.7.
     client_host = string()
-    # Longest time to release revoked tasks; -1: not sent.
+    # Longest time to release revoked tasks. -1: not sent.
     rebalance_timeout_ms = int32(default=-1)
     # Epoch of the topology that the member runs.
     topology_epoch = int32()
     # Shared by the members of one process, which have one state directory.
     process_id = string()
-    # Address at which the process answers interactive queries; null: none.
+    # Address at which the process answers interactive queries. Null: none.
     user_endpoint = struct(Endpoint, nullable="0+", default=None)
     # Used to place standby tasks in other racks or zones.
     client_tags = array(KeyValue)
@@ -98,9 +98,9 @@ class StreamsGroupTargetAssignmentMetadataValue(Stored, versions="0", flexible="
     The group coordinator writes it after the assignments of all members that changed.
     """
 
-    # Group epoch of the assignment; less than the group's while the assignor has yet to run.
+    # Group epoch of the assignment. Less than the group's while the assignor has yet to run.
     assignment_epoch = int32()
-    # Time at which the assignor finished, in ms since 1970; 0: unknown.
+    # Time at which the assignor finished, in ms since 1970. 0: unknown.
     assignment_timestamp = int64(tag=0, ignorable=True)
 
 
@@ -111,11 +111,11 @@ class StreamsGroupTargetAssignmentMemberKey(Stored, id=21, versions="0"):
     member_id = string()
 
 
-# Tasks of one subtopology; a task is a subtopology and a partition.
+# Tasks of one subtopology. A task is a subtopology and a partition.
 class TaskIds(Struct):
     # Id from the topology, such as 0.
     subtopology_id = string()
-    # Partition of each task; the task reads it from all source topics.
+    # Partition of each task. The task reads it from all source topics.
     partitions = array(int32())
 
 
@@ -140,13 +140,13 @@ class StreamsGroupCurrentMemberAssignmentKey(Stored, id=22, versions="0"):
     member_id = string()
 
 
-# Tasks of one subtopology; a task is a subtopology and a partition.
+# Tasks of one subtopology. A task is a subtopology and a partition.
 class StreamsGroupCurrentMemberAssignmentValueTaskIds(Struct):
     # Id from the topology, such as 0.
     subtopology_id = string()
-    # Partition of each task; the task reads it from all source topics.
+    # Partition of each task. The task reads it from all source topics.
     partitions = array(int32())
-    # Member epoch at which each task was assigned; offset commits with an older epoch are fenced. Null: not active
+    # Member epoch at which each task was assigned. Offset commits with an older epoch are fenced. Null: not active
     # tasks, or written by an older Kafka.
     assignment_epochs = array(int32(), nullable="0+", tag=0)
 
@@ -162,7 +162,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Stored, versions="0", flexible="0
     member_epoch = int32()
     # Also accepted, from a member that did not receive the last response.
     previous_member_epoch = int32()
-    # 1: stable, 2: has tasks to revoke, 3: waits for tasks that others have yet to release.
+    # 1: stable. 2: has tasks to revoke. 3: waits for tasks that others have yet to release.
     state = int8()
     # The member processes these.
     active_tasks = array(StreamsGroupCurrentMemberAssignmentValueTaskIds)
@@ -191,9 +191,9 @@ class TopicConfig(Struct):
 
 
 class TopicInfo(Struct):
-    # Topic that the application owns; the coordinator creates it if it is missing.
+    # Topic that the application owns. The coordinator creates it if it is missing.
     name = string()
-    # Required number of partitions; 0: derived from the source topics, as always for changelogs.
+    # Required number of partitions. 0: derived from the source topics, as always for changelogs.
     partitions = int32()
     # 0: default.replication.factor of the brokers.
     replication_factor = int16()

@@ -23,13 +23,13 @@ class TransactionLogValue(Stored, versions="0-1", flexible="1+"):
 
     # Producer id that writes under the transactional id.
     producer_id = int64()
-    # Producer id before the last change of ids, so that a repeated EndTxn is recognised; -1: none.
+    # Producer id before the last change of ids, so that a repeated EndTxn is recognised. -1: none.
     previous_producer_id = int64(versions="1+", default=-1, tag=0)
-    # Producer id that takes over when the transaction completes, because epochs are used up; -1: none.
+    # Producer id that takes over when the transaction completes, because epochs are used up. -1: none.
     next_producer_id = int64(versions="1+", default=-1, tag=1)
     # Raised to fence earlier instances of the producer.
     producer_epoch = int16()
-    # Epoch that belongs to next_producer_id; -1: none.
+    # Epoch that belongs to next_producer_id. -1: none.
     next_producer_epoch = int16(versions="1+", default=-1, tag=3)
     # transaction.timeout.ms of the producer: an open transaction is aborted after it.
     transaction_timeout_ms = int32()
@@ -42,11 +42,11 @@ class TransactionLogValue(Stored, versions="0-1", flexible="1+"):
         # Indexes of the partitions.
         partition_ids = array(int32())
 
-    # Partitions that the transaction writes to and that receive a marker when it ends; null in the state Empty.
+    # Partitions that the transaction writes to and that receive a marker when it ends. Null in the state Empty.
     transaction_partitions = array(PartitionsSchema, nullable="0+")
     # Time at which the record was written, in ms since 1970.
     transaction_last_update_timestamp_ms = int64()
-    # Time at which the first partition was added, in ms since 1970; -1: no transaction yet.
+    # Time at which the first partition was added, in ms since 1970. -1: no transaction yet.
     transaction_start_timestamp_ms = int64()
     # transaction.version that the client used. From 2 on each transaction has an epoch of its own (KIP-890).
     client_transaction_version = int16(versions="1+", tag=2)
