@@ -61,6 +61,7 @@ FAKE_PYTHON = """#!/usr/bin/env bash
 case "$*" in
     "-m venv .venv") mkdir -p .venv/bin; for name in python pip pytest; do cp "$0" ".venv/bin/$name"; done ;;
     -c*|--version) exec "{python}" "$@" ;;
+    "-m tests.against_kafka.jars") [ ! -e "{folder}/no-jars" ] ;;
     "-m pytest"*)
         echo run >>"{folder}/runs"
         number="$(wc -l <"{folder}/runs")"
@@ -70,6 +71,37 @@ case "$*" in
         exit "$(cat "{folder}/status-$((number))")" ;;
 esac
 """
+
+
+def run_with_fakes(repository: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The script of a checkout in ``folder``, on a machine whose Python, Java and Maven are stand-ins."""
+    programs = ("tar", "mktemp", "rm", "mkdir", "cp", "cat", "wc", "timeout", "comm", "sort", "sleep")
+    path = tools(folder / "bin", *NEEDED, *programs)
+    fakes = {
+        "python3": FAKE_PYTHON.format(python=sys.executable, folder=folder),
+        "java": "#!/usr/bin/env bash\necho 'openjdk version \"17.0.2\"' >&2\n",
+        "javac": "#!/usr/bin/env bash\necho 'javac 17.0.2' >&2\n",
+        "mvn": "#!/usr/bin/env bash\n",
+    }
+    for name, text in fakes.items():
+        (path / name).write_text(text, encoding="utf-8")
+        (path / name).chmod(0o755)
+    checkout = folder / "checkout"
+    (checkout / ".ci").mkdir(parents=True)
+    shutil.copy(repository / ".ci" / "run", checkout / ".ci" / "run")
+    environment = {"PATH": str(path), "HOME": str(path), "TMPDIR": str(folder)}
+    return subprocess.run(
+        [path / "bash", checkout / ".ci" / "run"], capture_output=True, text=True, timeout=120, env=environment
+    )
+
+
+def test_without_kafkas_jars_no_test_runs(repository: Path, tmp_path: Path) -> None:
+    """They are fetched while the rest is installed: that the fetch failed must not go unnoticed."""
+    (tmp_path / "no-jars").touch()
+    done = run_with_fakes(repository, tmp_path)
+    assert done.returncode == 1
+    assert "Kafka's jars could not be fetched" in done.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("passes_alone", [True, False])
@@ -83,24 +115,7 @@ def test_what_failed_first_is_named_at_the_end(repository: Path, tmp_path: Path,
     for number, (failed, status) in enumerate(runs, 1):
         (tmp_path / f"lastfailed-{number}").write_text(json.dumps(failed, indent=2), encoding="utf-8")
         (tmp_path / f"status-{number}").write_text(str(status), encoding="utf-8")
-    programs = ("tar", "mktemp", "rm", "mkdir", "cp", "cat", "wc", "timeout", "comm", "sort", "sleep")
-    path = tools(tmp_path / "bin", *NEEDED, *programs)
-    fakes = {
-        "python3": FAKE_PYTHON.format(python=sys.executable, folder=tmp_path),
-        "java": "#!/usr/bin/env bash\necho 'openjdk version \"17.0.2\"' >&2\n",
-        "javac": "#!/usr/bin/env bash\necho 'javac 17.0.2' >&2\n",
-        "mvn": "#!/usr/bin/env bash\n",
-    }
-    for name, text in fakes.items():
-        (path / name).write_text(text, encoding="utf-8")
-        (path / name).chmod(0o755)
-    checkout = tmp_path / "checkout"
-    (checkout / ".ci").mkdir(parents=True)
-    shutil.copy(repository / ".ci" / "run", checkout / ".ci" / "run")
-    environment = {"PATH": str(path), "HOME": str(path), "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [path / "bash", checkout / ".ci" / "run"], capture_output=True, text=True, timeout=120, env=environment
-    )
+    done = run_with_fakes(repository, tmp_path)
     end = done.stdout.partition("== What failed, once more, alone\n")[2]
     assert json.loads((tmp_path / "asked-2").read_text(encoding="utf-8")) == {shaky: True, broken: True}
     alone, passed = "== Failed among the others and alone:", "== Failed among the others and passed alone:"
