@@ -13,7 +13,7 @@ Errors
     INVALID_REQUEST: a resource or config occurs twice, the type has no configs, a value is null, or the operation is
         unknown.
     INVALID_CONFIG: the resource has no such config, the value is invalid, or a list operation applies to a config that
-        is no list.
+        is not a list.
     BROKER_ID_NOT_REGISTERED: the broker does not exist.
     INVALID_GROUP_ID: the group id is empty.
     POLICY_VIOLATION: the policy of alter.config.policy.class.name rejects the change.

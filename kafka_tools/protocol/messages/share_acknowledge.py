@@ -47,7 +47,7 @@ class ShareAcknowledgeRequest(
     Request, key=79, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
 ):
     group_id = string(nullable="0+", default=None)
-    # The member's id, a uuid as text. Null or empty leads to INVALID_REQUEST.
+    # The member's id, a UUID as text. Null or empty leads to INVALID_REQUEST.
     member_id = string(nullable="0+")
     # Counts the requests of the share session. -1: end the session. 0 leads to INVALID_SHARE_SESSION_EPOCH: only
     # ShareFetch begins a session.

@@ -55,7 +55,7 @@ class ShareFetchRequest(
     Request, key=78, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
 ):
     group_id = string(nullable="0+", default=None)
-    # The member's id, a uuid as text. Null or empty leads to INVALID_REQUEST.
+    # The member's id, a UUID as text. Null or empty leads to INVALID_REQUEST.
     member_id = string(nullable="0+")
     # Counts the requests of the share session. 0: begin a session. -1: end it, and release its records.
     share_session_epoch = int32()
@@ -116,7 +116,7 @@ class ShareFetchResponse(Response, key=78, versions="0-2", flexible="0+"):
     error_code = int16()
     # Explains the error in words. Null: no explanation.
     error_message = string(nullable="0+", default=None)
-    # How long acquired records are locked, in milliseconds. After that other members get them.
+    # How long acquired records are locked, in milliseconds. After that other members can acquire them.
     acquisition_lock_timeout_ms = int32(versions="1+")
 
     class ShareFetchableTopicResponse(Struct):
@@ -157,7 +157,7 @@ class ShareFetchResponse(Response, key=78, versions="0-2", flexible="0+"):
 
         partitions = array(PartitionData)
 
-    # Partitions with records, acknowledgements or errors. The others are left out.
+    # Partitions with records, acknowledgements or errors. The response omits the others.
     responses = array(ShareFetchableTopicResponse)
 
     class NodeEndpoint(Struct):

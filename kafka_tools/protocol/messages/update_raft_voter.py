@@ -1,6 +1,6 @@
 """UpdateRaftVoter (82): update the endpoints and the supported kraft.version of a voter.
 
-Sent by a voter to the leader of the quorum when they have changed (KIP-853).
+Sent by a voter to the leader of the quorum when its endpoints or versions have changed (KIP-853).
 
 Errors
     NOT_LEADER_OR_FOLLOWER: the node does not lead the quorum.
