@@ -29,9 +29,9 @@ Requests, responses and stored records of Kafka, field by field, with the errors
 brokers serve, see [broker APIs](broker-apis.md). `python -m tests.regen protocol` writes this page from the definitions
 in `kafka_tools/protocol`.
 
-The line of a field contains its name and type, its versions (`v3+`: version 3 and later), whether it can be null, a
-default other than 0, empty or false, its tag, and its meaning. A field without versions exists in all versions of the
-struct that contains it. The fields of a nested struct are indented.
+The line of a field contains its name, its type, its versions (`v3+`: version 3 and later) and whether it can be null.
+A default follows if it is not 0, empty or false, and a tag if the field is tagged. The meaning comes last. A field
+without versions exists in all versions of the struct that contains it. The fields of a nested struct are indented.
 """
 
 

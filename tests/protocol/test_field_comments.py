@@ -15,7 +15,7 @@ import pytest
 from kafka_tools.protocol.schema import Stored
 from tests.protocol import definition_texts
 
-SHARE = {"stored": 0.75}
+SHARE = {"messages": 0.77, "stored": 0.85}
 """Folder -> how many of its fields have a comment at least. The others have names that say everything."""
 
 MODULES = [(folder, stem) for folder in SHARE for stem in definition_texts.modules(folder)]

@@ -365,8 +365,8 @@ class AccessControlEntryRecord(Stored, id=18, versions="0", flexible="0+"):
     principal = string()
     # IP address of the client. * stands for all addresses.
     host = string()
-    # 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe configs, 11 alter
-    # configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit.
+    # 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe. Of the cluster: 9 cluster action, 12 idempotent
+    # write. Of configs: 10 describe, 11 alter. Of tokens: 13 create, 14 describe. Of transactions: 15 two-phase commit.
     operation = int8()
     # 2 deny, 3 allow. One deny outweighs every allow.
     permission_type = int8()
