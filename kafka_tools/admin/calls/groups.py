@@ -6,8 +6,9 @@ KIP-848 group where brokers know those, and as a classic group when it is none.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.driver import AdminCall, Progress
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
     from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
 
+D = TypeVar("D")
+R = TypeVar("R")
 
 _NEWER_TYPES = {
     CoordinatorGroupType.SHARE: "share groups came with Kafka 4.1",
@@ -139,14 +142,35 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
                 progress.refuse(key, error)
 
 
-class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResponse"]):
-    """Group -> description, by DescribeGroups."""
-
-    name = "describe groups"
+class DescribeGroups(AdminCall[str, D, R]):
+    """Group -> description, for groups of one type."""
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
+
+    def interpret(self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, D]) -> None:
+        for item in response.groups:
+            error = error_of(item.error_code, item.error_message)
+            if error is None:
+                try:
+                    progress.completed[item.group_id] = self.description(item, version, node)
+                except (BrokerError, WireError) as problem:
+                    progress.failed[item.group_id] = problem
+            elif error.code.code == error_codes.GROUP_ID_NOT_FOUND:
+                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
+            else:
+                progress.refuse(item.group_id, error)
+
+    @abstractmethod
+    def description(self, item: Any, version: int, node: Node) -> D:
+        """A group of an answer that came from its coordinator, ``node``. Raises BrokerError, WireError."""
+
+
+class DescribeClassicGroups(DescribeGroups[GroupDescription, "DescribeGroupsResponse"]):
+    """By DescribeGroups."""
+
+    name = "describe groups"
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -155,45 +179,18 @@ class DescribeClassicGroups(AdminCall[str, GroupDescription, "DescribeGroupsResp
             versions.require(DescribeGroupsRequest, 3, "telling the authorized operations of groups")
         return DescribeGroupsRequest(groups=keys, include_authorized_operations=self._operations)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeGroupsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, GroupDescription],
-    ) -> None:
-        for item in response.groups:
-            if item.error_code == error_codes.NONE and item.group_state == GroupState.DEAD and not item.members:
-                # What brokers before 3.8 say of a group that does not exist.
-                progress.failed[item.group_id] = not_found(item.group_id)
-            elif item.error_code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
-            else:
-                error = error_of(item.error_code, item.error_message)
-                if error is not None:
-                    progress.refuse(item.group_id, error)
-                else:
-                    self._take(item, node, progress)
-
-    @staticmethod
-    def _take(
-        item: DescribeGroupsResponse.DescribedGroup, node: Node, progress: Progress[str, GroupDescription]
-    ) -> None:
+    def description(self, item: DescribeGroupsResponse.DescribedGroup, version: int, node: Node) -> GroupDescription:
+        if item.group_state == GroupState.DEAD and not item.members:
+            raise not_found(item.group_id)  # what brokers before 3.8 say of a group that does not exist
         is_consumer = item.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
-        try:
-            members = tuple(_classic_member(member, is_consumer) for member in item.members)
-        except WireError as error:
-            progress.failed[item.group_id] = error
-            return
-        progress.completed[item.group_id] = GroupDescription(
+        return GroupDescription(
             item.group_id,
             CoordinatorGroupType.CLASSIC,
             item.protocol_type,
             item.protocol_data,
             item.group_state,
             node,
-            members,
+            tuple(_classic_member(member, is_consumer) for member in item.members),
             authorized_operations=operations_of(item.authorized_operations),
         )
 
@@ -223,14 +220,10 @@ def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     )
 
 
-class DescribeConsumerGroups(AdminCall[str, GroupDescription, "ConsumerGroupDescribeResponse"]):
-    """Group -> description, by ConsumerGroupDescribe (KIP-848)."""
+class DescribeConsumerGroups(DescribeGroups[GroupDescription, "ConsumerGroupDescribeResponse"]):
+    """By ConsumerGroupDescribe (KIP-848)."""
 
     name = "describe consumer groups"
-
-    def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = CoordinatorLookup()
-        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -238,32 +231,21 @@ class DescribeConsumerGroups(AdminCall[str, GroupDescription, "ConsumerGroupDesc
         versions.require(ConsumerGroupDescribeRequest, 0, "describing groups of the new protocol")
         return ConsumerGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: ConsumerGroupDescribeResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, GroupDescription],
-    ) -> None:
-        for item in response.groups:
-            error = error_of(item.error_code, item.error_message)
-            if error is not None:
-                progress.refuse(item.group_id, error)
-                continue
-            members = tuple(_new_member(member) for member in item.members)
-            progress.completed[item.group_id] = GroupDescription(
-                item.group_id,
-                CoordinatorGroupType.CONSUMER,
-                CONSUMER_PROTOCOL_TYPE,
-                item.assignor_name,
-                item.group_state,
-                node,
-                members,
-                item.group_epoch,
-                item.assignment_epoch,
-                operations_of(item.authorized_operations),
-            )
+    def description(
+        self, item: ConsumerGroupDescribeResponse.DescribedGroup, version: int, node: Node
+    ) -> GroupDescription:
+        return GroupDescription(
+            item.group_id,
+            CoordinatorGroupType.CONSUMER,
+            CONSUMER_PROTOCOL_TYPE,
+            item.assignor_name,
+            item.group_state,
+            node,
+            tuple(_new_member(member) for member in item.members),
+            item.group_epoch,
+            item.assignment_epoch,
+            operations_of(item.authorized_operations),
+        )
 
 
 def _new_member(member: ConsumerGroupDescribeResponse.DescribedGroup.Member) -> MemberDescription:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.calls.groups import GroupDescription, MemberDescription, not_found, partitions_of
+from kafka_tools.admin.calls.groups import DescribeGroups, GroupDescription, MemberDescription, partitions_of
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import AdminCall, Progress
@@ -34,14 +34,10 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-class DescribeShareGroups(AdminCall[str, GroupDescription, "ShareGroupDescribeResponse"]):
-    """Group -> description."""
+class DescribeShareGroups(DescribeGroups[GroupDescription, "ShareGroupDescribeResponse"]):
+    """By ShareGroupDescribe."""
 
     name = "describe share groups"
-
-    def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = CoordinatorLookup()
-        self._operations = include_authorized_operations
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeRequest
@@ -49,47 +45,34 @@ class DescribeShareGroups(AdminCall[str, GroupDescription, "ShareGroupDescribeRe
         versions.require(ShareGroupDescribeRequest, 0, "describing share groups")
         return ShareGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: ShareGroupDescribeResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, GroupDescription],
-    ) -> None:
-        for item in response.groups:
-            error = error_of(item.error_code, item.error_message)
-            if error is not None and error.code.code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
-                continue
-            if error is not None:
-                progress.refuse(item.group_id, error)
-                continue
-            members = tuple(
-                MemberDescription(
-                    member.member_id,
-                    None,
-                    member.client_id,
-                    member.client_host,
-                    partitions_of(member.assignment),
-                    epoch=member.member_epoch,
-                    rack=member.rack_id,
-                    subscribed_topics=tuple(member.subscribed_topic_names),
-                )
-                for member in item.members
+    def description(
+        self, item: ShareGroupDescribeResponse.DescribedGroup, version: int, node: Node
+    ) -> GroupDescription:
+        members = tuple(
+            MemberDescription(
+                member.member_id,
+                None,
+                member.client_id,
+                member.client_host,
+                partitions_of(member.assignment),
+                epoch=member.member_epoch,
+                rack=member.rack_id,
+                subscribed_topics=tuple(member.subscribed_topic_names),
             )
-            progress.completed[item.group_id] = GroupDescription(
-                item.group_id,
-                CoordinatorGroupType.SHARE,
-                CoordinatorGroupType.SHARE,
-                item.assignor_name,
-                item.group_state,
-                node,
-                members,
-                item.group_epoch,
-                item.assignment_epoch,
-                operations_of(item.authorized_operations),
-            )
+            for member in item.members
+        )
+        return GroupDescription(
+            item.group_id,
+            CoordinatorGroupType.SHARE,
+            CoordinatorGroupType.SHARE,
+            item.assignor_name,
+            item.group_state,
+            node,
+            members,
+            item.group_epoch,
+            item.assignment_epoch,
+            operations_of(item.authorized_operations),
+        )
 
 
 ShareOffsets = Outcomes[TopicPartition, "ShareOffset | None"]

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.calls.groups import not_found
+from kafka_tools.admin.calls.groups import DescribeGroups
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import AdminCall, Progress
-from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TopologyDescriptionStatus, TopologyNodeType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
@@ -115,14 +111,13 @@ class StreamsGroupDescription(NamedTuple):
     """The nodes of the topology (KIP-1331), where the status is AVAILABLE."""
 
 
-class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGroupDescribeResponse"]):
-    """Group -> description (4.1); ``include_topology_description``: with the nodes of its topology (4.4)."""
+class DescribeStreamsGroups(DescribeGroups[StreamsGroupDescription, "StreamsGroupDescribeResponse"]):
+    """By StreamsGroupDescribe (4.1); ``include_topology_description``: with the nodes of its topology (4.4)."""
 
     name = "describe streams groups"
 
     def __init__(self, include_authorized_operations: bool = False, include_topology_description: bool = False) -> None:
-        self.lookup = CoordinatorLookup()
-        self._operations = include_authorized_operations
+        super().__init__(include_authorized_operations)
         self._topology = include_topology_description
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -137,40 +132,24 @@ class DescribeStreamsGroups(AdminCall[str, StreamsGroupDescription, "StreamsGrou
             include_topology_description=self._topology,
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: StreamsGroupDescribeResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, StreamsGroupDescription],
-    ) -> None:
-        for item in response.groups:
-            error = error_of(item.error_code, item.error_message)
-            if error is not None and error.code.code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
-            elif error is not None:
-                progress.refuse(item.group_id, error)
-            else:
-                progress.completed[item.group_id] = _group(item, version, node)
-
-
-def _group(item: StreamsGroupDescribeResponse.DescribedGroup, version: int, node: Node) -> StreamsGroupDescription:
-    topology = item.topology
-    return StreamsGroupDescription(
-        item.group_id,
-        item.group_state,
-        node,
-        item.group_epoch,
-        item.assignment_epoch,
-        None if topology is None else topology.epoch,
-        () if topology is None else tuple(_subtopology(part) for part in topology.subtopologies or ()),
-        tuple(_member(member) for member in item.members),
-        operations_of(item.authorized_operations),
-        item.assignor_name or "" if version >= 1 else None,
-        item.topology_description_status,
-        () if item.topology_description is None else tuple(_described(item.topology_description)),
-    )
+    def description(
+        self, item: StreamsGroupDescribeResponse.DescribedGroup, version: int, node: Node
+    ) -> StreamsGroupDescription:
+        topology = item.topology
+        return StreamsGroupDescription(
+            item.group_id,
+            item.group_state,
+            node,
+            item.group_epoch,
+            item.assignment_epoch,
+            None if topology is None else topology.epoch,
+            () if topology is None else tuple(_subtopology(part) for part in topology.subtopologies or ()),
+            tuple(_member(member) for member in item.members),
+            operations_of(item.authorized_operations),
+            item.assignor_name or "" if version >= 1 else None,
+            item.topology_description_status,
+            () if item.topology_description is None else tuple(_described(item.topology_description)),
+        )
 
 
 def _described(item: streams_group_describe.TopologyDescription) -> Iterator[DescribedSubtopology]:
