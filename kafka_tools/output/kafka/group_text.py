@@ -6,8 +6,8 @@ not padded except where Kafka pads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka.text import pad
@@ -24,97 +24,57 @@ def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
     titles = ["GROUP", *(["TYPE"] if with_type else []), *(["STATE"] if with_state else [])]
     keys = ["group", *(["type"] if with_type else []), *(["state"] if with_state else [])]
     widths = [width, *[20] * (len(keys) - 1)]
-    table = [titles, *([group[key] for key in keys] for group in groups)]
-    return "".join(pad(widths, values) + "\n" for values in table)
+    lines = [titles, *([group[key] for key in keys] for group in groups)]
+    return "".join(pad(widths, values) + "\n" for values in lines)
 
 
 def plain_listing(groups: Sequence[Row], with_state: bool) -> str:
     """``--list`` of share groups and of streams groups: ids alone, or with their states."""
     if not with_state:
         return "".join(f"{group['group']}\n" for group in groups)
-    table = [["GROUP", "STATE"], *([group["group"], group["state"]] for group in groups)]
-    width = max(15, *(len(line[0]) for line in table))
-    return "".join(pad([width, 0], line) + "\n" for line in table)
+    return table(_LISTED, groups)
 
 
 def all_groups(groups: Sequence[Row]) -> str:
     """``kafka-groups --list`` (GroupsCommand); a row has a blank more at its end."""
-    table = [[group["group"], group["type"] or "", group["protocol"]] for group in groups]
-    width = max([20, *(len(cell) for line in table for cell in line)])
+    lines = [[group["group"], group["type"] or "", group["protocol"]] for group in groups]
+    width = max([20, *(len(cell) for line in lines for cell in line)])
     head = pad([width] * 3, ["GROUP", "TYPE", "PROTOCOL"]) + "\n"
-    return head + "".join(pad([width] * 3, line) + " \n" for line in table)
+    return head + "".join(pad([width] * 3, line) + " \n" for line in lines)
 
 
 def offsets(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe``: the committed offset and the lag of each partition of one group; nothing for no rows."""
-    if not rows:
-        return ""
-    keys = [
-        "group",
-        "topic",
-        "partition",
-        "current_offset",
-        "log_end_offset",
-        "lag",
-        "consumer_id",
-        "host",
-        "client_id",
-    ]
-    least = [15, 15, 10, 15, 15, 15, 15, 15, 0]
-    grow = (0, 1, 6, 7)
-    if verbose:
-        keys.insert(3, "leader_epoch")
-        least.insert(3, 15)
-        grow = (0, 1, 7, 8)
-    return block(keys, least, grow, rows) + "\n"
+    return "\n" + table(_OFFSETS, rows, verbose) if rows else ""
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe --members`` of one group: the heading is printed for a group without members too."""
-    keys = ["group", "consumer_id", "host", "client_id", "#partitions"]
-    least = [15, 15, 15, 15, 15]
-    grow = [0, 1, 2, 3]
-    if any(row["group_instance_id"] for row in rows):
-        keys.insert(2, "group_instance_id")
-        least.insert(2, 17)
-        grow = [0, 1, 2, 3, 4]
+    left_out = set() if any(row["group_instance_id"] for row in rows) else {"GROUP-INSTANCE-ID"}
     # Kafka shows who was upgraded to the KIP-848 protocol only while a group has members of both kinds.
-    upgraded = verbose and {True, False} <= {row["upgraded"] for row in rows}
-    if verbose:
-        grow += [len(keys) + 1, len(keys) + 3]
-        keys += ["current_epoch", "current_assignment", "target_epoch", "target_assignment"]
-        least += [15, 20, 15, 20]
-    if upgraded:
-        keys.append("upgraded")
-        least.append(0)
-    shown = [row | {"#partitions": sum(map(len, row["assignment"].values()))} | _assignments(row) for row in rows]
-    text = block(keys, least, grow, shown, ends=" " if not verbose else "")
-    return text + "\n"
+    if not {True, False} <= {row["upgraded"] for row in rows}:
+        left_out.add("UPGRADED")
+    columns = [each for each in _MEMBERS if each.title not in left_out]
+    return "\n" + table(columns, rows, verbose, ends="" if verbose else " ")
 
 
 def states(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe --state`` of one group, which is one row."""
-    (row,) = rows
-    coordinator = f"{row['coordinator']['host']}:{row['coordinator']['port']}  ({row['coordinator']['id']})"
-    shown = row | {"coordinator_(id)": coordinator, "assignment-strategy": row["assignor"] or MISSING}
-    keys = ["group", "coordinator_(id)", "assignment-strategy", "state", "#members"]
-    least = [15, 25, 20, 20, 0]
-    if verbose:
-        keys[4:4] = ["group_epoch", "target_assignment_epoch"]
-        least[4:4] = [15, 25]
-    return block(keys, least, (0, 1), [shown | {"#members": row["members"]}]) + "\n"
+    return "\n" + table(_STATES, rows, verbose)
 
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     """The table that ``--reset-offsets`` prints; an empty plan without groups is an empty line."""
-    rows = [
-        {"group": group, "topic": partition.topic, "partition": partition.partition, "new-offset": offset}
+    return "\n" + table(_PLAN, plan_rows(plan)) if plan else "\n"
+
+
+def plan_rows(plan: Mapping[str, Mapping[TopicPartition, int]]) -> list[Row]:
+    """A row for each partition of a plan."""
+    return [
+        {"group": group, "topic": partition.topic, "partition": partition.partition, "new_offset": offset}
         for group, partitions in plan.items()
         for partition, offset in partitions.items()
     ]
-    if not plan:
-        return "\n"
-    return block(["group", "topic", "partition", "new-offset"], [15, 15, 10, 0], (0, 1), rows) + "\n"
 
 
 def deleted_groups(deleted: Sequence[str], some_failed: bool, kind: str = "consumer") -> str:
@@ -130,22 +90,23 @@ def deleted_offsets(group: str, rows: Sequence[Row]) -> str:
     """The outcome of ``--delete-offsets``."""
     failed = any(row["error"] and row["partition"] is not None for row in rows)
     head = "" if failed else f"Request succeeded for deleting offsets from group {group}.\n"
-    table = [row | {"status": f"Error: {row['error']}" if row["error"] else "Successful"} for row in rows]
-    return head + block(["topic", "partition", "status"], [15, 10, 15], (0,), table) + "\n"
+    return head + "\n" + table(_DELETED, rows)
 
 
-def _assignments(row: Row) -> Row:
-    return {
-        "current_assignment": _assignment(row["assignment"]),
-        "target_assignment": _assignment(row["target_assignment"]),
-        "current_epoch": or_missing(row["current_epoch"]),
-        "target_epoch": or_missing(row["target_epoch"]),
-        "upgraded": or_missing(row["upgraded"]),
-    }
+def assignment(topics: Mapping[str, Sequence[int]]) -> str:
+    """A cell: ``orders:0,1;payments:2``."""
+    return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in topics.items())
 
 
-def _assignment(topics: Mapping[str, Sequence[int]]) -> str:
-    return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in topics.items()) or MISSING
+def partition_count(row: Row) -> str:
+    """A cell: how many partitions are assigned."""
+    return str(sum(map(len, row["assignment"].values())))
+
+
+def coordinator(row: Row, blanks: str = "  ") -> str:
+    """A cell: ``host:9092  (1)``."""
+    node = row["coordinator"]
+    return f"{node['host']}:{node['port']}{blanks}({node['id']})"
 
 
 def or_missing(value: Any) -> str:
@@ -155,17 +116,67 @@ def or_missing(value: Any) -> str:
     return MISSING if value is None or value == "" else str(value)
 
 
-def block(keys: Sequence[str], least: Sequence[int], grow: Iterable[int], rows: Sequence[Row], ends: str = "") -> str:
-    """A heading and rows, each after a line break as Kafka prints them; columns of ``grow`` fit their values."""
-    titles = [key.replace("_", "-").upper() if key != "coordinator_(id)" else "COORDINATOR (ID)" for key in keys]
-    return lines(titles, least, grow, [[or_missing(row[key]) for key in keys] for row in rows], ends)
+class Column(NamedTuple):
+    """A column of a table. ``cell``: a key of the row, or the text of the cell. ``least``: its width, 0: none."""
+
+    title: str
+    cell: str | Callable[[Row], str]
+    least: int = 15
+    grows: bool = False
+    """Whether it is as wide as its longest cell."""
+    verbose: bool | None = None
+    """Whether it is there with ``--verbose`` only (True), or only without (False)."""
 
 
-def lines(
-    titles: Sequence[str], least: Sequence[int], grow: Iterable[int], table: Sequence[Sequence[str]], ends: str = ""
-) -> str:
-    """The same of cells as they are to be shown."""
-    widths = list(least)
-    for at in grow:
-        widths[at] = max([widths[at], *(len(values[at]) for values in table)])
-    return "".join(f"\n{pad(widths, values)}{ends}" for values in [titles, *table])
+def table(columns: Iterable[Column], rows: Sequence[Row], verbose: bool = False, ends: str = "") -> str:
+    """A heading and rows; ``ends`` stands behind each line."""
+    shown = [each for each in columns if each.verbose in (None, verbose)]
+    cells = [
+        [or_missing(row[each.cell]) if isinstance(each.cell, str) else each.cell(row) for each in shown] for row in rows
+    ]
+    widths = [max([each.least, *(len(line[at]) for line in cells if each.grows)]) for at, each in enumerate(shown)]
+    return "".join(f"{pad(widths, line)}{ends}\n" for line in ([each.title for each in shown], *cells))
+
+
+_GROUP, _TOPIC = Column("GROUP", "group", grows=True), Column("TOPIC", "topic", grows=True)
+_LISTED = (_GROUP, Column("STATE", "state", 0))
+_OFFSETS = (
+    _GROUP,
+    _TOPIC,
+    Column("PARTITION", "partition", 10),
+    Column("LEADER-EPOCH", "leader_epoch", verbose=True),
+    Column("CURRENT-OFFSET", "current_offset"),
+    Column("LOG-END-OFFSET", "log_end_offset"),
+    Column("LAG", "lag"),
+    Column("CONSUMER-ID", "consumer_id", grows=True),
+    Column("HOST", "host", grows=True),
+    Column("CLIENT-ID", "client_id", 0),
+)
+_MEMBERS = (
+    _GROUP,
+    Column("CONSUMER-ID", "consumer_id", grows=True),
+    Column("GROUP-INSTANCE-ID", "group_instance_id", 17, grows=True),
+    Column("HOST", "host", grows=True),
+    Column("CLIENT-ID", "client_id", grows=True),
+    Column("#PARTITIONS", partition_count),
+    Column("CURRENT-EPOCH", "current_epoch", verbose=True),
+    Column("CURRENT-ASSIGNMENT", lambda row: assignment(row["assignment"]) or MISSING, 20, grows=True, verbose=True),
+    Column("TARGET-EPOCH", "target_epoch", verbose=True),
+    Column("TARGET-ASSIGNMENT", lambda row: assignment(row["target_assignment"]) or MISSING, 20, True, verbose=True),
+    Column("UPGRADED", "upgraded", 0, verbose=True),
+)
+_STATES = (
+    _GROUP,
+    Column("COORDINATOR (ID)", coordinator, 25, grows=True),
+    Column("ASSIGNMENT-STRATEGY", "assignor", 20),
+    Column("STATE", "state", 20),
+    Column("GROUP-EPOCH", "group_epoch", verbose=True),
+    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
+    Column("#MEMBERS", "members", 0),
+)
+_PLAN = (_GROUP, _TOPIC, Column("PARTITION", "partition", 10), Column("NEW-OFFSET", "new_offset", 0))
+_DELETED = (
+    _TOPIC,
+    Column("PARTITION", "partition", 10),
+    Column("STATUS", lambda row: f"Error: {row['error']}" if row["error"] else "Successful"),
+)

@@ -3,56 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.group_text import block, lines, or_missing
+from kafka_tools.output.kafka.group_text import Column, assignment, coordinator, partition_count, table
+
+_GROUP = Column("GROUP", "group", grows=True)
+_OFFSETS = (
+    _GROUP,
+    Column("TOPIC", "topic", grows=True),
+    Column("PARTITION", "partition", 10),
+    Column("LEADER-EPOCH", "leader_epoch", 13, verbose=True),
+    Column("START-OFFSET", "start_offset", 13),
+    Column("LAG", "lag", 0),
+)
+_MEMBERS = (
+    _GROUP,
+    Column("CONSUMER-ID", itemgetter("consumer_id"), grows=True),
+    Column("HOST", itemgetter("host"), grows=True),
+    Column("CLIENT-ID", itemgetter("client_id"), grows=True),
+    Column("#PARTITIONS", partition_count, 12),
+    Column("MEMBER-EPOCH", "current_epoch", 13, verbose=True),
+    Column("ASSIGNMENT", lambda row: assignment(row["assignment"]), 0),
+)
+_STATE = (
+    _GROUP,
+    Column("COORDINATOR (ID)", coordinator, 25, grows=True),
+    Column("STATE", "state"),
+    Column("GROUP-EPOCH", "group_epoch", 12, verbose=True),
+    Column("ASSIGNMENT-EPOCH", "target_assignment_epoch", 17, verbose=True),
+    Column("#MEMBERS", "members", 0),
+)
+_DELETED = (Column("TOPIC", "topic", grows=True), Column("STATUS", "status", 0))
 
 
 def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:
     """``--describe`` of one group."""
-    if not rows:
-        return f"\nShare group '{group}' has no offset information.\n"
-    keys = ["group", "topic", "partition", "start_offset", "lag"]
-    least = [15, 15, 10, 13, 0]
-    if verbose:
-        keys.insert(3, "leader_epoch")
-        least.insert(3, 13)
-    return block(keys, least, (0, 1), rows) + "\n"
+    return "\n" + (table(_OFFSETS, rows, verbose) if rows else f"Share group '{group}' has no offset information.\n")
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe --members`` of one group; nothing for no members."""
-    if not rows:
-        return ""
-    titles = ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS", "ASSIGNMENT"]
-    widths = [15, 15, 15, 15, 12, 0]
-    if verbose:
-        titles.insert(5, "MEMBER-EPOCH")
-        widths.insert(5, 13)
-    table = []
-    for row in rows:
-        held = row["assignment"]
-        cells = [row["group"], row["consumer_id"], row["host"], row["client_id"], str(sum(map(len, held.values())))]
-        shown = ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in held.items())
-        table.append([*cells, *([or_missing(row["current_epoch"])] if verbose else []), shown])
-    return lines(titles, widths, range(4), table) + "\n"
+    return "\n" + table(_MEMBERS, rows, verbose) if rows else ""
 
 
 def state(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe --state`` of one group, which is one row."""
-    (row,) = rows
-    place = row["coordinator"]
-    titles = ["GROUP", "COORDINATOR (ID)", "STATE", "#MEMBERS"]
-    widths = [15, 25, 15, 0]
-    cells = [row["group"], f"{place['host']}:{place['port']}  ({place['id']})", row["state"], str(row["members"])]
-    if verbose:
-        titles[3:3] = ["GROUP-EPOCH", "ASSIGNMENT-EPOCH"]
-        widths[3:3] = [12, 17]
-        cells[3:3] = [or_missing(row["group_epoch"]), or_missing(row["target_assignment_epoch"])]
-    return lines(titles, widths, range(2), [cells]) + "\n"
+    return "\n" + table(_STATE, rows, verbose)
 
 
 def deleted_offsets(topics: Mapping[str, str | None]) -> str:
     """The outcome of ``--delete-offsets``: topic -> why it failed, None where it did not."""
-    table = [[topic, f"Error: {error}" if error else "Successful"] for topic, error in sorted(topics.items())]
-    return lines(["TOPIC", "STATUS"], [15, 0], range(1), table) + "\n"
+    rows = [
+        {"topic": topic, "status": f"Error: {error}" if error else "Successful"}
+        for topic, error in sorted(topics.items())
+    ]
+    return "\n" + table(_DELETED, rows)

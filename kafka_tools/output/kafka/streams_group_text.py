@@ -7,84 +7,71 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from operator import itemgetter
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.group_text import or_missing
-from kafka_tools.output.kafka.text import pad
+from kafka_tools.output.kafka.group_text import Column, coordinator, plan_rows, table
 from kafka_tools.values import TopicPartition
+
+_MEMBERS = (
+    Column("GROUP", itemgetter("group"), grows=True),
+    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
+    # Kafka leaves out the blank between the epoch of the topology and the member.
+    Column(
+        f"{'TOPOLOGY-EPOCH':<15}MEMBER",
+        lambda row: f"{row['topology_epoch'] or 0:<15}{row['member_id']}",
+        30,
+        grows=True,
+        verbose=True,
+    ),
+    Column("MEMBER", itemgetter("member_id"), grows=True, verbose=False),
+    Column("MEMBER-PROTOCOL", "protocol", verbose=True),
+    Column("MEMBER-EPOCH", "member_epoch", verbose=True),
+    Column("PROCESS", itemgetter("process_id"), grows=True),
+    Column("CLIENT-ID", itemgetter("client_id"), grows=True),
+    Column("ASSIGNMENTS", lambda row: _tasks(row["tasks"]), 0, verbose=False),
+    Column("ASSIGNMENTS", lambda row: _tasks(row["tasks"]) + _tasks(row["target_tasks"], "TARGET-"), 0, verbose=True),
+)
+_STATE = (
+    Column("GROUP", itemgetter("group"), grows=True),
+    Column("COORDINATOR (ID)", lambda row: coordinator(row, " "), 25, grows=True),
+    Column("ASSIGNOR", itemgetter("assignor"), grows=True),
+    Column("STATE", "state", 25, grows=True),
+    Column("GROUP-EPOCH", "group_epoch", grows=True, verbose=True),
+    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, grows=True, verbose=True),
+    Column("#MEMBERS", "members", 0),
+)
+_PLAN = (
+    Column("GROUP", "group", 30),
+    Column("TOPIC", "topic", 30),
+    Column("PARTITION", "partition", 10),
+    Column("NEW-OFFSET", "new_offset"),
+)
 
 
 def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:
     """``--describe`` of one group that has members."""
-    width, topic_width = max(15, len(group)), max([15, *(len(row["topic"]) for row in rows)])
-    if not verbose:
-        titles, widths = ["GROUP", "TOPIC", "PARTITION", "OFFSET-LAG"], [width, topic_width, 10, 0]
-        keys = ["group", "topic", "partition", "lag"]
-    else:
-        titles = ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LEADER-EPOCH", "LOG-END-OFFSET", "OFFSET-LAG"]
-        widths = [width, topic_width, 10, 15, 15, 15, 15]
-        keys = ["group", "topic", "partition", "current_offset", "leader_epoch", "log_end_offset", "lag"]
-    return _lines(widths, titles, [[or_missing(row[key]) for key in keys] for row in rows])
+    columns = (
+        Column("GROUP", "group", max(15, len(group))),
+        Column("TOPIC", "topic", grows=True),
+        Column("PARTITION", "partition", 10),
+        Column("CURRENT-OFFSET", "current_offset", verbose=True),
+        Column("LEADER-EPOCH", "leader_epoch", verbose=True),
+        Column("LOG-END-OFFSET", "log_end_offset", verbose=True),
+        Column("OFFSET-LAG", "lag", 15 if verbose else 0),
+    )
+    return table(columns, rows, verbose)
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
     """``--describe --members`` of one group; nothing for no members."""
-    if not rows:
-        return ""
-
-    def width(key: str) -> int:
-        return max([15, *(len(row[key]) for row in rows)])
-
-    if not verbose:
-        titles = ["GROUP", "MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS"]
-        widths = [width("group"), width("member_id"), width("process_id"), width("client_id"), 0]
-        table = [
-            [row["group"], row["member_id"], row["process_id"], row["client_id"], _tasks(row["tasks"])] for row in rows
-        ]
-        return _lines(widths, titles, table)
-    titles = [
-        "GROUP", "TARGET-ASSIGNMENT-EPOCH", "TOPOLOGY-EPOCH", "MEMBER", "MEMBER-PROTOCOL", "MEMBER-EPOCH", "PROCESS",
-        "CLIENT-ID", "ASSIGNMENTS",
-    ]  # fmt: skip
-    widths = [width("group"), 25, 15, width("member_id"), 15, 15, width("process_id"), width("client_id"), 0]
-    table = [
-        [
-            row["group"],
-            str(row["target_assignment_epoch"]),
-            str(row["topology_epoch"] or 0),
-            row["member_id"],
-            row["protocol"],
-            str(row["member_epoch"]),
-            row["process_id"],
-            row["client_id"],
-            _tasks(row["tasks"]) + _tasks(row["target_tasks"], "TARGET-"),
-        ]
-        for row in rows
-    ]
-    # Kafka leaves out the blank between the epoch of the topology and the member.
-    joined = [[*line[:2], f"{line[2]:<15}{line[3]:<{widths[3]}}", *line[4:]] for line in (titles, *table)]
-    return _lines([*widths[:2], 0, *widths[4:]], joined[0], joined[1:])
+    return table(_MEMBERS, rows, verbose) if rows else ""
 
 
 def state(row: Row, verbose: bool) -> str:
     """``--describe --state`` of one group; without the assignor where brokers before 4.4 do not tell it."""
-    place = row["coordinator"]
-    coordinator = f"{place['host']}:{place['port']} ({place['id']})"
-    columns = [
-        ("GROUP", row["group"], 15),
-        ("COORDINATOR (ID)", coordinator, 25),
-        *([] if row["assignor"] is None else [("ASSIGNOR", row["assignor"], 15)]),
-        ("STATE", row["state"], 25),
-    ]
-    if verbose:
-        columns += [
-            ("GROUP-EPOCH", str(row["group_epoch"]), 15),
-            ("TARGET-ASSIGNMENT-EPOCH", str(row["target_assignment_epoch"]), 25),
-        ]
-    columns.append(("#MEMBERS", str(row["members"]), 0))
-    widths = [max(width, len(cell)) if width else 0 for _, cell, width in columns]
-    return _lines(widths, [title for title, _, _ in columns], [[cell for _, cell, _ in columns]])
+    columns = [each for each in _STATE if each.title != "ASSIGNOR" or row["assignor"] is not None]
+    return table(columns, [row], verbose)
 
 
 def topology(rows: Sequence[Row]) -> str:
@@ -108,11 +95,7 @@ def _node(row: Row) -> str:
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     """The table that ``--reset-offsets`` prints, whose columns do not grow."""
-    table: list[list[Any]] = [["GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"]] if plan else []
-    table += [
-        [group, key.topic, key.partition, offset] for group, offsets in plan.items() for key, offset in offsets.items()
-    ]
-    return "".join(f"\n{pad([30, 30, 10, 15], line)}" for line in table) + "\n"
+    return "\n" + table(_PLAN, plan_rows(plan)) if plan else "\n"
 
 
 def deleted_groups(deleted: Sequence[str], some_failed: bool, with_topics: Sequence[str]) -> str:
@@ -135,7 +118,3 @@ def _tasks(tasks: Mapping[str, Mapping[str, Sequence[int]]], prefix: str = "") -
             text += f"{prefix}{kind.upper()}: "
             text += "".join(f"{part}:[{','.join(map(str, numbers))}]; " for part, numbers in tasks[kind].items())
     return text
-
-
-def _lines(widths: Sequence[int], titles: Sequence[str], table: Sequence[Sequence[str]]) -> str:
-    return "".join(pad(widths, line) + "\n" for line in (titles, *table))
