@@ -5,7 +5,7 @@ Kafka's tool ends with status 0 and prints its errors on stdout; this one report
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -26,7 +26,6 @@ from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.groups.holders import Holder
     from kafka_tools.output.rows import ItemError
 
 ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "remove_members", "validate_regex")
@@ -247,12 +246,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
 
     (group,) = given["group"]
     partitions, missing = partitions_of(admin, parse_topics(given["topic"]))
-
-    def members() -> Iterable[Holder]:
-        found = admin.describe_groups([group])[group].value
-        return () if found is None else found.members
-
-    return deleted_offsets.delete(admin, group, partitions, missing, members, output_format)
+    return deleted_offsets.delete(admin, group, partitions, missing, admin.describe_groups, output_format)
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

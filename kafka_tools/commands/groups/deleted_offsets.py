@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
-from kafka_tools.commands.groups.holders import Holder, is_blocked, named, naming_holders
+from kafka_tools.commands.groups.holders import Describe, is_blocked, members_of, named, naming_holders
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.kafka import group_text
 from kafka_tools.output.rows import ItemError, Rows
@@ -21,22 +21,24 @@ def delete(
     group: str,
     partitions: Sequence[TopicPartition],
     missing: Sequence[tuple[str, KafkaToolsError]],
-    members: Callable[[], Iterable[Holder]],
+    describe: Describe,
     output_format: str | None,
 ) -> int:
     """Delete the offsets of a group, and print the result of each partition and of missing topics; the exit status.
 
-    ``members`` returns those of the group, to be named for partitions that they still consume.
+    ``describe`` gives the members of the group, to be named for partitions that they still consume.
     """
     # Brokers report success for a partition without an offset, too.
     committed = admin.list_group_offsets(group, partitions) if partitions else {}
-    with running.about(group), running.doing(f"group '{group}'"), naming_holders(members):
+    with running.about(group), running.doing(f"group '{group}'"), naming_holders(describe, group):
         outcomes = admin.delete_group_offsets(group, partitions)
     absent = {key for key, outcome in committed.items() if outcome.error is None and outcome.value is None}
     shown: list[dict[str, Any]] = [{"topic": topic, "partition": None, "error": str(error)} for topic, error in missing]
     errors = [ItemError.of(f"topic {topic}", error) for topic, error in missing]
     rows = []
-    held = named(members()) if any(is_blocked(error) for error in outcomes.failures().values()) else ""
+    held = (
+        named(members_of(describe, group)) if any(is_blocked(error) for error in outcomes.failures().values()) else ""
+    )
     for key, outcome in sorted(outcomes.items()):
         row = {"topic": key.topic, "partition": key.partition}
         shown.append(row | {"error": None if outcome.error is None else str(outcome.error)})

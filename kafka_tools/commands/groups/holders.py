@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
+from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.errors import BrokerError, KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error, has_code
 from kafka_tools.output.rows import ItemError
@@ -23,6 +24,16 @@ class Holder(Protocol):
 
     @property
     def host(self) -> str: ...
+
+
+Describe = Callable[[Sequence[str]], Outcomes[str, Any]]
+"""Group -> description; ``AdminClient.describe_groups`` and its like."""
+
+
+def members_of(describe: Describe, group: str) -> Iterable[Holder]:
+    """The members of a group; none where it cannot be described."""
+    found = describe([group])[group].value
+    return () if found is None else found.members
 
 
 def named(members: Iterable[Holder]) -> str:
@@ -45,12 +56,12 @@ def is_blocked(error: KafkaToolsError) -> bool:
 
 
 @contextmanager
-def naming_holders(members: Callable[[], Iterable[Holder]]) -> Iterator[None]:
-    """Add the members to a refusal of the group that leaves the ``with`` block; ``members`` is called only then."""
+def naming_holders(describe: Describe, group: str) -> Iterator[None]:
+    """Add the members to a refusal of the group that leaves the ``with`` block; only then is it described."""
     try:
         yield
     except BrokerError as error:
         if not is_blocked(error):
             raise
-        text = f"{error.broker_message or error.code.text}.{named(members())}"
+        text = f"{error.broker_message or error.code.text}.{named(members_of(describe, group))}"
         raise broker_error(error.code.code, text, hint=error.hint) from error

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         GroupDescription,
         GroupListing,
         MemberDescription,
+        StreamsGroupDescription,
     )
 
 STATES = (
@@ -196,15 +197,19 @@ def _member_row(group: GroupDescription, member: MemberDescription) -> Row:
 
 def states(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
     """One row per group: state, coordinator, assignor, number of members."""
-    return {group.group_id: ([_state_row(group)], []) for group in groups}
+    return {
+        group.group_id: ([state_row(group, type=_capital(group.type), assignor=group.protocol or None)], [])
+        for group in groups
+    }
 
 
-def _state_row(group: GroupDescription) -> Row:
+def state_row(group: GroupDescription | StreamsGroupDescription, *, type: str, assignor: str | None) -> Row:
+    """The row of a group's state."""
     return {
         "group": group.group_id,
-        "type": _capital(group.type),
+        "type": type,
         "state": state_word(group.state),
-        "assignor": group.protocol or None,
+        "assignor": assignor,
         "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
         "group_epoch": group.group_epoch,
         "target_assignment_epoch": group.assignment_epoch,

@@ -145,16 +145,7 @@ def _tasks(assignment: StreamsAssignment) -> dict[str, dict[str, list[int]]]:
 
 def state(group: StreamsGroupDescription) -> Row:
     """One row for a group."""
-    return {
-        "group": group.group_id,
-        "type": GroupType.STREAMS,
-        "state": group_rows.state_word(group.state),
-        "assignor": group.assignor,
-        "coordinator": {"id": group.coordinator.id, "host": group.coordinator.host, "port": group.coordinator.port},
-        "group_epoch": group.group_epoch,
-        "target_assignment_epoch": group.assignment_epoch,
-        "members": len(group.members),
-    }
+    return group_rows.state_row(group, type=GroupType.STREAMS, assignor=group.assignor)
 
 
 def topology(group: StreamsGroupDescription) -> list[Row]:

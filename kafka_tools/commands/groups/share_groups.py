@@ -5,7 +5,7 @@ Follows Kafka's ShareGroupCommand, which prints its errors on stdout; this one r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -26,7 +26,6 @@ from kafka_tools.commands.options.output import output_options
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.groups.holders import Holder
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError
 
@@ -201,12 +200,7 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
     from kafka_tools.output.rows import ItemError, Rows
 
     (group,) = given["group"]
-
-    def members() -> Iterable[Holder]:
-        found = admin.describe_share_groups([group])[group].value
-        return () if found is None else found.members
-
-    with running.about(group), running.doing(f"group '{group}'"), naming_holders(members):
+    with running.about(group), running.doing(f"group '{group}'"), naming_holders(admin.describe_share_groups, group):
         outcomes = admin.delete_share_group_offsets(group, sorted(set(given["topic"])))
     if output_format is None:
         shown = {topic: None if each.error is None else str(each.error) for topic, each in outcomes.items()}

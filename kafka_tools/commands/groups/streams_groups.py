@@ -27,7 +27,6 @@ from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.groups.holders import Holder
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError
 
@@ -311,10 +310,6 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
     (group,) = given["group"]
     missing: list[tuple[str, KafkaToolsError]] = []
 
-    def members() -> Iterable[Holder]:
-        found = admin.describe_streams_groups([group])[group].value
-        return () if found is None else found.members
-
     if given["all_input_topics"]:
         with running.about(group):
             described = admin.describe_streams_groups([group])[group].get()
@@ -323,4 +318,4 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
         partitions = sorted(key for key in committed if key.topic in sources)
     else:
         partitions, missing = partitions_of(admin, parse_topics(given["input_topic"]))
-    return deleted_offsets.delete(admin, group, partitions, missing, members, output_format)
+    return deleted_offsets.delete(admin, group, partitions, missing, admin.describe_streams_groups, output_format)

@@ -229,9 +229,7 @@ class _Execution:
         self._note(begins, len(failed), "failed", first)
 
     def _wait(self, begun: Sequence[TopicPartition], paths: dict[ReplicaPlace, str], begins: str) -> None:
-        follower = ReassignmentFollower(
-            self._admin, begun, paths, have_begun=True, only_log_dirs=self._starter.only_log_dirs
-        )
+        follower = self._follower(begun, paths)
         rates = [rate for rate in self._throttle if rate > 0]
         stalled_s = max(STALLED_S, 2 * _FETCHED_BYTES / min(rates) if rates else 0.0)
         status = follow(self._admin, follower, self._line, begins=begins, stalled_s=stalled_s, is_first=False)
