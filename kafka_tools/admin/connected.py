@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.admin import driver
 from kafka_tools.admin.driver import AdminCall
 from kafka_tools.admin.lookups import ClusterAccess
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.closing import Closing
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
@@ -22,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Connected:
+class Connected(Closing):
     """Connects on the first call. ``warn`` gets lines for the operator, such as that a change cannot be atomic.
 
     ``config``: the addresses, a mapping of Kafka's client settings, or a ClientConfig; further settings are keywords
@@ -55,12 +56,6 @@ class Connected:
         self.warn = warn
         self._cluster: ClusterAccess | None = None
         self._whole = Deadline(self._clock, self._timeout_s) if one_deadline is True else one_deadline or None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clients.auto_commit import AutoCommit
@@ -26,6 +25,7 @@ from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clients.subscription import Listener, Subscription
 from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.closing import Closing
 from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
@@ -50,7 +50,7 @@ class ConsumerWokenUp(KafkaToolsError):
     """``wakeup`` was called."""
 
 
-class Consumer:
+class Consumer(Closing):
     """Reads records. Use as a context manager: leaving it closes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
@@ -426,14 +426,6 @@ class Consumer:
         # When it fails, the next owners of the partitions hand the records out again: at least once, as promised.
         with contextlib.suppress(BrokerError, NetworkError):
             self.commit(timeout_s=deadline.left_s())
-
-    def __enter__(self) -> Consumer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # The machine
 

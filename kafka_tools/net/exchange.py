@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.closing import Closing
 from kafka_tools.errors import (
     AuthenticationFailed,
     ConfigError,
@@ -37,7 +38,7 @@ BOOTSTRAP_STAGGER_S = 0.25
 """How long one bootstrap server may be silent before the next is tried beside it."""
 
 
-class Exchange:
+class Exchange(Closing):
     """See the module. Not for use by several threads at once.
 
     ``trace`` gets an event per connection change, request and response. ``rng`` is for the jitter of backoffs.
@@ -58,12 +59,6 @@ class Exchange:
         self.is_foreign = False
         """Whether this is the copy, in a forked process, of an exchange that the parent uses: it is of no use."""
         when_forked(self, Exchange._leave_to_parent)
-
-    def __enter__(self) -> Exchange:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # what callers use
 

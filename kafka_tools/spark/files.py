@@ -12,9 +12,9 @@ import re
 import socket
 from collections.abc import Iterator
 from functools import lru_cache
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
+from kafka_tools.closing import Closing
 from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.storage.live import Identity
 from kafka_tools.storage.opening import open_regular, refuse_too_large
@@ -35,7 +35,7 @@ class ListedFile(NamedTuple):
     modified_ms: int | None
 
 
-class File:
+class File(Closing):
     """A file opened for reading; a context manager. ``size_bytes`` is the size when it was opened."""
 
     size_bytes: int
@@ -44,14 +44,6 @@ class File:
 
     def __init__(self, path: str) -> None:
         self.path = path
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """At most ``size_bytes`` from ``position``; fewer only at the end of the file. OSError as from reading."""
@@ -65,9 +57,6 @@ class File:
     def refresh(self) -> int:
         """The size now, for a file that grows."""
         return self.size_bytes
-
-    def close(self) -> None:
-        """Give back what the open file holds."""
 
 
 class LocalFile(File):

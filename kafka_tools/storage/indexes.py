@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from struct import error as struct_error
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
+from kafka_tools.closing import Closing
 from kafka_tools.errors import CorruptIndex
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.opening import open_file, open_index
@@ -67,7 +67,7 @@ def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
 
 
-class Index(ABC):
+class Index(ABC, Closing):
     """The entries of an index, wherever its bytes are. A context manager.
 
     A broker maps the index of its active segment at full size: entries are followed by zeros, and the newest one is
@@ -89,18 +89,6 @@ class Index(ABC):
     def grow(self) -> bool:
         """Take in what was appended since; whether that was anything. For an index whose file grows with it."""
         return False
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what is open."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
         """(position in the file, entry) from ``start`` on, up to the zeros that a broker or a crash leaves at the end.

@@ -11,9 +11,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from kafka_tools.closing import Closing
 from kafka_tools.errors import CorruptBatch, InputError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import LEAST_LENGTH, MAGIC_POSITION, OF_FILES, PREFIX_BYTES, follow, size_at
@@ -179,7 +179,7 @@ class SegmentReader(ABC):
         return BatchSearch(self.read, self.base_offset)
 
 
-class Segment(SegmentReader):
+class Segment(SegmentReader, Closing):
     """A log file opened for reading; a context manager. Raises OSError if it cannot be opened, or is no log."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -190,14 +190,6 @@ class Segment(SegmentReader):
         super().__init__(path, name.base_offset if name else 0, found.st_size)
         self.identity = found.st_dev, found.st_ino
         """Which file it is (``storage.live``), whatever lies at its path by now."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         if self._fd >= 0:
