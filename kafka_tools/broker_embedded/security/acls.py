@@ -50,6 +50,8 @@ _IMPLYING = {
 }
 """Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
 
+_Host = str | networks.Network
+
 
 class AclEntry(NamedTuple):
     """One entry in the wire's numbers."""
@@ -130,9 +132,9 @@ class Acls:
         """
         self._journal = journal
         self._entries: dict[uuid.UUID, AclEntry] = {}
-        self._literal: dict[tuple[int, str], dict[AclEntry, str]] = {}
-        self._prefixed: dict[int, dict[AclEntry, str]] = {}
-        """Entries with their hosts as clients' are spelled: one may be given in any spelling of an IPv6 address."""
+        self._literal: dict[tuple[int, str], dict[AclEntry, _Host]] = {}
+        self._prefixed: dict[int, dict[AclEntry, _Host]] = {}
+        """Entries with their hosts in the form in which they are compared."""
         self.enabled = _is_enabled(properties)
         self._super_users = _super_users(properties) if self.enabled else frozenset()
         self._without_entries = properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
@@ -178,7 +180,7 @@ class Acls:
             if entry.resource_type == resource_type
             and entry.principal in (principal, "User:*")
             and entry.operation in operations
-            and _is_of(host_address(entry.host), host)
+            and _is_of(self._shelf(entry).get(entry, ""), host)
         ]
         denied = {entry[1:3] for entry in concerning if entry.permission_type == DENY}
         if ("*", LITERAL) in denied:
@@ -226,7 +228,7 @@ class Acls:
             self._journal.commit(records)
         return results
 
-    def _applying(self, kind: int, name: str) -> Iterable[tuple[AclEntry, str]]:
+    def _applying(self, kind: int, name: str) -> Iterable[tuple[AclEntry, _Host]]:
         yield from self._literal.get((kind, name), {}).items()
         if name != "*":
             yield from self._literal.get((kind, "*"), {}).items()
@@ -237,7 +239,7 @@ class Acls:
     def _apply(self, record: AccessControlEntryRecord) -> None:
         entry = AclEntry(*(getattr(record, field) for field in AclEntry._fields))
         self._entries[record.id] = entry
-        self._shelf(entry)[entry] = host_address(entry.host)
+        self._shelf(entry)[entry] = _host(entry.host)
 
     def _apply_remove(self, record: RemoveAccessControlEntryRecord) -> None:
         entry = self._entries.pop(record.id, None)
@@ -248,7 +250,7 @@ class Acls:
         entries = list(self._entries.items())
         return (_record(id, entry) for id, entry in entries)
 
-    def _shelf(self, entry: AclEntry) -> dict[AclEntry, str]:
+    def _shelf(self, entry: AclEntry) -> dict[AclEntry, _Host]:
         if entry.pattern_type == PREFIXED:
             return self._prefixed.setdefault(entry.resource_type, {})
         return self._literal.setdefault((entry.resource_type, entry.resource_name), {})
@@ -293,9 +295,21 @@ def _problem(entry: AclEntry) -> str | None:
     return None
 
 
-def _is_of(entry_host: str, host: str) -> bool:
+def _host(text: str) -> _Host:
+    """The host of an entry as clients' are spelled, since an IPv6 address has many spellings; a network as numbers."""
+    if "/" in text:
+        try:
+            return networks.parsed(text)
+        except ValueError:
+            return text  # the host of no client
+    return host_address(text)
+
+
+def _is_of(entry_host: _Host, host: str) -> bool:
     """Whether an entry concerns a client's host."""
-    return entry_host in (host, "*") or networks.covers(entry_host, host)
+    if isinstance(entry_host, str):
+        return entry_host in (host, "*")
+    return entry_host.covers(networks.address_of(host))
 
 
 def _no_value(number: int) -> str:

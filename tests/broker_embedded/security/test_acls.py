@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.security import networks
 from kafka_tools.broker_embedded.security.acls import ALLOW, DENY, LITERAL, MATCH, PREFIXED, AclEntry, Filter
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError
@@ -194,7 +195,8 @@ def test_each_part_of_a_filter_leaves_out_what_differs_in_it(broker: DiskBroker,
         ("10.0.0.0/8", "10.200.3.4", True), ("10.0.0.0/8", "11.0.0.1", False), ("10.1.2.3/16", "10.1.255.255", True),
         ("10.0.0.1/32", "10.0.0.1", True), ("0.0.0.0/0", "192.168.1.1", True), ("0.0.0.0/0", "0:0:0:0:0:0:0:1", False),
         ("2001:db8::/32", "2001:db8:0:0:0:0:0:7", True), ("2001:db8::/32", "2001:db9:0:0:0:0:0:7", False),
-        ("2001:db8::/32", "10.0.0.1", False),
+        ("2001:db8::/32", "10.0.0.1", False), ("::/0", "10.0.0.1", False), ("::/0", "0:0:0:0:0:0:0:1", True),
+        ("[2001:db8::]/32", "2001:db8:0:0:0:0:0:7", True), ("010.0.0.0/8", "10.0.0.1", True),
     ],
 )  # fmt: skip
 def test_a_host_may_be_a_network(broker: DiskBroker, network: str, host: str, is_in: bool) -> None:
@@ -213,12 +215,23 @@ def test_a_host_may_be_a_network(broker: DiskBroker, network: str, host: str, is
         ("10.0.0.0/33", "Invalid CIDR notation '10.0.0.0/33': "),
         ("10.0.0.0/255.0.0.0", "Invalid CIDR notation '10.0.0.0/255.0.0.0': "),
         ("a/8", "Invalid CIDR notation 'a/8': "),
+        ("::ffff:10.0.0.0/104", "Invalid CIDR notation '::ffff:10.0.0.0/104': "),
     ],
 )
 def test_hosts_that_kafka_refuses(broker: DiskBroker, host: str, message: str) -> None:
     (error,) = broker.core.acls.create([entry("t", host=host)])
     assert error is not None
     assert (error.code.code, str(error.broker_message)[: len(message)]) == (codes.INVALID_REQUEST, message)
+
+
+def test_networks_are_read_when_they_are_added_and_not_for_each_question(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acls = broker.core.acls
+    acls.create([entry("t", host=f"10.{number}.0.0/16") for number in range(20)])
+    monkeypatch.setattr(networks, "parsed", None)
+    assert acls.authorize("User:a", "10.7.0.1", 3, TOPIC, "t")
+    assert acls.authorize_somewhere("User:a", "10.7.0.1", 3, TOPIC)
 
 
 def test_networks_take_the_level_that_knows_them(broker: DiskBroker) -> None:
