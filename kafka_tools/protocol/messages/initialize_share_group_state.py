@@ -1,9 +1,9 @@
 """InitializeShareGroupState (83): create the state of share partitions.
 
-Sent by group coordinators to the share coordinator, when a share group subscribes to new partitions (KIP-932). The
-sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+Sent by group coordinators to the share coordinator, when a share group subscribes to new partitions (KIP-932).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     NOT_COORDINATOR: another broker coordinates the share partition.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
     COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __share_group_state.
@@ -18,7 +18,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class InitializeShareGroupStateRequest(Request, key=83, versions="0", flexible="0+"):
+class InitializeShareGroupStateRequest(
+    Request, key=83, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     group_id = string()
 
     class InitializeStateData(Struct):

@@ -1,7 +1,7 @@
 """LeaderAndIsr (4): tell a broker which partitions it leads or follows.
 
 Sent by the controller to brokers in ZooKeeper mode. KRaft brokers read the metadata log instead, and Kafka 4.0 dropped
-the API. The sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+the API.
 
 Versions
     v1: whether a replica is new, and KAFKA_STORAGE_ERROR (KIP-113).
@@ -13,6 +13,7 @@ Versions
     v7: is_kraft_controller, for the migration to KRaft (KIP-866).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     STALE_CONTROLLER_EPOCH: the controller has been replaced. For a partition: its leader epoch is not newer than the
         one that the broker knows.
     STALE_BROKER_EPOCH: the broker has registered again with a newer epoch (v2).
@@ -65,7 +66,7 @@ class PartitionState(Struct):
     leader_recovery_state = int8(versions="6+")
 
 
-class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+"):
+class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+", rights={"cluster": "ClusterAction"}):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

@@ -1,9 +1,9 @@
 """ReadShareGroupState (84): read the state of share partitions.
 
-Sent by the leader of a partition to the share coordinator, before the leader delivers the first record (KIP-932). The
-sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+Sent by the leader of a partition to the share coordinator, before the leader delivers the first record (KIP-932).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     NOT_COORDINATOR: another broker coordinates the share partition.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
     COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __share_group_state.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class ReadShareGroupStateRequest(Request, key=84, versions="0", flexible="0+"):
+class ReadShareGroupStateRequest(Request, key=84, versions="0", flexible="0+", rights={"cluster": "ClusterAction"}):
     group_id = string()
 
     class ReadStateData(Struct):

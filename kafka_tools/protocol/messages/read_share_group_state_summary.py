@@ -1,12 +1,12 @@
 """ReadShareGroupStateSummary (87): read the start offset and the epochs of share partitions.
 
-Sent by group coordinators to the share coordinator, to describe the offsets of a share group (KIP-932). The sender
-needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+Sent by group coordinators to the share coordinator, to describe the offsets of a share group (KIP-932).
 
 Versions
     v1: the number of complete deliveries, for the lag of a group (KIP-1226).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     NOT_COORDINATOR: another broker coordinates the share partition.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
     COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __share_group_state.
@@ -19,7 +19,9 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int16, int32, int64, string, uuid
 
 
-class ReadShareGroupStateSummaryRequest(Request, key=87, versions="0-1", flexible="0+"):
+class ReadShareGroupStateSummaryRequest(
+    Request, key=87, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}
+):
     group_id = string()
 
     class ReadStateSummaryData(Struct):

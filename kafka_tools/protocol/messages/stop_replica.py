@@ -1,7 +1,7 @@
 """StopReplica (5): stop replicas on a broker, and delete them if asked.
 
 Sent by the controller to brokers in ZooKeeper mode. KRaft brokers read the metadata log instead, and Kafka 4.0 dropped
-the API. The sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+the API.
 
 Versions
     v1: broker epochs; partitions grouped by topic (KIP-380).
@@ -10,6 +10,7 @@ Versions
     v4: is_kraft_controller, for the migration to KRaft (KIP-866).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     STALE_CONTROLLER_EPOCH: the controller has been replaced.
     STALE_BROKER_EPOCH: the broker has registered again with a newer epoch (v1).
     FENCED_LEADER_EPOCH: the leader epoch is older than the one that the broker knows (v3).
@@ -21,7 +22,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, boolean, int16, int32, int64, string
 
 
-class StopReplicaRequest(Request, key=5, versions="0-4", flexible="2+"):
+class StopReplicaRequest(Request, key=5, versions="0-4", flexible="2+", rights={"cluster": "ClusterAction"}):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

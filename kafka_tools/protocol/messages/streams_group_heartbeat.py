@@ -84,7 +84,7 @@ class StreamsGroupHeartbeatRequest(
     key=88,
     versions="0-1",
     flexible="0+",
-    rights={"group": "Read", "topic": "Describe on the topic, or Create on an internal one"},
+    rights={"group": "Read", "topic": "Describe"},
 ):
     # The application.id. Empty leads to INVALID_REQUEST.
     group_id = string()

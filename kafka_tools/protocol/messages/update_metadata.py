@@ -1,7 +1,7 @@
 """UpdateMetadata (6): tell a broker the metadata of the cluster, which clients ask it for.
 
 Sent by the controller to brokers in ZooKeeper mode. KRaft brokers read the metadata log instead, and Kafka 4.0 dropped
-the API. The sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+the API.
 
 Versions
     v1: several endpoints for each broker.
@@ -14,6 +14,7 @@ Versions
     v8: is_kraft_controller and type, for the migration to KRaft (KIP-866).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     STALE_CONTROLLER_EPOCH: the controller has been replaced.
     STALE_BROKER_EPOCH: the broker has registered again with a newer epoch (v5).
 """
@@ -55,7 +56,7 @@ class PartitionState(Struct):
     offline_replicas = array(int32(), versions="4+", ignorable=True)
 
 
-class UpdateMetadataRequest(Request, key=6, versions="0-8", flexible="6+"):
+class UpdateMetadataRequest(Request, key=6, versions="0-8", flexible="6+", rights={"cluster": "ClusterAction"}):
     # Node id of the controller that sends the request.
     controller_id = int32()
     # True: a KRaft controller sends the request, during the migration from ZooKeeper.

@@ -1,13 +1,13 @@
 """Vote (52): ask for a vote in an election of the leader of the metadata quorum.
 
-Sent by candidates to the other voters (KIP-595). The sender needs CLUSTER_ACTION on the cluster. Without it the answer
-is CLUSTER_AUTHORIZATION_FAILED.
+Sent by candidates to the other voters (KIP-595).
 
 Versions
     v1: directory ids of voters, and endpoints (KIP-853).
     v2: pre-votes, which do not disturb a leader that the voters can reach (KIP-996).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     INCONSISTENT_CLUSTER_ID: the request names another cluster.
     INVALID_REQUEST: the partition is not __cluster_metadata-0, an id or offset is negative, or the last epoch is too
         new.
@@ -33,7 +33,7 @@ from kafka_tools.protocol.schema import (
 )
 
 
-class VoteRequest(Request, key=52, versions="0-2", flexible="0+"):
+class VoteRequest(Request, key=52, versions="0-2", flexible="0+", rights={"cluster": "ClusterAction"}):
     # Null: not known, and not checked. Any other id leads to INCONSISTENT_CLUSTER_ID.
     cluster_id = string(nullable="0+", default=None)
     # The voter that should receive the request. A node with another id answers INVALID_VOTER_KEY. -1: not checked.

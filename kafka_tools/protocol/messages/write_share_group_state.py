@@ -1,12 +1,12 @@
 """WriteShareGroupState (85): write the state of share partitions.
 
-Sent by the leader of a partition to the share coordinator, after members have acknowledged records (KIP-932). The
-sender needs CLUSTER_ACTION on the cluster. Without it the answer is CLUSTER_AUTHORIZATION_FAILED.
+Sent by the leader of a partition to the share coordinator, after members have acknowledged records (KIP-932).
 
 Versions
     v1: the number of complete deliveries, for the lag of a group (KIP-1226).
 
 Errors
+    CLUSTER_AUTHORIZATION_FAILED: the sender lacks CLUSTER_ACTION on the cluster.
     NOT_COORDINATOR: another broker coordinates the share partition.
     COORDINATOR_NOT_AVAILABLE: the coordinator is starting or stopping, or its topic cannot be used yet.
     COORDINATOR_LOAD_IN_PROGRESS: the coordinator is still loading its partition of __share_group_state.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from kafka_tools.protocol.schema import Request, Response, Struct, array, int8, int16, int32, int64, string, uuid
 
 
-class WriteShareGroupStateRequest(Request, key=85, versions="0-1", flexible="0+"):
+class WriteShareGroupStateRequest(Request, key=85, versions="0-1", flexible="0+", rights={"cluster": "ClusterAction"}):
     group_id = string()
 
     class WriteStateData(Struct):
