@@ -190,12 +190,11 @@ def field_lines(message: type[Message], comments: Mapping[str, str], structs: Ma
     def below(cls: type[Struct], around: Versions, depth: int) -> Iterator[str]:
         for field in cls.FIELDS:
             exists = Versions(max(field.versions.low, around.low), min(field.versions.high, around.high))
-            words = [comments.get(f"{cls.__qualname__}.{field.name}", "")]
             item = field.item.item if field.kind == "array" else field.item
+            words = [structs.get(item.__qualname__, "")] if item is not None and item not in listed else []
+            words.append(comments.get(f"{cls.__qualname__}.{field.name}", ""))
             if item in listed:
                 words.append(f"Same fields as `{listed[item]}`.")
-            elif item is not None:
-                words.append(structs.get(item.__qualname__, ""))
             meaning = marked(" ".join(filter(None, words)))
             facts = ", ".join([f"`{field.name}` {_type(field)}", *_qualities(field, exists, around)])
             yield from _item(f"{facts}. {meaning}" if meaning else facts, depth)

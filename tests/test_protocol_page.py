@@ -78,7 +78,7 @@ class Sample(Stored, versions="1-4", flexible="2+"):
 def test_a_field_tells_versions_null_default_and_tag() -> None:
     assert list(protocol_page.field_lines(Sample, {"Sample.items": "The items."}, {"Sample.Item": "An item."})) == [
         "- `name` string, nullable in v3+",
-        "- `items` []Item, v2+. The items. An item.",
+        "- `items` []Item, v2+. An item. The items.",
         "  - `id` int32, v2-3, default -1",
         "  - `count` int32, tag 0",
         "- `rest` Item, v4+, nullable, default null, secret. Same fields as `items`.",

@@ -44,7 +44,6 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
     # with an older epoch are refused as STALE_BROKER_EPOCH.
     broker_epoch = int64()
 
-    # One for each entry of advertised.listeners.
     class BrokerEndpoint(Struct):
         # Listener name, such as EXTERNAL.
         name = string(map_key=True)
@@ -54,10 +53,9 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
         # 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
         security_protocol = int16()
 
-    # The addresses under which clients and brokers reach this broker.
+    # Addresses under which clients and brokers reach this broker, one for each entry of advertised.listeners.
     end_points = array(BrokerEndpoint)
 
-    # Range of levels of one feature that the broker's software supports.
     class BrokerFeature(Struct):
         # Feature such as metadata.version, kraft.version or group.version.
         name = string(map_key=True)
@@ -66,6 +64,7 @@ class RegisterBrokerRecord(Stored, id=0, versions="0-4", flexible="0+"):
         # Highest level, inclusive.
         max_supported_version = int16()
 
+    # Levels of each feature that the broker's software supports.
     features = array(BrokerFeature)
     # broker.rack of the broker. Null if it has none.
     rack = string(nullable="0+")
@@ -291,14 +290,13 @@ class ClientQuotaRecord(Stored, id=14, versions="0", flexible="0+"):
     The active controller writes it on AlterClientQuotas.
     """
 
-    # Together the components name the entity: a user, a client id, both, or an IP address.
     class EntityData(Struct):
         # user, client-id or ip.
         entity_type = string()
         # Null: the default of all entities of the type.
         entity_name = string(nullable="0+")
 
-    # Components whose order does not matter.
+    # The parts of the entity's name, in any order: a user, a client id, both, or an IP address.
     entity = array(EntityData)
     # producer_byte_rate, consumer_byte_rate, request_percentage, controller_mutation_rate or connection_creation_rate.
     key = string()
@@ -464,7 +462,6 @@ class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
     # True if the controller is configured for the migration from ZooKeeper. Kafka 4 always writes false.
     zk_migration_ready = boolean()
 
-    # One for each of controller.listener.names.
     class ControllerEndpoint(Struct):
         # Listener name, such as CONTROLLER.
         name = string(map_key=True)
@@ -474,10 +471,9 @@ class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
         # 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
         security_protocol = int16()
 
-    # The addresses under which nodes and admin clients reach this controller.
+    # Addresses under which nodes and admin clients reach this controller, one for each of controller.listener.names.
     end_points = array(ControllerEndpoint)
 
-    # Range of levels of one feature that the controller's software supports.
     class ControllerFeature(Struct):
         # Feature such as metadata.version or kraft.version.
         name = string(map_key=True)
@@ -486,6 +482,7 @@ class RegisterControllerRecord(Stored, id=27, versions="0", flexible="0+"):
         # Highest level, inclusive.
         max_supported_version = int16()
 
+    # Levels of each feature that the controller's software supports.
     features = array(ControllerFeature)
 
 

@@ -114,14 +114,13 @@ class VotersRecord(Stored, versions="0", flexible="0+"):
         # Addresses under which other nodes reach the voter.
         endpoints = array(Endpoint)
 
-        # Levels of kraft.version that the voter's software supports.
         class KRaftVersionFeature(Struct):
             # Lowest level, inclusive.
             min_supported_version = int16()
             # Highest level, inclusive.
             max_supported_version = int16()
 
-        # An upgrade of kraft.version needs the level in every voter's range.
+        # Levels of kraft.version that the voter's software supports. An upgrade needs the level in every voter's range.
         kraft_version_feature = struct(KRaftVersionFeature, json="kRaftVersionFeature")
 
     # All voters from here on. The record replaces the earlier one.

@@ -12,7 +12,6 @@ class GroupMetadataKey(Stored, id=2, versions="0"):
     group = string()
 
 
-# A member of the generation.
 class MemberMetadata(Struct):
     # Chosen by the coordinator when the member joined.
     member_id = string()

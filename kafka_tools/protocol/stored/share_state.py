@@ -17,8 +17,9 @@ class ShareSnapshotKey(Stored, id=0, versions="0"):
 class ShareSnapshotValue(Stored, versions="0", flexible="0+"):
     """The whole state of a share-partition. Records before it no longer matter.
 
-    The share coordinator writes it on InitializeShareGroupState, in place of an update after 500 of them
-    (share.coordinator.snapshot.update.records.per.snapshot), and for partitions without updates.
+    The share coordinator writes it on InitializeShareGroupState and on the first WriteShareGroupState, then in place of
+    every 500th update (share.coordinator.snapshot.update.records.per.snapshot), and from time to time for partitions
+    without updates.
     """
 
     # Counts the snapshots of the share-partition.

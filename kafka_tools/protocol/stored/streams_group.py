@@ -210,7 +210,6 @@ class StreamsGroupTopologyValue(Stored, versions="0", flexible="0+"):
     # Topology epoch. The application raises it when it is deployed with another topology.
     epoch = int32()
 
-    # A part of the topology whose tasks need no other part.
     class Subtopology(Struct):
         # Unique within the topology, such as 0.
         subtopology_id = string()
@@ -236,7 +235,7 @@ class StreamsGroupTopologyValue(Stored, versions="0", flexible="0+"):
         # Topics that must have the same number of partitions, because they are joined.
         copartition_groups = array(CopartitionGroup)
 
-    # One entry per independent part of the application.
+    # The independent parts of the topology: tasks of one need no task of another.
     subtopologies = array(Subtopology)
 
 

@@ -18,7 +18,8 @@ class TransactionLogValue(Stored, versions="0-1", flexible="1+"):
     The transaction coordinator writes it at every step: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn,
     and once all markers are written.
 
-    v1: flexible.
+    v1: adds previous_producer_id, next_producer_id, next_producer_epoch, client_transaction_version; flexible. Written
+        since transaction.version 1.
     """
 
     # Producer id that writes under the transactional id.
