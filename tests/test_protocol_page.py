@@ -64,6 +64,12 @@ def test_the_page_is_small_enough_to_be_shown() -> None:
     assert len(page().encode()) < LARGEST
 
 
+def test_no_line_becomes_an_item_by_accident() -> None:
+    """A number with a full stop or a dash that a wrapped line begins with."""
+    items = re.findall(r"^ *(?:\d+[.)]|[-+*>]) .*$", page(), re.MULTILINE)
+    assert [item for item in items if not re.match(r" *- (?:`|v\d)", item)] == []
+
+
 class Sample(Stored, versions="1-4", flexible="2+"):
     name = string(nullable="3+")
 
