@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.fields import OPEN, Field, Versions
-from kafka_tools.protocol.schema import Message, Stored, Struct
+from kafka_tools.protocol.schema import Message, Stored, Struct, nested_structs
 from tests.protocol import definition_texts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -179,8 +179,12 @@ def title(cls: type[Stored]) -> str:
 
 
 def _fields(folder: str, message: type[Message]) -> Iterator[str]:
-    stem = message.__module__.rpartition(".")[2]
-    return field_lines(message, definition_texts.fields(folder, stem), definition_texts.structs(folder, stem))
+    comments: dict[str, str] = {}
+    structs: dict[str, str] = {}
+    for stem in sorted({struct.__module__.rpartition(".")[2] for struct in nested_structs(message)}):
+        comments |= definition_texts.fields(folder, stem)
+        structs |= definition_texts.structs(folder, stem)
+    return field_lines(message, comments, structs)
 
 
 def field_lines(message: type[Message], comments: Mapping[str, str], structs: Mapping[str, str]) -> Iterator[str]:

@@ -60,6 +60,12 @@ def test_every_comment_and_condition_is_on_the_page(folder: str) -> None:
                 assert flat(words) in text
 
 
+def test_a_struct_of_another_module_brings_its_comments() -> None:
+    comment = definition_texts.fields("messages", "streams_group_describe")["TopologyNode.name"]
+    chapter = page().partition("### StreamsGroupTopologyDescriptionUpdate (")[2].partition("\n### ")[0]
+    assert comment in flat(chapter)
+
+
 def test_the_page_is_small_enough_to_be_shown() -> None:
     assert len(page().encode()) < LARGEST
 

@@ -12,7 +12,8 @@ from importlib import import_module
 
 import pytest
 
-from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.fields import NO_VERSIONS
+from kafka_tools.protocol.schema import Stored, Struct, nested_structs
 from tests.protocol import definition_texts
 
 SHARE = {"messages": 0.77, "stored": 0.85}
@@ -59,6 +60,27 @@ def test_most_fields_have_a_comment(folder: str) -> None:
         for comment in definition_texts.fields(folder, stem).values()
     ]
     assert len(list(filter(None, comments))) >= SHARE[folder] * len(comments)
+
+
+def structs(folder: str, stem: str) -> Iterator[type[Struct]]:
+    """Every struct that a module defines, as deep as they are nested."""
+    module = import_module(f"kafka_tools.protocol.{folder}.{stem}")
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, Struct) and value.__module__ == module.__name__:
+            yield from (struct for struct in nested_structs(value) if struct.__module__ == module.__name__)
+
+
+@pytest.mark.parametrize(("folder", "stem"), MODULES)
+def test_null_and_negative_defaults_are_explained(folder: str, stem: str) -> None:
+    """A default such as int64's largest or false is a value like others; -1 and null are none of the field's own."""
+    comments = definition_texts.fields(folder, stem)
+    special = {
+        f"{struct.__qualname__}.{field.name}"
+        for struct in structs(folder, stem)
+        for field in struct.FIELDS
+        if field.nullable != NO_VERSIONS or (isinstance(field.default, int) and field.default < 0)
+    }
+    assert [name for name in sorted(special) if not comments[name]] == []
 
 
 @pytest.mark.parametrize(("folder", "stem"), MODULES)

@@ -43,6 +43,7 @@ class DescribeTopicPartitionsResponse(Response, key=75, versions="0", flexible="
     class ResponseTopic(Struct):
         # Error of this topic. 0: no error.
         error_code = int16()
+        # As in the request. Null: brokers never send it.
         name = string(nullable="0+", map_key=True)
         # Zero: with an error.
         topic_id = uuid(ignorable=True)

@@ -46,6 +46,7 @@ from kafka_tools.protocol.schema import (
 class ShareAcknowledgeRequest(
     Request, key=79, versions="0-2", dropped="0", flexible="0+", rights={"group": "Read", "topic": "Read"}
 ):
+    # The share group of the member. Null: consumers never send it.
     group_id = string(nullable="0+", default=None)
     # The member's id, a UUID as text. Null or empty leads to INVALID_REQUEST.
     member_id = string(nullable="0+")

@@ -113,7 +113,7 @@ class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
     v2: adds eligible_leader_replicas, last_known_elr.
     """
 
-    # Index within the topic, from 0.
+    # Index within the topic, from 0. -1: never written.
     partition_id = int32(default=-1)
     # Topic of an earlier TopicRecord.
     topic_id = uuid()
@@ -169,6 +169,7 @@ class PartitionChangeRecord(Stored, id=5, versions="0-2", flexible="0+"):
     v2: adds eligible_leader_replicas, last_known_elr.
     """
 
+    # Index within the topic. -1: never written.
     partition_id = int32(default=-1)
     topic_id = uuid()
     # The new in-sync replicas. Null: no change.
