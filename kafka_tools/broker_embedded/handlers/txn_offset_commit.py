@@ -56,7 +56,7 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
                 out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
             else:
                 to_group.partitions.append(ResponsePartition(partition_index=index))
-                topic_id = call.broker.cluster.topics[name].id
+                topic_id = topic.topic_id if call.version >= _BY_ID else call.broker.cluster.topics[name].id
                 wanted.append((TopicPartition(name, index), _committed(partition, now_ms, topic_id)))
         about = topic.name or topic.topic_id
         if code or out.partitions:

@@ -15,6 +15,8 @@ from confluent_kafka import KafkaException, Producer
 from kafka_tools.broker_embedded import EmbeddedBroker, serving, slices
 from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
+from kafka_tools.broker_embedded.handlers import txn_offset_commit
+from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode_versioned
@@ -622,6 +624,28 @@ def test_offsets_are_committed_by_the_topics_id(broker: DiskBroker) -> None:
     }
     assert client.end(True) == 0
     assert fetched(broker) == (5, 0)
+
+
+def test_offsets_of_a_topic_that_is_recreated_meanwhile_are_not_those_of_the_new_one(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def known_then_recreated(*asked: Any) -> tuple[str, int]:
+        found = known_topic(*asked)
+        broker.call(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
+        broker.create("t")
+        return found
+
+    client = Client(broker, "tx", bumps=True)
+    client.init()
+    Asked = TxnOffsetCommitRequest.RequestTopic
+    partitions = [Asked.RequestPartition(partition_index=0, committed_offset=5)]
+    request = TxnOffsetCommitRequest(
+        transactional_id=client.id, group_id="g", producer_id=client.producer_id, producer_epoch=client.epoch,
+        topics=[Asked(topic_id=broker.core.cluster.topics["t"].id, partitions=partitions)],
+    )  # fmt: skip
+    monkeypatch.setattr(txn_offset_commit, "known_topic", known_then_recreated)
+    (topic,) = broker.call(request, 6).topics
+    assert [each.error_code for each in topic.partitions] == [codes.COORDINATOR_LOAD_IN_PROGRESS]  # to be asked again
 
 
 def offsets_request(client: Client, partitions: int = 1) -> TxnOffsetCommitRequest:
