@@ -1,4 +1,4 @@
-"""The output of a dump: the interface of every form (an ending), and the one that writes Kafka's text.
+"""The output of a dump: the base of every form (an ending), and the one that writes Kafka's text.
 
 An ending is told what was found, in order, and writes it; ``files`` and ``walk`` find it. ``strict`` says
 what damage does: Kafka's tool stops at it, everything else goes on behind it.
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kafka_tools.dump.text_columns import TextWindow
 
 
+Entry = OffsetEntry | TimeEntry | AbortedTransaction | ProducerStateEntry | LeaderEpoch
+
+
 class Sink(Protocol):
     """Where output goes."""
 
@@ -42,14 +45,14 @@ class DumpedFile(NamedTuple):
     epoch: int | None = None
 
 
-class Ending(Protocol):
-    """A form of output: called with everything that a dump finds, in order."""
+class Ending:
+    """A form of output: called with everything that a dump finds, in order. What a form has no place for is nothing."""
 
-    strict: bool
+    strict = False
     """Whether damage ends the dump, as it ends Kafka's tool."""
     deep: bool
     """Whether records are shown."""
-    at_once: bool
+    at_once = True
     """Whether ``window`` may be tried; ``batch`` and ``finding_line`` are then called before it is known to work."""
 
     def dumping(self, path: str) -> None:
@@ -60,12 +63,15 @@ class Ending(Protocol):
 
     def batch(self, view: BatchView, crc_ok: bool) -> str:
         """The line of a batch, for ``line`` or ``window``."""
+        return ""
 
     def broken_batch(self, view: BatchView) -> str:
         """The text for a batch whose header is impossible."""
+        return ""
 
     def finding_line(self, finding: Finding) -> str:
         """The line of a finding, empty where findings have no place in the output."""
+        return ""
 
     def line(self, line: str) -> None:
         """Write a line that this ending made."""
@@ -93,33 +99,38 @@ class Ending(Protocol):
     def sanity(self, path: str) -> None:
         """An index that a broker would keep."""
 
-    def offset_entry(self, entry: OffsetEntry) -> None: ...
+    def entry(self, entry: Entry) -> None:
+        """An entry of an index, a producer snapshot or a list of leader epochs."""
 
-    def time_entry(self, entry: TimeEntry) -> None: ...
-
-    def aborted_transaction(self, entry: AbortedTransaction) -> None: ...
-
-    def producer(self, entry: ProducerStateEntry) -> None: ...
-
-    def leader_epoch(self, entry: LeaderEpoch) -> None: ...
-
-    def topic_id(self, topic_id: str) -> None: ...
+    def topic_id(self, topic_id: str) -> None:
+        """The contents of ``partition.metadata``."""
 
 
-class TextEnding:
+class WritingEnding(Ending):
+    """An ending that writes to ``sink`` as it goes."""
+
+    def __init__(self, sink: Sink, *, deep: bool, skip_metadata: bool) -> None:
+        self.deep = deep
+        self._sink = sink
+        self._write = sink.write
+        self._skip_metadata = skip_metadata
+
+    def line(self, line: str) -> None:
+        self._sink.write(line)
+
+    def line_bytes(self, data: bytes) -> None:
+        self._sink.write_bytes(data)
+
+
+class TextEnding(WritingEnding):
     """Kafka's text. ``decoder`` None: no contents."""
-
-    at_once = True
 
     def __init__(
         self, sink: Sink, decoder: Decoder | None, *, deep: bool, skip_metadata: bool, strict: bool = True
     ) -> None:
+        super().__init__(sink, deep=deep, skip_metadata=skip_metadata)
         self.strict = strict
-        self.deep = deep
-        self._sink = sink
-        self._write = sink.write
         self._decoder = decoder
-        self._skip_metadata = skip_metadata
 
     def dumping(self, path: str) -> None:
         self._write(f"Dumping {one_line(path)}\n")
@@ -137,15 +148,6 @@ class TextEnding:
 
     def broken_batch(self, view: BatchView) -> str:
         return text.batch_start(view) + ("" if self.strict else "\n")
-
-    def finding_line(self, finding: Finding) -> str:
-        return ""
-
-    def line(self, line: str) -> None:
-        self._sink.write(line)
-
-    def line_bytes(self, data: bytes) -> None:
-        self._sink.write_bytes(data)
 
     def record(self, view: BatchView, record: Record) -> None:
         line = ""
@@ -172,29 +174,23 @@ class TextEnding:
     def invalid_tail(self, name: str, size_bytes: int) -> None:
         self._write(f"Found {size_bytes} invalid bytes at the end of {name}\n")
 
-    def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
-        pass
-
     def empty_index(self, path: str) -> None:
         self._write(f"{path} is empty.\n")
 
     def sanity(self, path: str) -> None:
         self._write(f"{path} passed sanity check.\n")
 
-    def offset_entry(self, entry: OffsetEntry) -> None:
-        self._write(f"offset: {entry.offset} position: {entry.position}\n")
-
-    def time_entry(self, entry: TimeEntry) -> None:
-        self._write(f"timestamp: {entry.timestamp} offset: {entry.offset}\n")
-
-    def aborted_transaction(self, entry: AbortedTransaction) -> None:
-        self._write(text.aborted_transaction(entry))
-
-    def producer(self, entry: ProducerStateEntry) -> None:
-        self._write(text.producer(entry))
-
-    def leader_epoch(self, entry: LeaderEpoch) -> None:
-        self._write(f"leaderEpoch: {entry.epoch} startOffset: {entry.start_offset}\n")
+    def entry(self, entry: Entry) -> None:
+        self._write(_LINES[type(entry)](entry))
 
     def topic_id(self, topic_id: str) -> None:
         self._write(f"topicId: {topic_id}\n")
+
+
+_LINES: dict[type[Entry], Callable[..., str]] = {
+    OffsetEntry: lambda entry: f"offset: {entry.offset} position: {entry.position}\n",
+    TimeEntry: lambda entry: f"timestamp: {entry.timestamp} offset: {entry.offset}\n",
+    AbortedTransaction: text.aborted_transaction,
+    ProducerStateEntry: text.producer,
+    LeaderEpoch: lambda entry: f"leaderEpoch: {entry.epoch} startOffset: {entry.start_offset}\n",
+}

@@ -92,10 +92,8 @@ class Dump:
             raise OSError(errno.EINVAL, "it is not a file; write what comes out of it to one first", path)
         if kind in ("log", "kraft_snapshot"):
             self._log(path, name, kind, start)
-        elif kind == "index":
-            self._offset_index(path, name)
-        elif kind == "timeindex":
-            self._time_index(path, name)
+        elif kind in _INDEXES:
+            self._index(path, name, kind)
         elif kind == "txnindex":
             self._txn_index(path, name)
         elif kind == "producer_snapshot":
@@ -143,18 +141,7 @@ class Dump:
             self._head(path, name, "log")
             walk = self.open_walk(piece.segment, name, start)
         else:
-            selection = self.options.selection
-            walk = LogWalk(
-                piece.segment,
-                name,
-                self.ending,
-                self.notes,
-                selection,
-                piece.start,
-                within=True,
-                limit_bytes=self.options.max_decompressed_bytes,
-            )
-            self.walk = walk
+            walk = self._walk(piece.segment, name, piece.start, within=True)
         if piece.last:
             walk.read_all(piece.end, limited=self.options.is_limited)
             return True
@@ -187,19 +174,23 @@ class Dump:
             check_start(segment, start)
         elif self.options.selection is not None and self.options.selection.from_offset is not None:
             start = start_of(segment, self.options.selection.from_offset)
-        limit_bytes = self.options.max_decompressed_bytes
+        return self._walk(segment, name, start)
+
+    def _walk(self, segment: Segment, name: str, start: int, *, within: bool = False) -> LogWalk:
+        limit_bytes, selection = self.options.max_decompressed_bytes, self.options.selection
         self.walk = LogWalk(
-            segment, name, self.ending, self.notes, self.options.selection, start, limit_bytes=limit_bytes
+            segment, name, self.ending, self.notes, selection, start, within=within, limit_bytes=limit_bytes
         )
         return self.walk
 
     # Indexes
 
-    def _offset_index(self, path: str, name: str) -> None:
+    def _index(self, path: str, name: str, kind: str) -> None:
         named = self._base_offset(path, name)
-        self._file(DumpedFile(path, "index", named))
-        cut = cut_entry(path, "index", indexes.OFFSET_ENTRY.size)
-        self._offset_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
+        self._file(DumpedFile(path, kind, named))
+        size_bytes, entries = _INDEXES[kind]
+        cut = cut_entry(path, kind, size_bytes)
+        entries(self, path, named or 0, is_sound=cut is None or self.ending.strict)
         if cut is not None:
             self.note(cut)
 
@@ -220,7 +211,7 @@ class Dump:
                     continue
                 finding = self._index_finding(segment, path, entry) if segment else None
                 if not self.options.verify_index_only:
-                    self.ending.offset_entry(entry)
+                    self.ending.entry(entry)
                 if finding is not None:
                     self.note(finding)
 
@@ -234,14 +225,6 @@ class Dump:
         if last_offset == entry.offset:
             return None
         return index_remarks.index_mismatch(segment, path, entry, last_offset)
-
-    def _time_index(self, path: str, name: str) -> None:
-        named = self._base_offset(path, name)
-        self._file(DumpedFile(path, "timeindex", named))
-        cut = cut_entry(path, "timeindex", indexes.TIME_ENTRY.size)
-        self._time_entries(path, named or 0, is_sound=cut is None or self.ending.strict)
-        if cut is not None:
-            self.note(cut)
 
     def _time_entries(self, path: str, base_offset: int, *, is_sound: bool) -> None:
         with self._log_of(path) as segment:
@@ -262,7 +245,7 @@ class Dump:
                         raise
                     findings = [Finding(path, "timeindex-offset", str(error), None, entry.offset)]
                 if not self.options.verify_index_only:
-                    self.ending.time_entry(entry)
+                    self.ending.entry(entry)
                 for finding in findings:
                     self.note(finding)
 
@@ -307,7 +290,7 @@ class Dump:
         try:
             for number, entry in enumerate(indexes.read_txn_index(path)):
                 if self.ending.strict or self._wants(entry.last_offset):
-                    self.ending.aborted_transaction(entry)
+                    self.ending.entry(entry)
                 if entry.version != indexes.TXN_VERSION:
                     self._note_version(path, number, entry)
         except CorruptIndex as error:
@@ -325,7 +308,7 @@ class Dump:
         self._file(DumpedFile(path, "producer_snapshot", parsed.base_offset if parsed else None))
         try:
             for entry in read_producer_snapshot(path):
-                self.ending.producer(entry)
+                self.ending.entry(entry)
         except CorruptIndex as error:
             self.note(Finding(path, "producer-snapshot", str(error), error.position))
 
@@ -334,7 +317,7 @@ class Dump:
         try:
             if kind == "leader_epochs":
                 for entry in read_leader_epochs(path):
-                    self.ending.leader_epoch(entry)
+                    self.ending.entry(entry)
             else:
                 from kafka_tools.values import uuid_text
 
@@ -342,3 +325,10 @@ class Dump:
         except CorruptIndex as error:
             found = "leader-epochs" if kind == "leader_epochs" else "partition-metadata"
             self.note(Finding(path, found, str(error), error.position))
+
+
+_INDEXES: dict[str, tuple[int, Callable[..., None]]] = {
+    "index": (indexes.OFFSET_ENTRY.size, Dump._offset_entries),
+    "timeindex": (indexes.TIME_ENTRY.size, Dump._time_entries),
+}
+"""Kind of index -> bytes of an entry, and what shows the entries."""

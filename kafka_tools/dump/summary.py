@@ -7,20 +7,18 @@ only looked at with ``--deep-iteration``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.dump.endings import DumpedFile
+from kafka_tools.dump.endings import DumpedFile, Ending, Entry
 from kafka_tools.dump.json.lines import document_line
 from kafka_tools.dump.log_sum import LogSum
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
-from kafka_tools.storage.indexes import AbortedTransaction, OffsetEntry, TimeEntry
-from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 
 if TYPE_CHECKING:
-    from kafka_tools.dump.text_columns import TextWindow
+    pass
 
 
 class FileSum:
@@ -62,10 +60,9 @@ class FileSum:
         }
 
 
-class SummaryEnding:
+class SummaryEnding(Ending):
     """Adds up instead of writing; ``take`` hands out a file's sum."""
 
-    strict = False
     at_once = False
 
     def __init__(self, *, deep: bool) -> None:
@@ -96,54 +93,19 @@ class SummaryEnding:
             self._file.log.damaged_batches += 1
         return ""
 
-    def broken_batch(self, view: BatchView) -> str:
-        return ""
-
     def finding_line(self, finding: Finding) -> str:
         self._file.finding(finding)
         return ""
-
-    def line(self, line: str) -> None:
-        pass
-
-    def line_bytes(self, data: bytes) -> None:
-        pass
 
     def record(self, view: BatchView, record: Record) -> None:
         if self._sound and not view.is_control and self._file.log is not None:
             self._file.log.record(record)
 
-    def window(
-        self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
-    ) -> TextWindow | None:
-        return None
-
-    def invalid_tail(self, name: str, size_bytes: int) -> None:
-        pass
-
     def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
         for gap in gaps:
             self._file.finding(gap)
 
-    def empty_index(self, path: str) -> None:
-        pass
-
-    def sanity(self, path: str) -> None:
-        pass
-
-    def offset_entry(self, entry: OffsetEntry) -> None:
-        self._file.entries += 1
-
-    def time_entry(self, entry: TimeEntry) -> None:
-        self._file.entries += 1
-
-    def aborted_transaction(self, entry: AbortedTransaction) -> None:
-        self._file.entries += 1
-
-    def producer(self, entry: ProducerStateEntry) -> None:
-        self._file.entries += 1
-
-    def leader_epoch(self, entry: LeaderEpoch) -> None:
+    def entry(self, entry: Entry) -> None:
         self._file.entries += 1
 
     def topic_id(self, topic_id: str) -> None:

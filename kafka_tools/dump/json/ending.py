@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.dump.endings import DumpedFile, Sink
+from kafka_tools.dump.endings import DumpedFile, Entry, Sink, WritingEnding
 from kafka_tools.dump.json import lines as json_lines
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.records.batches import BatchView
@@ -18,24 +18,15 @@ if TYPE_CHECKING:
     from kafka_tools.dump.text_columns import TextWindow
 
 
-class JsonEnding:
+class JsonEnding(WritingEnding):
     """JSON lines. ``contents`` None: no contents."""
-
-    strict = False
-    at_once = True
 
     def __init__(
         self, sink: Sink, contents: json_lines.Contents | None, bytes_as: str, *, deep: bool, skip_metadata: bool
     ) -> None:
-        self.deep = deep
-        self._sink = sink
-        self._write = sink.write
+        super().__init__(sink, deep=deep, skip_metadata=skip_metadata)
         self._contents = contents
         self._field = json_lines.FIELDS[bytes_as]
-        self._skip_metadata = skip_metadata
-
-    def dumping(self, path: str) -> None:
-        pass
 
     def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
         self._write(json_lines.file_line(file.path, file.kind, size_bytes(), file.base_offset, file.epoch))
@@ -50,12 +41,6 @@ class JsonEnding:
 
     def finding_line(self, finding: Finding) -> str:
         return json_lines.finding_line(finding)
-
-    def line(self, line: str) -> None:
-        self._sink.write(line)
-
-    def line_bytes(self, data: bytes) -> None:
-        self._sink.write_bytes(data)
 
     def record(self, view: BatchView, record: Record) -> None:
         if not view.is_control:
@@ -79,34 +64,16 @@ class JsonEnding:
 
         return json_columns.window(views, batch_lines, self._contents, self._field, self._skip_metadata)
 
-    def invalid_tail(self, name: str, size_bytes: int) -> None:
-        pass
-
     def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
         for gap in gaps:
             self._write(json_lines.finding_line(gap))
         self._write(json_lines.end_line(position, next_offset))
 
-    def empty_index(self, path: str) -> None:
-        pass
-
     def sanity(self, path: str) -> None:
         self._write(json_lines.sanity_line(True))
 
-    def offset_entry(self, entry: OffsetEntry) -> None:
-        self._write(json_lines.offset_entry_line(entry))
-
-    def time_entry(self, entry: TimeEntry) -> None:
-        self._write(json_lines.time_entry_line(entry))
-
-    def aborted_transaction(self, entry: AbortedTransaction) -> None:
-        self._write(json_lines.aborted_transaction_line(entry))
-
-    def producer(self, entry: ProducerStateEntry) -> None:
-        self._write(json_lines.producer_line(entry))
-
-    def leader_epoch(self, entry: LeaderEpoch) -> None:
-        self._write(json_lines.leader_epoch_line(entry))
+    def entry(self, entry: Entry) -> None:
+        self._write(_LINES[type(entry)](entry))
 
     def topic_id(self, topic_id: str) -> None:
         self._write(json_lines.topic_id_line(topic_id))
@@ -118,3 +85,12 @@ def opened(view: BatchView) -> tuple[int | None, int | None]:
         return view.base_offset, view.record_count
     except CorruptBatch:
         return None, None
+
+
+_LINES: dict[type[Entry], Callable[..., str]] = {
+    OffsetEntry: json_lines.offset_entry_line,
+    TimeEntry: json_lines.time_entry_line,
+    AbortedTransaction: json_lines.aborted_transaction_line,
+    ProducerStateEntry: json_lines.producer_line,
+    LeaderEpoch: json_lines.leader_epoch_line,
+}
