@@ -14,7 +14,7 @@ from kafka_tools import KAFKA_MINOR
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
 from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
 from kafka_tools.storage.findings import ERROR, WARNING
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,8 +22,9 @@ from kafka_tools.spark.columns.tables import spark_time
 from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, check_seen, is_remote, open_log
 from kafka_tools.storage.findings import ERROR, INFO, KINDS, WARNING, Finding, kind_of_unread
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.live import still_wrong
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, SegmentReader
+from kafka_tools.storage.segment import SegmentReader
 from kafka_tools.storage.segment_check import tail_severity
 
 if TYPE_CHECKING:

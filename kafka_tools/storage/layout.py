@@ -13,6 +13,13 @@ from typing import NamedTuple
 from kafka_tools.storage import names
 from kafka_tools.storage.opening import is_directory, is_regular
 
+MAX_BATCH_BYTES = 512 * 1024 * 1024
+"""A larger batch is taken for damage: its bytes are never read."""
+MAX_RELATIVE_OFFSET = 2**31 - 1
+"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
+FIRST_BYTES = 8 * 1024
+"""How much is read at first where the next damage may be near: a file may have one in every batch."""
+
 
 class SegmentFiles(NamedTuple):
     """The files of one segment; a path is None where there is no such file."""

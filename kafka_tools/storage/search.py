@@ -30,7 +30,7 @@ from kafka_tools.records.chain import (
 )
 from kafka_tools.records.chain_columns import field, gather, number
 from kafka_tools.records.crc32c import crc32c_extend
-from kafka_tools.storage.segment import FIRST_BYTES, MAX_BATCH_BYTES, MAX_RELATIVE_OFFSET
+from kafka_tools.storage.layout import FIRST_BYTES, MAX_BATCH_BYTES, MAX_RELATIVE_OFFSET
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,6 +18,7 @@ from kafka_tools.errors import CorruptBatch, InputError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import LEAST_LENGTH, MAGIC_POSITION, OF_FILES, PREFIX_BYTES, follow, size_at
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.layout import FIRST_BYTES, MAX_BATCH_BYTES
 from kafka_tools.storage.names import parse_file_name
 from kafka_tools.storage.opening import open_log
 
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
     from kafka_tools.storage.search import BatchSearch
 
 WINDOW_BYTES = 4 * 1024 * 1024
-MAX_BATCH_BYTES = 512 * 1024 * 1024
-"""A larger batch is taken for damage: its bytes are never read."""
-MAX_RELATIVE_OFFSET = 2**31 - 1
-"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
-FIRST_BYTES = 8 * 1024
-"""How much is read at first where the next damage may be near: a file may have one in every batch."""
 
 _HEADER_UP_TO_MAGIC = MAGIC_POSITION + 1
 _LEAST_BYTES = PREFIX_BYTES + LEAST_LENGTH

@@ -19,8 +19,9 @@ from kafka_tools.protocol.enums import CODECS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.storage.findings import INFO, WARNING, Finding, kind_of_unread
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.live import is_served, still_wrong
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
+from kafka_tools.storage.segment import Segment
 
 _NO_LENGTH = ("crc-mismatch", "unknown-magic")
 """The kinds of findings about a header whose length may be wrong as well."""

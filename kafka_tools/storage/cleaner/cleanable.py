@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log.partition_log import PartitionLog

@@ -21,6 +21,7 @@ from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import set_times
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.producer_snapshots import ProducerSnapshots
@@ -31,7 +32,6 @@ from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
 from kafka_tools.storage.producer_files import aborted_entry, end_transaction, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 

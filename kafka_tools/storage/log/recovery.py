@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.log.rebuilding import AbortedAnew, load_indexes
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_files import (
@@ -22,7 +23,7 @@ from kafka_tools.storage.producer_files import (
     write_snapshot,
 )
 from kafka_tools.storage.producer_state import KnownBatch, ProducerStates
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET, Segment
+from kafka_tools.storage.segment import Segment
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log.partition_log import PartitionLog

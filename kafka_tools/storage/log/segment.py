@@ -33,13 +33,13 @@ from kafka_tools.records.chain import (
 )
 from kafka_tools.storage.checkpoints import file_mode
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTransaction, append_entries, read_packed
+from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.log.file_range import FileRange, OpenFile
 from kafka_tools.storage.log.identity import identity, why_gone
 from kafka_tools.storage.log.syncing import sync_file
 from kafka_tools.storage.names import INDEX, LOG, SNAPSHOT, TIME_INDEX, TXN_INDEX, file_name
 from kafka_tools.storage.opening import refuse_others
 from kafka_tools.storage.producer_files import append_aborted, read_aborted
-from kafka_tools.storage.segment import MAX_RELATIVE_OFFSET
 
 log = logging.getLogger(__name__)
 
