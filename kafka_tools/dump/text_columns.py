@@ -2,6 +2,10 @@
 
 Returns None for whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
 and values is replaced at the end, which gives the same as replacing it in each, since the text between them is ASCII.
+
+What it gives: ``kafka-dump-log --print-data-log`` of 200 MiB takes 2.5 s of CPU with it and 15.9 s without for records
+of one shape (120 to a batch, not compressed), 5.8 s and 13.3 s for records of all sizes (half of the batches lz4, some
+with headers, most not ASCII).
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kafka_tools.dump import text
-from kafka_tools.dump.batch_columns import batch_lines
 from kafka_tools.dump.byte_rows import ByteRows
 from kafka_tools.dump.decoders import Decoder, is_plain_text
 from kafka_tools.dump.internal_decoders import OffsetsDecoder, control
@@ -122,12 +125,16 @@ def window(
         rows.constant(b"\n")
         return rows
 
-    return assemble(views, lambda count: batch_lines(views[:count], crcs_ok[:count]), lines)
+    def batch_lines(count: int) -> list[bytes]:
+        each = zip(views[:count], crcs_ok, strict=False)
+        return [(text.batch_start(view) + text.batch_end(view, crc_ok)).encode() for view, crc_ok in each]
+
+    return assemble(views, batch_lines, lines)
 
 
 def assemble(
     views: Sequence[BatchView],
-    batch_lines: Callable[[int], Sequence[bytes | memoryview]],
+    batch_lines: Callable[[int], Sequence[bytes]],
     lines: Callable[[RecordColumns], ByteRows],
 ) -> TextWindow | None:
     """The lines of batches (``batch_lines`` gives those of the first few), with the ``lines`` of their records."""

@@ -10,21 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.dump import decoders, internal_decoders, text_columns
-from kafka_tools.dump.batch_columns import batch_lines
 from kafka_tools.dump.decoders import Decoder
 from kafka_tools.dump.endings import Ending, TextEnding
 from kafka_tools.dump.json import contents as json_contents
 from kafka_tools.dump.json.ending import JsonEnding
 from kafka_tools.dump.json.lines import FIELDS
 from kafka_tools.dump.offset_columns import OffsetCommits
-from kafka_tools.dump.text import batch_end, batch_start
 from kafka_tools.dump.text_columns import TextWindow
 from kafka_tools.protocol.codec import encode_versioned
 from kafka_tools.protocol.enums import CODECS
 from kafka_tools.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
-from kafka_tools.records.chain import HEADER, HEADER_BYTES
 from kafka_tools.records.columns import decode, new_arena
 
 NAME = st.sampled_from(["", "trace", "ключ"])
@@ -183,26 +180,6 @@ def test_commits_are_shown_as_the_scalar_way_shows_them(
         contents = json_contents.internal("offsets", FIELDS["auto"])
         ending = JsonEnding(Lines(), contents, "auto", deep=True, skip_metadata=skip)
     assert shown(at_once(ending, views)) == one_by_one(ending, views)
-
-
-INT32 = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 9)
-HEADER_FIELDS = st.tuples(
-    st.integers(-(2**40), 2**40), INT32, st.integers(0, 255), INT32,
-    st.integers(-(2**62), 2**62), st.integers(-1, 2**62), st.integers(-(2**15), 2**15 - 1), INT32,
-)  # fmt: skip
-
-
-@given(st.lists(HEADER_FIELDS, min_size=1, max_size=5))
-def test_lines_of_batches_with_any_header(headers: list[tuple[int, ...]]) -> None:
-    data = bytearray()
-    for offset, epoch, attributes, last_delta, base_time, time, producer_epoch, sequence in headers:
-        times_and_producer = (base_time, time, 77, producer_epoch, sequence)
-        attributes &= ~7 | (attributes & 7) % len(CODECS)  # a codec that Kafka knows
-        data += HEADER.pack(offset, 49, epoch, 2, 1234567890, attributes, last_delta, *times_and_producer, 0)
-    views = [BatchView(bytes(data), at) for at in range(0, len(data), HEADER_BYTES)]
-    crcs_ok = [index % 2 == 0 for index in range(len(views))]
-    expected = [batch_start(view) + batch_end(view, ok) for view, ok in zip(views, crcs_ok, strict=True)]
-    assert [bytes(line).decode() for line in batch_lines(views, crcs_ok)] == expected
 
 
 @pytest.mark.parametrize("codec", CODECS)
