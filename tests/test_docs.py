@@ -123,8 +123,6 @@ LONG_SENTENCES = {
     "CONTRIBUTING.md": 1,
     "docs/commands/README.md": 5,
     "docs/commands/acls.md": 1,
-    "docs/commands/audit.md": 12,
-    "docs/commands/broker.md": 31,
     "docs/commands/completion.md": 1,
     "docs/commands/configs.md": 7,
     "docs/commands/consumer-groups.md": 2,
