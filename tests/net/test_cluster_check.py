@@ -106,6 +106,16 @@ def test_a_node_that_is_another_one_makes_the_client_begin_again(cluster) -> Non
     assert sorted(metadata.nodes) == [1, 2]
 
 
+def test_a_client_that_begins_again_doubts_no_node(cluster) -> None:
+    _, _, metadata = cluster(SINCE_4_4, SINCE_4_4)
+    doubted = metadata.any_node(deadline())
+    metadata.doubt()
+    assert metadata.any_node(deadline()).port != doubted.port
+    metadata.begin_again()
+    metadata.refresh(deadline())
+    assert metadata.any_node(deadline()).port == doubted.port
+
+
 def test_a_broker_that_says_so_in_metadata_makes_the_client_begin_again(cluster) -> None:
     nodes, _, metadata = cluster(SINCE_4_4, SINCE_4_4)
     good = nodes[0].answer

@@ -56,6 +56,10 @@ def test_unknown_settings_are_reported_and_producer_settings_are_not():
     assert config.get("linger.ms") == "5"
 
 
+def test_words_that_kafka_takes_in_capitals_are_taken_so() -> None:
+    ClientConfig({"metadata.recovery.strategy": "NONE", "metadata.cluster.check.enable": "True"})
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -64,6 +68,8 @@ def test_unknown_settings_are_reported_and_producer_settings_are_not():
         ("request.timeout.ms", "-1", "outside"),
         ("security.protocol", "TLS", "not one of PLAINTEXT"),
         ("client.dns.lookup", "some", "not one of"),
+        ("client.dns.lookup", "Use_All_DNS_IPs", "not one of"),
+        ("metadata.recovery.strategy", "some", "not one of"),
         ("bootstrap.servers", "host", "host:port"),
     ],
 )

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.cluster.features import UPGRADE, Update
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
-from kafka_tools.errors import ConfigError
+from kafka_tools.errors import BrokerError, ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import feature_levels
+from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -27,6 +29,7 @@ from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord, FeatureLe
 from tests.broker_embedded.wire_client import WireClient
 
 BROKER = 4
+SAFE_DOWNGRADE = FeatureUpgradeType.SAFE_DOWNGRADE
 NEWEST = feature_levels.LATEST_PRODUCTION
 LEVELS = dict(sorted((feature_levels.PRODUCTION | {"metadata.version": NEWEST}).items()))
 del LEVELS["kraft.version"]
@@ -158,6 +161,27 @@ def test_an_old_directory_opens_and_gains_them(tmp_path: Path) -> None:
     assert core.features.finalized == LEVELS
     assert dict(core.configs.dynamic(BROKER, "")) == {"min.insync.replicas": "3"}  # as server.properties says
     assert not core.configs.dynamic(BROKER, "1")
+    core.close()
+
+
+def test_a_level_needs_those_it_depends_on_before_or_in_the_same_request(tmp_path: Path) -> None:
+    old_directory(tmp_path, [FeatureLevelRecord(name="metadata.version", feature_level=22)])
+    core = open_core({"broker.id": "1"}, data_dirs=[str(tmp_path)], clock=ManualClock())
+    with_elr, metadata = Update("eligible.leader.replicas.version", 1, UPGRADE), Update("metadata.version", 23, UPGRADE)
+    with pytest.raises(BrokerError, match=r"could not be set to 1 because it depends on metadata\.version level 23"):
+        core.features.changes([with_elr], ())
+    assert len(core.features.changes([with_elr, metadata], ())) == 2
+    core.close()
+
+
+def test_metadata_version_is_lowered_where_the_log_of_the_cluster_has_the_same_records(tmp_path: Path) -> None:
+    old_directory(tmp_path, [FeatureLevelRecord(name="metadata.version", feature_level=25)])
+    core = open_core({"broker.id": "1"}, data_dirs=[str(tmp_path)], clock=ManualClock())
+    assert core.features.changes([Update("metadata.version", 23, SAFE_DOWNGRADE)], ()) == [
+        FeatureLevelRecord(name="metadata.version", feature_level=23)
+    ]
+    with pytest.raises(BrokerError, match="it might delete metadata information"):
+        core.features.changes([Update("metadata.version", 22, SAFE_DOWNGRADE)], ())
     core.close()
 
 
