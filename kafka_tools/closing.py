@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing:
+class Closing(ABC):
     """A context manager whose ``close`` is called at the end of the ``with`` block, however it ends."""
 
     def __enter__(self) -> Self:
@@ -14,6 +15,6 @@ class Closing:
     def __exit__(self, *problem: object) -> None:
         self.close()
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of what is open."""
-        raise NotImplementedError

@@ -8,7 +8,7 @@ A file that a crash left preallocated ends in zero entries.
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from struct import Struct
@@ -67,7 +67,7 @@ def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
             yield from layout.iter_unpack(data[: len(data) - len(data) % layout.size])
 
 
-class Index(ABC, Closing):
+class Index(Closing):
     """The entries of an index, wherever its bytes are. A context manager.
 
     A broker maps the index of its active segment at full size: entries are followed by zeros, and the newest one is
