@@ -119,7 +119,7 @@ def test_lines_of_prose_fit_a_page(page: Path) -> None:
 
 
 LONG_SENTENCES = {
-    "ARCHITECTURE.md": 6,
+    "ARCHITECTURE.md": 5,
     "docs/commands/README.md": 5,
     "docs/commands/acls.md": 1,
     "docs/commands/completion.md": 1,
