@@ -125,10 +125,10 @@ def run(
 def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tuple[str, ...], debug: bool) -> None:
     """Repair the cluster metadata in a data directory. Stop the broker first.
 
-    Use it if the metadata is damaged or missing, or if a client created a topic named __cluster_metadata (possible in
-    0.1.0). Metadata that is certainly the broker's own is kept, and every replaced file is moved aside. Partitions
-    missing from the metadata are added again, with unlimited retention until you set it. Damaged records of
-    __consumer_offsets and __transaction_state, and records that no broker writes, are removed.
+    Use it if the metadata is damaged or missing, or if it is mixed with a client's topic named __cluster_metadata.
+    Metadata that is certainly the broker's own is kept, and every replaced file is moved aside. Partitions missing from
+    the metadata are added again, with unlimited retention until you set it. Damaged records of __consumer_offsets and
+    __transaction_state, and records that no broker writes, are removed.
     """
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
     from kafka_tools.broker_embedded.coordinators.mending import mend as mend_all
