@@ -58,7 +58,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
     "-i",
     "--id",
     "broker_id",
-    type=int,
+    type=click.IntRange(0, 2**31 - 1),
     required=True,
     metavar="ID",
     help="Id of the broker that was shut down permanently.",
@@ -75,7 +75,7 @@ def unregister(broker_id: int, connection: ConnectionOptions, output_format: str
     "-i",
     "--id",
     "controller_id",
-    type=int,
+    type=click.IntRange(0, 2**31 - 1),
     required=True,
     metavar="ID",
     help="Id of the controller that was shut down permanently.",
@@ -101,8 +101,6 @@ def _unregister(kind: str, node_id: int, connection: ConnectionOptions, output_f
     """``kind``: broker or controller."""
     from kafka_tools.output.rows import Rows
 
-    if not 0 <= node_id < 2**31:
-        raise UsageError("--id: a number from 0 on is expected")
     with running.about(node_id), connection.admin() as admin:
         if kind == "broker":
             admin.unregister_broker(node_id)

@@ -100,8 +100,6 @@ def remove_controller(
     from kafka_tools.output.rows import ItemError, Rows
     from kafka_tools.values import parse_uuid, uuid_text
 
-    if controller_id < 0:
-        raise UsageError("--controller-id: a number from 0 on is expected")
     try:
         directory_id = parse_uuid(controller_directory_id)
     except InputError as error:

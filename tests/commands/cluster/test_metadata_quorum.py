@@ -35,6 +35,22 @@ def add(folder: Path, server: str = SERVER, directory: str = DIRECTORY, *more: s
     return running.run(cli.load("metadata-quorum"), words, NAME)
 
 
+@pytest.mark.parametrize("id", ["-1", "99999999999"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cluster", ["unregister", "--id"]),
+        ("cluster", ["unregister-controller", "--id"]),
+        ("metadata-quorum", ["remove-controller", "--controller-directory-id", DIRECTORY, "--controller-id"]),
+    ],
+)
+def test_an_id_that_no_node_can_have_is_told_with_those_that_one_can(
+    name: str, words: list[str], id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert running.run(cli.load(name), [*words, id, "--bootstrap-server", "a:1"], f"kafka-{name}") == 2
+    assert f"{id} is not in the range 0<=x<=2147483647." in capsys.readouterr().err
+
+
 def test_a_controllers_own_settings_are_no_mistyped_ones_of_a_client(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
