@@ -161,6 +161,14 @@ def test_a_directory_of_a_kafka_before_3_3_begins_with_the_newest_levels(tmp_pat
     assert {key: meta.others[key] for key in ("kept", "written.by")} == {"kept": "yes", "written.by": "kafka_tools"}
 
 
+def test_the_snapshot_has_the_say_where_a_bootstrap_checkpoint_is_left_beside_it(tmp_path: Path) -> None:
+    path = formatted(tmp_path, "-s", *SCRAM, log_dirs=f"{tmp_path}/a")
+    older = stored.FeatureLevelRecord(name="metadata.version", feature_level=7)
+    bootstrap(tmp_path / "a" / "bootstrap.checkpoint", older)
+    found = state(begin(path))
+    assert (found["levels"], found["users"]) == (LEVELS | {"kraft.version": 1}, ["alice"])
+
+
 def test_a_directory_that_is_formatted_later_is_taken_and_changes_nothing_else(tmp_path: Path) -> None:
     path = formatted(tmp_path, "-s", *SCRAM, log_dirs=f"{tmp_path}/a")
     first = state(begin(path))
