@@ -283,7 +283,6 @@ def test_advertised_address_that_does_not_answer_is_told_apart(free_port):
         assert "advertised.listeners" in caught.value.hint
 
 
-@pytest.mark.req("AC-12")
 def test_a_node_that_cannot_be_reached_is_suspect_until_it_answers(free_port):
     node = Node(1, "127.0.0.1", free_port())
     with exchange(node.address, reconnect_backoff_ms=1, reconnect_backoff_max_ms=1) as client:
@@ -296,6 +295,7 @@ def test_a_node_that_cannot_be_reached_is_suspect_until_it_answers(free_port):
         assert not client.is_suspect(node)
 
 
+@pytest.mark.req("AC-12")
 def test_deadline_ends_a_call_and_its_connection():
     with in_virtual_time(VirtualNode(1, lambda *_: SILENCE)) as (client, node):
         with pytest.raises(DeadlineExceeded, match=r"timed out after 0\.3 s waiting for .* to answer Metadata"):

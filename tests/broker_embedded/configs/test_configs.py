@@ -172,6 +172,10 @@ REFUSED = [
      "share.record.lock.duration.ms must be in the range 15000 to 60000 inclusive."),
     (GROUP, "g1", SET, "streams.num.standby.replicas", "5", BAD_CONFIG,
      "streams.num.standby.replicas must be less than or equal to 2"),
+    (GROUP, "g1", SET, "streams.assignor.name", "nope", BAD_CONFIG,
+     "streams.assignor.name 'nope' is not a registered task assignor. Registered assignors are: [sticky]."),
+    (GROUP, "g1", SET, "errors.deadletterqueue.topic.name", "__letters", BAD_CONFIG,
+     "errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'"),
     (GROUP, "g1", SET, "share.auto.offset.reset", "by_duration:x", BAD_CONFIG,
      "Invalid value by_duration:x for configuration share.auto.offset.reset: "
      f"Invalid value `by_duration:x` for configuration share.auto.offset.reset. {RESET_RULE}"),

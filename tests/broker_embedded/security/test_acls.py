@@ -234,6 +234,22 @@ def test_networks_are_read_when_they_are_added_and_not_for_each_question(
     assert acls.authorize_somewhere("User:a", "10.7.0.1", 3, TOPIC)
 
 
+@pytest.mark.parametrize(("release", "code"), [("4.3", codes.UNSUPPORTED_VERSION), (None, codes.NONE)])
+def test_networks_take_a_cluster_at_the_level_that_knows_them(tmp_path: Path, release: str | None, code: int) -> None:
+    opened = DiskBroker(tmp_path, PROPERTIES, release=release)
+    creation = CreateAclsRequest.AclCreation(
+        resource_type=TOPIC,
+        resource_name="t",
+        principal="User:a",
+        host="10.0.0.0/8",
+        operation=3,
+        permission_type=ALLOW,
+    )
+    (result,) = opened.send(CreateAclsRequest(creations=[creation]), 3, as_user("User:admin")).response.results
+    assert result.error_code == code
+    opened.core.close()
+
+
 def test_networks_take_the_level_that_knows_them(broker: DiskBroker) -> None:
     (error,) = broker.core.acls.create([entry("t", host="10.0.0.0/8")], takes_networks=False)
     assert error is not None
