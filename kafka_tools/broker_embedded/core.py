@@ -89,9 +89,8 @@ class Core:
         self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced, self.timers)
         """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
         self.slices.group_commit = self.group_commit
-        self.loading = Slices(self.timers)
+        self.loading = Slices(self.timers, threads=self.slices)
         """What a start has left to be read: a line of its own, so that no request waits behind it."""
-        self.loading.offload = lambda function, done: self.slices.offload(function, done)
         # What the cluster decides
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)

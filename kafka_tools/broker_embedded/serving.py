@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.answers import Payload
-from kafka_tools.broker_embedded.call import NO_REPLY, Answer, Call, CloseConnection, NoReply, RequestBytes
+from kafka_tools.broker_embedded.call import Answer, Call, CloseConnection, NoReply, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import Handler
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import refused
-from kafka_tools.broker_embedded.slices import SLICE_S, UNBROKEN, Elsewhere, Sliced, Work
+from kafka_tools.broker_embedded.slices import SLICE_S, Sliced, Work, advance, to_thread
 from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _PRODUCE = registry.key_of("produce")
 MOST_ELEMENTS = 400_000
@@ -83,13 +81,8 @@ class ServedRequest:
         result = run(self._handler, call)
         if isinstance(result, GeneratorType):
             # Nearly always over within its first slice: then nothing is made of it but the answer.
-            work, until_s = result, began_s + SLICE_S
             try:
-                wanted = work.send(None)
-                while wanted is None or wanted is UNBROKEN:
-                    if clock.monotonic_s() >= until_s:
-                        break
-                    wanted = work.send(None)
+                wait = advance(result, clock.monotonic_s, began_s + SLICE_S)
             except StopIteration as over:
                 result = over.value
             except CloseConnection:
@@ -97,16 +90,15 @@ class ServedRequest:
             except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
                 result = failure(call, error)
             else:
-                rest = self._work(rest_of(work, wanted))
-                return self._wait(self._core.slices.adopt(rest, self._finished, clock.monotonic_s() - began_s))
+                return self._wait(Sliced(result, self._handled, wait, clock.monotonic_s() - began_s))
         return self._take(result, clock.monotonic_s() - began_s)
 
     def begin_large(self, frame: RequestBytes, position: int) -> Parked:
         """Serve a request of many elements, when it is its turn."""
         most = MOST_ELEMENTS if self._handler.in_slices else MOST_ELEMENTS_AT_ONCE
         kind = self._handler.api.request
-        decoding = Elsewhere(lambda: decode_counted(kind, self._version, frame, position, most=most)[0])
-        return self._wait(self._core.slices.later(self._large_work(decoding), self._finished))
+        decoding = to_thread(lambda: decode_counted(kind, self._version, frame, position, most=most)[0])
+        return self._wait(Sliced(self._large_work(decoding), self._handled))
 
     def _call(self, request: Any) -> Call:
         self.call = Call(self._core, self._connection, self._handler.api, self._version, self._client_id, request)
@@ -171,61 +163,55 @@ class ServedRequest:
     # In slices
 
     def _wait(self, sliced: Sliced) -> Parked:
-        self._sliced = sliced
-        self._underway = Parked(None, on_cancel=lambda: self._core.slices.cancel(sliced))
+        self._sliced = self._core.slices.add(sliced)
+        self._underway = Parked(None, on_cancel=self._cancel)
         self._underway.holds_request = True
         return self._underway
 
-    def _large_work(self, decoding: Elsewhere[Any]) -> Work[Any]:
-        request = yield decoding
-        del decoding  # and with it the bytes of the request
+    def _cancel(self) -> None:
+        if self._sliced is not None:
+            self._core.slices.cancel(self._sliced)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """They know this object: in a circle a large request would stay until somebody collects garbage."""
+        self._underway = self._sliced = None
+
+    def _large_work(self, decoding: Work[Any]) -> Work[Any]:
+        request = yield from decoding  # which is over then, and holds the bytes of the request no longer
         if self._underway is not None and self._handler.api.key != _PRODUCE:  # whose records are still in it
             self._underway.release_request()
         result = run(self._handler, self._call(request))
-        if isinstance(result, GeneratorType):
-            try:
-                return (yield from self._work(result))
-            except (CloseConnection, GeneratorExit):
-                raise
-            except Exception as error:  # noqa: BLE001 - one request's bug must not stop the broker
-                result = failure(self.call, error)
-        return (yield from self._encoded(result))
+        return (yield from result) if isinstance(result, GeneratorType) else result
 
-    def _work(self, work: Work[Any]) -> Work[Any]:
-        """The handler's work; if it was not over at once its answer is encoded elsewhere."""
-        return (yield from self._encoded((yield from work)))
-
-    def _encoded(self, result: Any) -> Work[Any]:
-        if self._underway is None or not isinstance(result, Response):
-            return result
-        spent_s = self._sliced.spent_s if self._sliced else 0.0
-        response = self._throttled(result, spent_s)
-        if response is None:
-            return NO_REPLY
-        return _Encoded((yield Elsewhere(lambda: self._encode(response))))
-
-    def _finished(self, value: Any, error: BaseException | None) -> None:
-        """The end of work that took more than a slice."""
+    def _handled(self, value: Any, error: BaseException | None) -> None:
+        """What the handler returned, or raised, after more than a slice: the answer is encoded on another thread."""
         underway, sliced = self._underway, self._sliced
         assert underway is not None and sliced is not None
-        # They know this object: in a circle a large request would stay until somebody collects garbage.
-        self._underway = self._sliced = None
-        underway.done = True
         if isinstance(error, CloseConnection | WireError):
             log.warning("closing the connection %s: %s", self._connection.id, error)
             self._connection.close_after_reply = True
-            self._answer(None)
+            self._encoded(None, None)
             return
         if error is not None:
             value = failure(self.call, error)
-        if isinstance(value, _Encoded):
-            self._give(value.payload)
-            return
         if isinstance(value, Parked):
-            underway.done = False
+            self._let_go()
             underway.on_cancel(value.cancel)
             underway.release_request()
-        self._take(value, sliced.spent_s)
+            self._take(value, sliced.spent_s)
+            return
+        response = self._throttled(None if isinstance(value, NoReply) else value, sliced.spent_s)
+        if response is None:
+            self._encoded(None, None)
+            return
+        sliced.go_on_with(to_thread(lambda: self._encode(response)), self._encoded)
+
+    def _encoded(self, payload: Payload | None, error: BaseException | None) -> None:
+        assert self._underway is not None
+        self._underway.done = True
+        self._let_go()
+        self._give(payload if error is None else self._encode(failure(self.call, error)))
 
 
 def run(handler: Handler, call: Call) -> Any:
@@ -241,25 +227,6 @@ def run(handler: Handler, call: Call) -> Any:
         return failure(call, error)
 
 
-def rest_of(work: Work[T], wanted: Any) -> Work[T]:
-    """What is left of work that has begun and wants ``wanted``, as work of its own."""
-    while True:
-        sent, failure = None, None
-        try:
-            sent = yield wanted
-        except GeneratorExit:
-            work.close()
-            raise
-        except Exception as error:  # noqa: BLE001 - of what was done elsewhere: the work's own business
-            failure = error
-        try:
-            wanted = work.send(sent) if failure is None else work.throw(failure)
-        except StopIteration as over:
-            return over.value  # type: ignore[no-any-return]
-        finally:
-            sent = failure = None  # as in ``_advance``
-
-
 def failure(call: Call, error: BaseException) -> Response:
     """The response to a request that a handler did not serve."""
     if isinstance(error, BrokerError):
@@ -269,12 +236,3 @@ def failure(call: Call, error: BaseException) -> Response:
         return error_reply(call.request, call.version, error_codes.KAFKA_STORAGE_ERROR, None)
     log.error("%s v%d from %s failed", call.api.name, call.version, call.connection_id, exc_info=error)
     return error_reply(call.request, call.version, error_codes.UNKNOWN_SERVER_ERROR, None)
-
-
-class _Encoded:
-    """An answer that is bytes already."""
-
-    __slots__ = ("payload",)
-
-    def __init__(self, payload: Payload) -> None:
-        self.payload = payload

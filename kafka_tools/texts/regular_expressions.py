@@ -11,7 +11,7 @@ but for classes of characters that newer releases of Unicode added to:
 - A pattern may take ``MOST_BYTES`` as a program and its states, some five thousand characters repeated one by one.
 
 What is matched is the whole name. A pattern of this size takes at most some ten milliseconds for the name of a topic;
-texts without that bound are for another thread (``slices.Elsewhere``): RE2 lets others have Python meanwhile.
+texts without that bound are for another thread (``slices.to_thread``): RE2 lets others have Python meanwhile.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
-from kafka_tools.broker_embedded.slices import BEHIND
+from kafka_tools.broker_embedded.slices import sleep
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import WireError
@@ -221,7 +221,7 @@ def test_a_mistake_in_counting_keeps_no_answer_from_the_client(
         raise ZeroDivisionError
 
     def in_slices(call: Any) -> Any:
-        yield BEHIND
+        yield from sleep(0)
         return handler.api.response()
 
     handler = broker.dispatcher.handlers[60]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded import slices as module
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
-from kafka_tools.broker_embedded.serving import rest_of
-from kafka_tools.broker_embedded.slices import Aside, Elsewhere, Slices, Work
+from kafka_tools.broker_embedded.slices import Sliced, Slices, Work, shielded, sleep, to_thread, whole
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 
@@ -40,12 +39,11 @@ def test_what_failed_elsewhere_is_let_go_of_at_once(without_collector: None, res
             raise ValueError(f"{type(request).__name__} is damaged")
 
         def work() -> Work[None]:
-            yield Elsewhere(fail)
+            yield from to_thread(fail)
 
-        begun: Any = work()
-        if resumed:
-            begun = rest_of(begun, begun.send(None))
-        slices.later(begun, lambda _, error: ended.append(str(error)))
+        begun = work()
+        wait = next(begun) if resumed else None
+        slices.add(Sliced(begun, lambda _, error: ended.append(str(error)), wait))
         return weakref.ref(request)
 
     kept = begin()
@@ -109,9 +107,9 @@ def test_who_stands_aside_holds_nobody_up() -> None:
     said: list[str] = []
 
     def patient() -> Work[str]:
-        yield Aside(20)
+        yield from sleep(20)
         said.append("asked again")
-        yield Aside(20)
+        yield from sleep(20)
         return "over"
 
     def short() -> Work[str]:
@@ -139,7 +137,7 @@ def test_what_is_cancelled_while_it_stands_aside_ends() -> None:
 
     def patient() -> Work[None]:
         try:
-            yield Aside(20)
+            yield from sleep(20)
             said.append("went on")
         finally:
             said.append("ended")
@@ -170,3 +168,59 @@ def test_a_failure_in_telling_that_work_is_over_does_not_stop_the_line(caplog: p
         pass
     assert (said, len(slices)) == (["over", "it fails"], 0)
     assert "what follows the end of long work failed" in caplog.text
+
+
+@pytest.mark.parametrize("after", ["begun", "decoded", "called", "changed"])
+def test_shielded_work_whose_client_has_gone_goes_on_until_it_may_end(
+    monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    monkeypatch.setattr(module, "SLICE_S", 0.0)
+    timers = Timers(ManualClock())
+    slices = Slices(timers)
+    said: list[str] = []
+
+    def called() -> Work[None]:
+        yield from sleep(0)
+        said.append("called")
+
+    @shielded
+    def change() -> Work[None]:
+        said.append("begun")
+        yield
+        yield from to_thread(lambda: said.append("decoded"))
+        yield from called()
+        yield
+        said.append("changed")
+
+    def work() -> Work[None]:
+        yield from change()
+        yield
+        said.append("went on")
+
+    sliced = slices.later(work(), lambda *_: said.append("done"))
+    while after not in said:
+        timers.run_due()
+    slices.cancel(sliced)
+    while timers.run_due():
+        pass
+    assert (said, len(slices)) == (["begun", "decoded", "called", "changed"], 0)
+
+
+def test_what_whole_work_calls_elsewhere_is_called_at_once_and_fails_within_it() -> None:
+    def fail() -> None:
+        raise ValueError("it fails")
+
+    def work() -> Work[str]:
+        yield
+        try:
+            yield from to_thread(fail)
+        except ValueError as error:
+            said = str(error)
+        return (yield from to_thread(said.upper))
+
+    assert whole(work()) == "IT FAILS"
+
+
+def test_whole_work_waits_for_nobody() -> None:
+    with pytest.raises(AssertionError, match="nobody else goes on meanwhile"):
+        whole(sleep(0))

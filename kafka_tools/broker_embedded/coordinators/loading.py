@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from kafka_tools.broker_embedded.coordinators.replaying import KeyTypes, LeftOut, Reader, named, replay_batch
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, partition_for
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import BEHIND, Work, whole
+from kafka_tools.broker_embedded.slices import Work, sleep, whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
 
@@ -143,7 +143,7 @@ class Loading:
         while self._waiting:
             number = self._waiting.pop(0)
             yield from self._load(number, self._part(number))
-            yield BEHIND  # another coordinator's partitions take turns with these
+            yield from sleep(0)  # another coordinator's partitions take turns with these
 
     def _over(self, _: None, error: BaseException | None) -> None:
         self._is_at_work = False

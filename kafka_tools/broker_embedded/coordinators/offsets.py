@@ -24,7 +24,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     response_code_of_offset_append,
 )
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
@@ -243,7 +243,7 @@ class Offsets:
         """
         known_as = (topic_id, ZERO_UUID)
         for group_id in list(self.table.groups() if group_ids is None else group_ids):
-            yield UNBROKEN
+            yield
             if not self._groups.loading.serves(group_id):
                 continue
             try:
@@ -262,7 +262,7 @@ class Offsets:
             if now:
                 self._groups.write(group_id, [offset_tombstone(group_id, at) for at in now])
                 self.table.forget(group_id, now)
-            yield UNBROKEN
+            yield
 
     def _is_of(self, group_id: str, at: TopicPartition, topic_ids: Collection[uuid.UUID]) -> bool:
         """Whether what is committed for a partition, in transactions too, is for a topic of one of these ids."""

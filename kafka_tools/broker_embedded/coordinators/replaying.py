@@ -12,7 +12,7 @@ from functools import partial
 from struct import Struct
 from typing import NamedTuple, Protocol
 
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import CorruptBatch, DecodeError, UnsupportedVersion
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.schema import Stored
@@ -78,7 +78,7 @@ def replay_batch(batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader)
                 yield from to.ended(batch.producer_id, marker.committed)
             return []
         is_long = batch.is_compressed or batch.record_count > _MOST_AT_ONCE
-        records = (yield Elsewhere(partial(list, batch.records()))) if is_long else list(batch.records())
+        records = (yield from to_thread(partial(list, batch.records()))) if is_long else list(batch.records())
     except CorruptBatch as error:
         return [LeftOut(batch.base_offset, str(error), is_batch=True)]
     left_out = []

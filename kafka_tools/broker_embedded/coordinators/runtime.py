@@ -14,7 +14,7 @@ from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work, whole
+from kafka_tools.broker_embedded.slices import Work, to_thread, whole
 from kafka_tools.errors import EncodeError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode, encode_versioned
@@ -111,7 +111,7 @@ class CoordinatorLog:
         for record in records:
             yield
             if record.elements > _MOST_AT_ONCE:
-                key, value = yield Elsewhere(partial(_encoded, record))
+                key, value = yield from to_thread(partial(_encoded, record))
             else:
                 key, value = _encoded(record)
             size_bytes += len(key) + len(value or b"")
@@ -125,7 +125,7 @@ class CoordinatorLog:
                 rows, codec=codec, producer_id=producer_id, producer_epoch=epoch, transactional=producer is not None
             )
 
-        batch = build() if len(rows) <= _MOST_AT_ONCE else (yield Elsewhere(build))
+        batch = build() if len(rows) <= _MOST_AT_ONCE else (yield from to_thread(build))
         if len(batch) > limit:
             raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
         return batch

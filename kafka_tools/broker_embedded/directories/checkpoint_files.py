@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.slices import Elsewhere
+from kafka_tools.broker_embedded.slices import to_thread
 from kafka_tools.storage.checkpoints import offset_checkpoint, replace_file
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CheckpointFile:
         """Replace the file by these offsets; they are on the disk then, or later ones are. Raises OSError."""
         make = partial(offset_checkpoint, offsets)
         try:
-            data = make() if len(offsets) <= _FEW else (yield Elsewhere(make))
+            data = make() if len(offsets) <= _FEW else (yield from to_thread(make))
             yield from slices.on_disk(partial(self._write, number, data))
         except BaseException:
             self._names.pop(number, None)  # a later one may have succeeded

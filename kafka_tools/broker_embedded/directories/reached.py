@@ -77,9 +77,7 @@ class StateEnd:
         """``slices``: those of the broker, whose ways to the disk are taken."""
         self._log_dir = log_dir
         self._store = store
-        self._line = Slices(timers)  # of its own: no request waits behind it
-        self._line.disk = lambda run, done: slices.disk(run, done)
-        self._line.group_commit = slices.group_commit
+        self._line = Slices(timers, threads=slices)  # of its own: no request waits behind it
         self._known = -1
         """What the checkpoint holds."""
         self._boot = _boot_id()

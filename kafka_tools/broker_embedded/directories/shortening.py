@@ -42,9 +42,7 @@ class Shortening:
         self._store = store
         self._journal = journal
         self._timers = timers
-        self._line = Slices(timers)
-        self._line.disk = lambda run, done: slices.disk(run, done)
-        self._line.group_commit = slices.group_commit
+        self._line = Slices(timers, threads=slices)
         integer = configs.broker.integer
         self._most_bytes = integer("metadata.log.max.record.bytes.between.snapshots")
         self._interval_s = integer("metadata.log.max.snapshot.interval.ms") / 1000

@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnP
 from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Aside, Work
+from kafka_tools.broker_embedded.slices import Work, sleep
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTIONAL_BIT
@@ -62,7 +62,7 @@ class InTransaction:
         )
         until_s = now_s() + most_ms / 1000
         while (yield from self._ask(call, producer, wanted)) and self._adds and now_s() < until_s:
-            yield Aside(configs.integer("add.partitions.to.txn.retry.backoff.ms"))
+            yield from sleep(configs.integer("add.partitions.to.txn.retry.backoff.ms"))
         if self._adds and self._last_asked:
             yield from call.broker.slices.durable()  # else records could be left that belong to no transaction
 

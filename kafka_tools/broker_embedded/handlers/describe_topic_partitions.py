@@ -14,7 +14,7 @@ from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.handlers._rights import authorized_operations
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_topic_partitions import (
@@ -40,7 +40,7 @@ def handle(call: Call) -> Work[DescribeTopicPartitionsResponse]:
     if len(wanted) < _MANY_NAMES:
         names = _in_order(wanted, start)
     else:
-        names = yield Elsewhere(lambda: _in_order(wanted, start))
+        names = yield from to_thread(lambda: _in_order(wanted, start))
     if request.cursor is not None:
         _check_cursor(request.cursor, names, all_topics)
     response = DescribeTopicPartitionsResponse()

@@ -10,7 +10,7 @@ from functools import partial
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, TransactionState
 from kafka_tools.protocol.messages.list_transactions import ListTransactionsResponse
@@ -40,7 +40,7 @@ def handle(call: Call) -> Work[ListTransactionsResponse]:
         yield
         if pattern is not None:
             matches = partial(pattern.matches, found.id)
-            if not (matches() if len(found.id) <= SHORT else (yield Elsewhere(matches))):
+            if not (matches() if len(found.id) <= SHORT else (yield from to_thread(matches))):
                 continue
         if call.allowed_on_transactional_id(AclOperation.DESCRIBE, found.id):
             response.transaction_states.append(

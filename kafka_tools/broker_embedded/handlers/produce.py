@@ -34,7 +34,7 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
 )
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import refuse, refused
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import BrokerError, CorruptBatch
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
@@ -217,7 +217,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         taken = _taken_at_once(data.records, call.version, partition, now_ms)
         if taken is None:
             limits, id = partition.limits.patient(), partition.id
-            taken = yield Elsewhere(lambda: take(data.records, call.version, limits, now_ms, id))
+            taken = yield from to_thread(lambda: take(data.records, call.version, limits, now_ms, id))
             partition = _led(call, topic, data.index)
         if not taken.views:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
-from kafka_tools.broker_embedded.slices import Elsewhere, Pause, Slices, Work
+from kafka_tools.broker_embedded.slices import Slices, Work, sleep, to_thread
 from kafka_tools.errors import LogError
 from kafka_tools.storage.cleaner.cleanable import Cleanable, cleanable
 from kafka_tools.storage.cleaner.rounds import CleaningAborted, MapSize, clean
@@ -61,8 +61,7 @@ class LogCleaner:
         self._configs = configs
         self._timers = timers
         self._after_round = after_round
-        self._background = Slices(timers, pause_ms=_PAUSE_MS)
-        self._background.offload = lambda function, done: slices.offload(function, done)
+        self._background = Slices(timers, threads=slices, pause_ms=_PAUSE_MS)
         self._slices = slices
         self._cleaned_to = {path: read_checkpoint(os.path.join(path, CHECKPOINT)) for path in paths}
         self._files = {
@@ -177,7 +176,7 @@ class LogCleaner:
             return
         except Exception as error:  # noqa: BLE001 - told of this log, the others are cleaned
             if self._tell(partition, error):
-                yield Pause(broker.integer("log.cleaner.backoff.ms"))
+                yield from sleep(broker.integer("log.cleaner.backoff.ms"))
             return
         self._waiting_for_room = False
         if opened.closed:
@@ -211,7 +210,7 @@ class LogCleaner:
             sent = failure = None
             if callable(step):
                 try:
-                    sent = yield Elsewhere(step)
+                    sent = yield from to_thread(step)
                 except Exception as error:  # noqa: BLE001 - the round's own business
                     failure = error
                 continue
@@ -220,10 +219,10 @@ class LogCleaner:
             ahead_ms = self._due_ms(moved) - spent_ms
             if ahead_ms >= _AHEAD_MS or spent_ms >= _WINDOW_MS:
                 while ahead_ms > _LOOK_MS:
-                    yield Pause(_LOOK_MS)
+                    yield from sleep(_LOOK_MS)
                     ahead_ms = self._due_ms(moved) - (now_s() - began_s) * 1000
                 if ahead_ms > 0:
-                    yield Pause(ahead_ms)
+                    yield from sleep(ahead_ms)
                 began_s, moved = now_s(), 0
             yield
 

@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.partitions.located import Located, locate
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
@@ -200,14 +200,14 @@ class Partitions:
         made: list[Partition] = []
         try:
             for number in numbers:
-                yield UNBROKEN
+                yield
                 id = TopicPartition(topic, number)
                 log_dir = self.dirs.emptiest(self._load)
                 self._load[log_dir] = self._load.get(log_dir, 0) + 1
                 try:
                     # of a deleted partition of the same name
-                    yield from unbroken(self.upkeep.forget_checkpoints(id, log_dir))
-                    yield from unbroken(self.cleaner.forget(id, log_dir))
+                    yield from self.upkeep.forget_checkpoints(id, log_dir)
+                    yield from self.cleaner.forget(id, log_dir)
                     made.append(self._make(id, topic_id, configs, log_dir))
                 except BaseException:
                     self._load[log_dir] -= 1
@@ -246,7 +246,7 @@ class Partitions:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
             remove_directory(partition.log.directory)
-            yield UNBROKEN
+            yield
 
     def take_out(self, topic_name: str, numbers: Collection[int]) -> list[Partition]:
         """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
@@ -272,7 +272,7 @@ class Partitions:
             if partition.log.lost:
                 continue  # what is at its path now may be another one's; the next start knows that it was deleted
             retired += self._retire(partition.log.directory, partition.log_dir)
-            yield UNBROKEN
+            yield
 
         def remove() -> None:
             self._slices.begin(self._remove(retired), _removed)

@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.cluster.placement import Assignment, place
 from kafka_tools.broker_embedded.cluster.topic_names import check_new_name
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import BEHIND, Work
+from kafka_tools.broker_embedded.slices import Work, shielded, sleep
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, ConfigResourceType
@@ -87,6 +87,7 @@ class TopicChanges:
         numbers = range(first, first + len(assignment))
         yield from self._make_partitions(topic.name, topic.id, numbers, self._configs.topic(topic.name), records)
 
+    @shielded
     def _make_partitions(
         self, name: str, topic_id: uuid.UUID, numbers: range, configs: View, records: Sequence[Stored]
     ) -> Work[None]:
@@ -111,6 +112,7 @@ class TopicChanges:
         if len(made) > 1:
             self._partitions.configs_changed(name)  # which may have been while they were made
 
+    @shielded
     def delete(self, topic: Topic) -> Work[None]:
         """Forget a topic and its configs; its files are deleted a little later."""
         self.check_settled(topic.name)
@@ -128,7 +130,7 @@ class TopicChanges:
     def settled(self, name: str) -> Work[None]:
         """Wait until no other request makes or removes partitions of this topic: what is checked then holds."""
         while name in self.changing:
-            yield BEHIND
+            yield from sleep(0)
 
     def check_settled(self, name: str) -> None:
         """BrokerError, which clients retry, while another request makes or removes partitions of this topic."""

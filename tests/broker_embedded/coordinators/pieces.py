@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import serving
-from kafka_tools.broker_embedded.slices import Elsewhere, Slices, Work
+from kafka_tools.broker_embedded.slices import Slices, Work
 
 
 class Pieces:
@@ -35,21 +35,18 @@ class Pieces:
 
     def watch(self, work: Work[Any]) -> Work[Any]:
         """The same work, counted."""
-        wanted, sent = None, None
         while True:
             self._steps = 0
             before = sys.gettrace()
             sys.settrace(self._trace)
             try:
-                wanted = work.send(sent)
+                wait = next(work)
             except StopIteration as over:
                 return over.value
             finally:
                 sys.settrace(before)
                 self.longest = max(self.longest, self._steps)
-            sent = yield wanted
-            if isinstance(wanted, Elsewhere):
-                self._steps = 0
+            yield wait
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
         frame.f_trace_opcodes, frame.f_trace_lines = True, False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix
@@ -248,7 +248,7 @@ class ClassicGroup:
         told = self._subscriptions
         if told is None or sum(map(len, told)) <= _MOST_BYTES_AT_ONCE:
             return
-        found = yield Elsewhere(partial(_topics_of, told, self.id))
+        found = yield from to_thread(partial(_topics_of, told, self.id))
         if self._subscriptions is told:
             self._subscriptions, self._subscribed_topics = None, found
 

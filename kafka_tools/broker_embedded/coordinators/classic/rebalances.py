@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
 )
 from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
+from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.join_group import JoinGroupResponse
@@ -236,7 +236,7 @@ class Rebalances:
             if timer:
                 timer.cancel()
         for member in list(group.members.values()):
-            yield UNBROKEN
+            yield
             group.answer_join(member, join_error(code, member.id))
             group.answer_sync(member, SyncGroupResponse(error_code=code))
             group.remove(member.id)

@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     Partitions,
 )
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import consumer_group as stored
 
@@ -154,7 +154,7 @@ def consumer_group_records(group: ConsumerGroup) -> Iterator[CoordinatorRecord]:
 
 def long_record(make: Callable[[], CoordinatorRecord], topics: int) -> Work[CoordinatorRecord]:
     """A record of so many topics, made on another thread if they are very many: ``make`` reads what never changes."""
-    return (yield Elsewhere(make)) if topics > _MOST_AT_ONCE else make()
+    return (yield from to_thread(make)) if topics > _MOST_AT_ONCE else make()
 
 
 def _topics_of_epochs(epochs: Epochs) -> list[stored.TopicPartitions]:

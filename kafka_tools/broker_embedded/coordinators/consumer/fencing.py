@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member_timers import (
     SYNC,
     MemberTimers,
 )
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, unbroken, whole
+from kafka_tools.broker_embedded.slices import Work, shielded, whole
 from kafka_tools.errors import BrokerError, WireError
 
 if TYPE_CHECKING:
@@ -59,15 +59,13 @@ class Fencing:
         self._clock = timers.clock
         self.deadlines = MemberTimers(timers, slices)
 
+    @shielded
     def fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
         """These members are out; the others get another target with their next heartbeats. BrokerError if not written.
 
         The group becomes a classic one if only classic members are left and it may, and can. That is made in slices,
         though whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
         """
-        return unbroken(self._fence(leaving))
-
-    def _fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
         for number in range(_MOST_TRIES):
             out = leaving()
             if out is None:
@@ -118,6 +116,7 @@ class Fencing:
         for member in members:
             self.deadlines.cancel(group.id, member.id)
 
+    @shielded
     def become_classic(
         self, group: ConsumerGroup, classic: ClassicGroup, batch: bytes | None, rebalances: str | None
     ) -> Work[None]:
@@ -133,7 +132,7 @@ class Fencing:
         if rebalances is not None:
             self._rebalances.prepare(classic, rebalances)
         for member in list(classic.members.values()):
-            yield UNBROKEN
+            yield
             if self._store.holds(classic) and classic.members.get(member.id) is member and member.heartbeat is None:
                 self._rebalances.expect_heartbeat(classic, member)
 

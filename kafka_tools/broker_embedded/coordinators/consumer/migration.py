@@ -25,7 +25,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGrou
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
@@ -230,7 +230,7 @@ class Migration:
         assignment = ConsumerProtocolAssignment(assigned_partitions=topics)
         if len(topics) <= _MOST_AT_ONCE:
             return encode_versioned(assignment, version)
-        encoded: bytes = yield Elsewhere(lambda: encode_versioned(assignment, version))
+        encoded: bytes = yield from to_thread(lambda: encode_versioned(assignment, version))
         return encoded
 
 
@@ -256,7 +256,7 @@ def _classic_member(member: ConsumerMember) -> Member:
 def _decoded(kind: type[S], metadata: bytes) -> Work[S]:
     if len(metadata) <= _MOST_BYTES_AT_ONCE:
         return _decode(kind, metadata)
-    decoded: S = yield Elsewhere(lambda: _decode(kind, metadata))
+    decoded: S = yield from to_thread(lambda: _decode(kind, metadata))
     return decoded
 
 

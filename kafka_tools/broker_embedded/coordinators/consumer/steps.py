@@ -37,7 +37,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
 )
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE
 from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work, whole
+from kafka_tools.broker_embedded.slices import Work, shielded, whole
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
@@ -136,6 +136,7 @@ class Steps:
             return found, found.generation, found.state, list(found.members.values()), self._topics.serial
         return None, self._topics.serial
 
+    @shielded
     def commit(self, step: GroupStep) -> Work[None]:
         """Write a step and make it hold. BrokerError, and nothing has changed.
 
@@ -155,7 +156,7 @@ class Steps:
         if made is not None and former is not None and not isinstance(former, ConsumerGroup):
             yield from self._rebalances.converted(former)
             for member in step.group.members.values():
-                yield UNBROKEN
+                yield
                 assert member.classic is not None
                 if self._store.holds(made) and member.id in made.members:
                     self._fencing.expect_first_heartbeat(group_id, member.id, member.classic.session_timeout_ms)

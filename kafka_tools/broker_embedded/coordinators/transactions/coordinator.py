@@ -29,7 +29,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
 )
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import UNBROKEN, Work
+from kafka_tools.broker_embedded.slices import Work, shielded
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE, TransactionState
@@ -185,6 +185,7 @@ class TransactionCoordinator:
         yield from self._store.change(current, decided)
         yield from self._complete(decided)
 
+    @shielded
     def _complete(self, decided: Transaction, left: Collection[TopicPartition] | None = None) -> Work[None]:
         """Write the markers, then that they are. What cannot be written now is tried again later.
 
@@ -201,7 +202,7 @@ class TransactionCoordinator:
         try:
             yield from self._slices.durable()  # else half of it could end so, and the rest otherwise
             for at in decided.partitions if left is None else left:
-                yield UNBROKEN
+                yield
                 code = self._markers.write(marker, at)
                 if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
                     refused.append(at)
@@ -251,7 +252,7 @@ class TransactionCoordinator:
         """Abort what has been open for longer than its timeout, however many they are."""
         now_ms = self._now_ms()
         for found in self._store.all():
-            yield UNBROKEN
+            yield
             is_late = found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms
             if not is_late or self._store.is_changing(found.id) or not self._store.holds(found):
                 continue
@@ -269,12 +270,12 @@ class TransactionCoordinator:
         before_ms = self._now_ms() - self._configs.broker.integer("transactional.id.expiration.ms")
         by_partition: dict[int, list[Transaction]] = {}
         for found in self._store.all():
-            yield UNBROKEN
+            yield
             if found.state in IDLE and found.updated_ms <= before_ms:
                 by_partition.setdefault(self._store.partition(found.id), []).append(found)
         for partition, expired in by_partition.items():
             for chunk in (yield from self._store.in_batches(expired, _TOMBSTONES)):
-                yield UNBROKEN
+                yield
                 gone = [each.id for each in chunk if self._store.holds(each) and not self._store.is_changing(each.id)]
                 try:
                     if gone:

@@ -22,7 +22,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.transaction_records i
     transaction_tombstone,
 )
 from kafka_tools.broker_embedded.refusals import refuse
-from kafka_tools.broker_embedded.slices import Elsewhere, Work
+from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE
@@ -127,7 +127,7 @@ class TransactionStore:
             return
         self._changing.add(changed.id)
         try:
-            record = yield Elsewhere(partial(transaction_record, changed, self._features.transaction_version))
+            record = yield from to_thread(partial(transaction_record, changed, self._features.transaction_version))
             with _told_as_coordinator():
                 batch = yield from self._log.batch_of([record])
                 if not self.holds(current):  # its log was deleted
