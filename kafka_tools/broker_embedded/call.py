@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.answers import encode_whole
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.enums import CLUSTER_NAME, AclResourceType
 from kafka_tools.values import Node
@@ -111,4 +111,4 @@ class Call:
 def check_timeout(timeout_ms: int) -> None:
     """The controller refuses a request with a timeout of 0 or less as a whole: REQUEST_TIMED_OUT."""
     if timeout_ms <= 0:
-        raise refuse(error_codes.REQUEST_TIMED_OUT)
+        raise error_for(error_codes.REQUEST_TIMED_OUT)

@@ -28,21 +28,21 @@ _TEXTS = {
 }
 
 
-def text_of(code: int) -> str:
+def default_message(code: int) -> str:
     """The text; KeyError for a code that no answer of this broker carries without a text of its own."""
     return _TEXTS[code]
 
 
-def refuse(code: int, message: str | None = None) -> BrokerError:
+def error_for(code: int, message: str | None = None) -> BrokerError:
     """The error that makes dispatch answer with ``code`` in every error field of the response."""
-    return BrokerError(error_codes.error(code), None if message is None else told(message))
+    return BrokerError(error_codes.error(code), None if message is None else cut_to_fit(message))
 
 
-def told(text: str) -> str:
+def cut_to_fit(text: str) -> str:
     """A text that names what a client named, cut where it became longer than an answer can hold."""
     return text if len(text.encode("utf-8", "surrogatepass")) <= MOST_STRING_BYTES else fitting(text, "...")
 
 
-def refused(code: int) -> BrokerError:
-    """``refuse`` with Kafka's own text for the code."""
-    return refuse(code, text_of(code))
+def default_error(code: int) -> BrokerError:
+    """``error_for`` with Kafka's own text for the code."""
+    return error_for(code, default_message(code))

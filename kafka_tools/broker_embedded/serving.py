@@ -11,7 +11,7 @@ from kafka_tools.broker_embedded.call import Answer, Call, CloseConnection, NoRe
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import Handler
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.broker_embedded.refusals import refused
+from kafka_tools.broker_embedded.refusals import default_error
 from kafka_tools.broker_embedded.slices import SLICE_S, Sliced, Work, advance, to_thread
 from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
@@ -219,7 +219,7 @@ def run(handler: Handler, call: Call) -> Any:
     try:
         for operation in handler.authorize:
             if not call.allowed_on_cluster(operation):
-                raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+                raise default_error(error_codes.CLUSTER_AUTHORIZATION_FAILED)
         return handler.handle(call)
     except CloseConnection:
         raise

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes, feature_levels
 from kafka_tools.protocol.enums import FeatureUpgradeType
@@ -147,7 +147,7 @@ class FinalizedFeatures:
         for update in updates:
             problem = self._problem(update, wanted)
             if problem is not None:
-                raise refuse(
+                raise error_for(
                     error_codes.INVALID_UPDATE_VERSION,
                     f"The update failed for all features since the following feature had an error: {problem}",
                 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 
 Assignment = list[list[int]]
@@ -18,16 +18,16 @@ def place(brokers: Collection[int], partitions: int, replication_factor: int, *,
     """Spread partitions over brokers, by their ids, round robin from number ``first`` on. BrokerError if too few."""
     nodes = sorted(brokers)
     if replication_factor <= 0:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
     if partitions <= 0:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )  # fmt: skip
     if replication_factor > len(nodes):
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
             f"{replication_factor} cannot be reached because only {len(nodes)} broker(s) are registered or some "
@@ -43,24 +43,24 @@ def check_assignment(brokers: Collection[int], assignment: Assignment) -> None:
     """BrokerError if a manual assignment names a broker twice, an unknown one, or has another number of replicas."""
     for replicas in assignment:
         if not replicas:
-            raise refuse(
+            raise error_for(
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
                 "The manual partition assignment includes an empty replica list.",
             )
         in_order = sorted(replicas)
         for before, broker in zip([None, *in_order], in_order, strict=False):
             if broker not in brokers:
-                raise refuse(
+                raise error_for(
                     error_codes.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
                 )
             if broker == before:
-                raise refuse(
+                raise error_for(
                     error_codes.INVALID_REPLICA_ASSIGNMENT,
                     f"The manual partition assignment includes the broker {broker} more than once.",
                 )
         if len(replicas) != len(assignment[0]):
-            raise refuse(
+            raise error_for(
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
                 "The manual partition assignment includes a partition with "
                 f"{len(replicas)} replica(s), but this is not consistent with previous partitions, which have "

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 
@@ -33,21 +33,21 @@ def name_problem(name: str) -> str | None:
 def check_not_the_brokers_own(name: str) -> None:
     """BrokerError for the name of the cluster's metadata log, for every client (``ControllerApis.createTopics``)."""
     if name == CLUSTER_METADATA:
-        raise refuse(error_codes.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
+        raise error_for(error_codes.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
 def check_new_name(cluster: Cluster, name: str, others: Iterable[str]) -> None:
     """BrokerError if a topic of this name cannot be made. ``others`` are those whose names it must not resemble."""
     check_not_the_brokers_own(name)
     if cluster.topic(name):
-        raise refuse(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        raise error_for(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     problem = name_problem(name)
     if problem:
-        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        raise error_for(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     folded = name.replace(".", "_")
     if "." in name or "_" in name:
         for other in others:
             if other.replace(".", "_") == folded:
-                raise refuse(
+                raise error_for(
                     error_codes.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}"
                 )

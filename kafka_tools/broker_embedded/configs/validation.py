@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
 from kafka_tools.broker_embedded.configs.together import check_together
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of
@@ -85,7 +85,7 @@ def check_topic_name(name: str) -> None:
     """BrokerError INVALID_TOPIC_EXCEPTION, with Kafka's text, for a name that no topic can have."""
     problem = name_problem(name)
     if problem is not None:
-        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        raise error_for(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
 def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
@@ -298,9 +298,9 @@ def _listed(names: Sequence[str]) -> str:
 
 def bad_request(message: str) -> Exception:
     """INVALID_REQUEST."""
-    return refuse(error_codes.INVALID_REQUEST, message)
+    return error_for(error_codes.INVALID_REQUEST, message)
 
 
 def bad_config(message: str) -> Exception:
     """INVALID_CONFIG."""
-    return refuse(error_codes.INVALID_CONFIG, message)
+    return error_for(error_codes.INVALID_CONFIG, message)

@@ -11,7 +11,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGrou
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, CoordinatorRecord, partition_for
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -59,7 +59,7 @@ class GroupStore:
         try:
             self.write(group_id, [*records, group_record(group, {})])
         except BrokerError as error:
-            raise refuse(response_code_of_group_append(error)) from error
+            raise error_for(response_code_of_group_append(error)) from error
         self.groups[group_id] = group
         return group
 
@@ -77,7 +77,7 @@ class GroupStore:
         try:
             yield from self.log.ensured()
         except BrokerError as error:
-            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+            raise error_for(response_code_of_group_append(error), error.broker_message) from error
 
     def partition(self, group_id: str) -> int:
         """The partition of ``__consumer_offsets`` that holds the group."""
@@ -86,7 +86,7 @@ class GroupStore:
     def _there(self, group_id: str) -> int:
         """The partition of a group. BrokerError where the log has been deleted."""
         if not self.log.partitions:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.log.topic} does not exist")
+            raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.log.topic} does not exist")
         return self.partition(group_id)
 
     def write(
@@ -117,14 +117,14 @@ class GroupStore:
         try:
             return (yield from self.log.batch_of(records))
         except BrokerError as error:
-            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+            raise error_for(response_code_of_group_append(error), error.broker_message) from error
 
     def write_change(self, group_id: str, batch: bytes) -> None:
         """Append what ``change_of`` has made: who asks makes it hold. BrokerError with what a member is told."""
         try:
             self.write_batch(group_id, batch)
         except BrokerError as error:
-            raise refuse(response_code_of_group_append(error), error.broker_message) from error
+            raise error_for(response_code_of_group_append(error), error.broker_message) from error
 
     def commit(self, group_id: str, records: Sequence[CoordinatorRecord], batch: bytes | None = None) -> None:
         """Write a change of a consumer group and make it hold. BrokerError with what a member is told: it does not.

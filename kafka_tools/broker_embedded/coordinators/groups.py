@@ -29,7 +29,7 @@ from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.offsets import Offsets
 from kafka_tools.broker_embedded.coordinators.removal import Removal
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
-from kafka_tools.broker_embedded.refusals import refuse, told
+from kafka_tools.broker_embedded.refusals import cut_to_fit, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -132,7 +132,7 @@ class GroupCoordinator:
     def sync(self, request: SyncGroupRequest) -> Work[SyncGroupResponse | Parked]:
         """A member asks for its assignment. BrokerError with what it is told."""
         if request.group_id and self.store.loading.is_loading(request.group_id):
-            raise refuse(error_codes.REBALANCE_IN_PROGRESS)  # which makes every client join again
+            raise error_for(error_codes.REBALANCE_IN_PROGRESS)  # which makes every client join again
         group = self._with_members(request.group_id)
         if group is None:
             return self.membership.sync(request)
@@ -198,7 +198,7 @@ class GroupCoordinator:
     def describe_consumer(self, group_id: str) -> Work[ConsumerGroupDescribeResponse.DescribedGroup]:
         """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for others."""
         if not group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            raise error_for(error_codes.INVALID_GROUP_ID)
         group = self.consumer.migration.existing(group_id)
         return (yield from described(group, self.settings.assignors[0], self.consumer.topics))
 
@@ -220,7 +220,7 @@ class GroupCoordinator:
             if version >= 6:  # KIP-1043
                 answer.error_code = error_codes.GROUP_ID_NOT_FOUND
                 problem = "not found" if group is None else "is not a classic group"
-                answer.error_message = told(f"Group {group_id} {problem}.")
+                answer.error_message = cut_to_fit(f"Group {group_id} {problem}.")
             return answer
         stable = group.state == STABLE
         answer.group_state = group.state

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kafka_tools.broker_embedded.coordinators.replaying import KeyTypes, LeftOut, Reader, named, replay_batch
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, partition_for
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, sleep, whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
@@ -72,7 +72,7 @@ class Loading:
         if self._unserved and (code := self._code(key)):
             partition = f"{self._log.topic}-{partition_for(key, self._partitions)}"
             is_loading = code == error_codes.COORDINATOR_LOAD_IN_PROGRESS
-            raise refuse(code, f"{partition} is being loaded" if is_loading else f"{partition} is damaged")
+            raise error_for(code, f"{partition} is being loaded" if is_loading else f"{partition} is damaged")
 
     def serves(self, key: str) -> bool:
         """Whether the partition of this id is served."""
@@ -85,7 +85,7 @@ class Loading:
     def check_all(self) -> None:
         """BrokerError COORDINATOR_LOAD_IN_PROGRESS while any partition is loading, for what asks for all of them."""
         if self.under_way:
-            raise refuse(error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+            raise error_for(error_codes.COORDINATOR_LOAD_IN_PROGRESS)
 
     @property
     def under_way(self) -> bool:

@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     offset_tombstone,
     response_code_of_offset_append,
 )
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -136,7 +136,7 @@ class Offsets:
         if group is None:
             if generation >= 0:
                 late = error_codes.ILLEGAL_GENERATION
-                raise refuse(error_codes.GROUP_ID_NOT_FOUND if version >= GROUP_ID_NOT_FOUND_FROM else late)
+                raise error_for(error_codes.GROUP_ID_NOT_FOUND if version >= GROUP_ID_NOT_FOUND_FROM else late)
             created = self._groups.create_simple(group_id)
         elif isinstance(group, ConsumerGroup):
             check_commit(group, member_id, generation, prepared.accepted, version)
@@ -168,7 +168,7 @@ class Offsets:
         created = None
         if group is None:
             if generation >= 0:
-                raise refuse(error_codes.ILLEGAL_GENERATION)
+                raise error_for(error_codes.ILLEGAL_GENERATION)
             created = self._groups.create_simple(group_id)
         elif isinstance(group, ConsumerGroup):
             check_commit_in_transaction(group, member_id, instance_id, generation, prepared.accepted)
@@ -225,9 +225,9 @@ class Offsets:
         """The error code of each partition, and what is to be forgotten. BrokerError if the group lets none go."""
         group = self._groups.find(group_id)
         if group is None:
-            raise refuse(error_codes.GROUP_ID_NOT_FOUND)
+            raise error_for(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
-            raise refuse(error_codes.NON_EMPTY_GROUP)
+            raise error_for(error_codes.NON_EMPTY_GROUP)
         codes = dict.fromkeys(partitions, error_codes.NONE)
         if group.state != EMPTY:
             for at in codes:
@@ -309,9 +309,9 @@ def _check_commit(group: ClassicGroup, generation: int, member_id: str, instance
     if generation < 0 and group.state == EMPTY:
         return
     if not _check_member(group, generation, member_id, instance_id) and group.state != EMPTY:
-        raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+        raise error_for(error_codes.UNKNOWN_MEMBER_ID)
     if group.state == COMPLETING_REBALANCE:
-        raise refuse(error_codes.REBALANCE_IN_PROGRESS)
+        raise error_for(error_codes.REBALANCE_IN_PROGRESS)
 
 
 def _check_member(group: ClassicGroup, generation: int, member_id: str, instance_id: str | None) -> bool:
@@ -320,7 +320,7 @@ def _check_member(group: ClassicGroup, generation: int, member_id: str, instance
         return False
     group.check_member(member_id, instance_id)
     if generation != group.generation:
-        raise refuse(error_codes.ILLEGAL_GENERATION)
+        raise error_for(error_codes.ILLEGAL_GENERATION)
     return True
 
 

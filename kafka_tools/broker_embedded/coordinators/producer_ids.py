@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.stored.cluster_metadata import ProducerIdsRecord
 
@@ -51,7 +51,7 @@ class ProducerIds:
     def _take_block(self) -> None:
         first = self._next_block
         if first > _LAST - BLOCK_SIZE:
-            raise refuse(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all pids.")
+            raise error_for(error_codes.UNKNOWN_SERVER_ERROR, "Have exhausted all pids.")
         self._journal.commit([ProducerIdsRecord(broker_id=self._node_id, next_producer_id=first + BLOCK_SIZE)])
         self._journal.sync()
         self._next, self._end = first, first + BLOCK_SIZE

@@ -13,7 +13,7 @@ from kafka_tools.broker_embedded.coordinators.classic.group import DEAD, EMPTY, 
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import consumer_group_tombstones
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.group_records import group_tombstone, offset_tombstone
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -62,9 +62,9 @@ class Removal:
     def _deletable(self, group_id: str) -> Group:
         group = self._store.find(group_id)
         if group is None:
-            raise refuse(error_codes.GROUP_ID_NOT_FOUND)
+            raise error_for(error_codes.GROUP_ID_NOT_FOUND)
         if group.state != EMPTY:
-            raise refuse(error_codes.NON_EMPTY_GROUP)
+            raise error_for(error_codes.NON_EMPTY_GROUP)
         return group
 
     def _partitions(self, group_id: str) -> set[TopicPartition]:

@@ -13,7 +13,7 @@ from functools import partial
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread, whole
 from kafka_tools.errors import EncodeError, LogError
 from kafka_tools.protocol import error_codes
@@ -116,7 +116,7 @@ class CoordinatorLog:
                 key, value = _encoded(record)
             size_bytes += len(key) + len(value or b"")
             if size_bytes > most_bytes:
-                raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of more than {most_bytes} bytes")
+                raise error_for(error_codes.MESSAGE_TOO_LARGE, f"a change of more than {most_bytes} bytes")
             rows.append((now_ms, key, value, ()))
         producer_id, epoch = producer or (-1, -1)
 
@@ -127,7 +127,7 @@ class CoordinatorLog:
 
         batch = build() if len(rows) <= _MOST_AT_ONCE else (yield from to_thread(build))
         if len(batch) > limit:
-            raise refuse(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
+            raise error_for(error_codes.MESSAGE_TOO_LARGE, f"a change of {len(batch)} bytes is above {limit}")
         return batch
 
     def in_batches(
@@ -156,12 +156,14 @@ class CoordinatorLog:
         try:
             self._topics.append(self.topic, partition, batch, producer=producer)
         except KeyError as error:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist") from error
+            raise error_for(
+                error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist"
+            ) from error
         except StaleProducerEpoch as error:
-            raise refuse(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
+            raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         except (LogError, OSError) as error:  # the log has told it
             log.debug("append to %s-%d failed: %s", self.topic, partition, error)
-            raise refuse(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
+            raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
 
     def is_held(self, partition: int) -> bool:
         """Whether somebody wants a partition to stay unread after a start."""
@@ -194,4 +196,4 @@ def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         value = None if record.value is None else encode_versioned(record.value, record.version)
         return encode_key(record.key), value
     except EncodeError as error:  # what an older broker took may be too long
-        raise refuse(error_codes.INVALID_REQUEST, str(error)) from error
+        raise error_for(error_codes.INVALID_REQUEST, str(error)) from error

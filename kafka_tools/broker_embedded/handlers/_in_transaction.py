@@ -15,7 +15,7 @@ from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, sleep
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -112,7 +112,7 @@ class InTransaction:
             return
         refused = self._refused.get(partition)
         if refused is not None:
-            raise refuse(refused.code.code, refused.broker_message)  # an error of its own: a raised one grows
+            raise error_for(refused.code.code, refused.broker_message)  # an error of its own: a raised one grows
         view = _first_batch(records)
         if view is None or not self._adds or view.base_sequence == 0:
             return
@@ -128,7 +128,7 @@ class InTransaction:
         if not is_transactional(records):
             return
         if self._last_markers.get(partition) != partition.log.producers.last_marker(self.producer.id):
-            raise refuse(error_codes.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
+            raise error_for(error_codes.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
 
 
 NOT_IN_ONE = InTransaction(None, adds=False)
@@ -147,7 +147,7 @@ def producer_of(call: Call) -> Work[InTransaction]:
             producer = TxnProducer(view.producer_id, view.producer_epoch)
             if found is not None and producer != found:
                 text = "Transactional records contained more than one producer ID"
-                raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
+                raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
             found = producer
     if found is not None and found.id < 0:
         found = None  # which taking the batches apart will tell

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.security.acls import Acls
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ACL_OPERATIONS, CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation, AclResourceType
@@ -39,7 +39,7 @@ def acls_of(call: Call) -> Acls:
     """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
     acls = call.broker.acls
     if not acls.enabled:
-        raise refuse(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
+        raise error_for(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
     return acls
 
 
@@ -54,4 +54,4 @@ def token_requests_allowed(call: Call) -> bool:
 def require_token_requests(call: Call) -> None:
     """BrokerError unless ``token_requests_allowed``."""
     if not token_requests_allowed(call):
-        raise refuse(error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+        raise error_for(error_codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -24,9 +24,9 @@ _FENCED_FROM = 2
 def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
     request = call.request
     if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
-        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     producer = TxnProducer(request.producer_id, request.producer_epoch)
     try:
         yield from call.broker.state_topics.ensured(CONSUMER_OFFSETS)
@@ -34,6 +34,6 @@ def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
         yield from call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)
     except BrokerError as error:
         if error.code.code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
-            raise refuse(error_codes.INVALID_PRODUCER_EPOCH) from error
+            raise error_for(error_codes.INVALID_PRODUCER_EPOCH) from error
         raise
     return AddOffsetsToTxnResponse()

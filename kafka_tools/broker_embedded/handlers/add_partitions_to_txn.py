@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, TxnProducer
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -38,7 +38,7 @@ def handle(call: Call) -> Work[AddPartitionsToTxnResponse]:
     request = call.request
     if call.version >= _FROM_BROKERS:
         if not call.allowed_on_cluster(AclOperation.CLUSTER_ACTION):
-            raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            raise error_for(error_codes.CLUSTER_AUTHORIZATION_FAILED)
         response = AddPartitionsToTxnResponse()
         for transaction in request.transactions:
             results = yield from _transaction(call, transaction)

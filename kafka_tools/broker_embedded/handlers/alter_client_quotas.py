@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.quotas.limits import Operation, entity_text
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -27,7 +27,7 @@ def handle(call: Call) -> AlterClientQuotasResponse:
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
         try:
             if frozenset(entity) in entries:  # whatever the order of its types
-                raise refuse(error_codes.INVALID_REQUEST, f"Ignoring duplicate entity {entity_text(entity)}")
+                raise error_for(error_codes.INVALID_REQUEST, f"Ignoring duplicate entity {entity_text(entity)}")
             operations = [Operation(op.key, None if op.remove else op.value) for op in wanted.ops]
             records += call.broker.quotas.changes(entity, operations)
         except BrokerError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.placement import check_assignment
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -48,14 +48,14 @@ def handle(call: Call) -> Work[AlterPartitionReassignmentsResponse]:
 def _check(call: Call, topic: str, number: int, replicas: list[int] | None) -> None:
     core = call.broker
     if core.cluster.topic(topic) is None:
-        raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
+        raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
     if core.cluster.partition(topic, number) is None:
-        raise refuse(
+        raise error_for(
             error_codes.UNKNOWN_TOPIC_OR_PARTITION,
             f"Unable to find partition {topic}:{number}.",
         )
     if replicas is None:
-        raise refuse(
+        raise error_for(
             error_codes.NO_REASSIGNMENT_IN_PROGRESS,
             "No partition reassignment is in progress.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.handlers._rights import NOT_ASKED, authorized_operations
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -23,7 +23,7 @@ _HIDDEN = "The group has described topic(s) that the client is not authorized to
 def handle(call: Call) -> Work[ConsumerGroupDescribeResponse]:
     """Groups that the caller may not describe come first, as in Kafka."""
     if not call.broker.groups.settings.enabled:
-        raise refuse(error_codes.UNSUPPORTED_VERSION)
+        raise error_for(error_codes.UNSUPPORTED_VERSION)
     denied, found = [], []
     named = Repeats()
     for group_id in call.request.group_ids:

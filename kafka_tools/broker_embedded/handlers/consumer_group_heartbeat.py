@@ -7,7 +7,7 @@ UNSUPPORTED_VERSION where the protocol is off: group.version 0, or group.coordin
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -20,13 +20,13 @@ AUTHORIZE = ()
 def handle(call: Call) -> Work[ConsumerGroupHeartbeatResponse]:
     request, groups = call.request, call.broker.groups
     if not groups.settings.enabled:
-        raise refuse(error_codes.UNSUPPORTED_VERSION)
+        raise error_for(error_codes.UNSUPPORTED_VERSION)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     for name in dict.fromkeys(request.subscribed_topic_names or ()):
         yield
         if not call.allowed_on_topic(AclOperation.DESCRIBE, name):
-            raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
     return (
         yield from groups.consumer.heartbeat(
             request,

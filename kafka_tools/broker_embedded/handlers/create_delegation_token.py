@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.handlers._rights import require_token_requests
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.security.delegation_tokens import NO_TIME, parts_of, principal_of
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -34,7 +34,7 @@ def handle(call: Call) -> CreateDelegationTokenResponse:
     try:
         require_token_requests(call)
         if owner != requester and not call.allowed(AclOperation.CREATE_TOKENS, AclResourceType.USER, owner):
-            raise refuse(error_codes.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
+            raise error_for(error_codes.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
         token = tokens.create(owner, requester, renewers, request.max_lifetime_ms)
     except BrokerError as error:
         response.error_code = error.code.code

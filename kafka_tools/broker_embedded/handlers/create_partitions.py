@@ -11,7 +11,7 @@ from collections import Counter
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import check_assignment, place
 from kafka_tools.broker_embedded.partitions.topic_changes import check_total
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -32,7 +32,7 @@ def handle(call: Call) -> Work[CreatePartitionsResponse]:
         result = CreatePartitionsResponse.TopicResult(name=name, error_message=None)
         try:
             if times[name] > 1:
-                raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+                raise error_for(error_codes.INVALID_REQUEST, "Duplicate topic name.")
             yield from call.broker.topics.settled(name)
             yield from _grow(call, topic)
         except BrokerError as error:
@@ -45,14 +45,14 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
     core = call.broker
     topic = core.cluster.topic(wanted.name)
     if not call.allowed_on_topic(AclOperation.ALTER, wanted.name):
-        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
     if topic is None:
-        raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+        raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
     now = len(topic.partitions)
     if wanted.count == now:
-        raise refuse(error_codes.INVALID_PARTITIONS, f"Topic already has {now} partition(s).")
+        raise error_for(error_codes.INVALID_PARTITIONS, f"Topic already has {now} partition(s).")
     if wanted.count < now:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_PARTITIONS,
             f"The topic {wanted.name} currently has {now} partition(s); {wanted.count} would not be an increase.",
         )
@@ -64,7 +64,7 @@ def _grow(call: Call, wanted: CreatePartitionsRequest.Topic) -> Work[None]:
     else:
         assignment = [list(entry.broker_ids) for entry in wanted.assignments]
         if len(assignment) != added:
-            raise refuse(
+            raise error_for(
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {added} additional partition(s), but only {len(assignment)} assignment(s) "
                 "were specified.",

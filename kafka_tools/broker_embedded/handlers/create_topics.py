@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.cluster.topic_names import check_new_name, chec
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
 from kafka_tools.broker_embedded.configs.validation import validate_topic
 from kafka_tools.broker_embedded.partitions.topic_changes import check_total
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -52,7 +52,7 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
         seen.add(topic.name)
         try:
             if times[topic.name] > 1:
-                raise refuse(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+                raise error_for(error_codes.INVALID_REQUEST, "Duplicate topic name.")
             yield from call.broker.topics.settled(topic.name)
             results.append((yield from _create(call, topic, made)))
             made.add(topic.name)
@@ -74,7 +74,7 @@ def _create(
     core = call.broker
     check_not_the_brokers_own(topic.name)
     if not _may_create(call, topic.name):
-        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     check_new_name(core.cluster, topic.name, core.topics.others(made))
     configs = {config.name: config.value for config in topic.configs}
     validate_topic(core.configs, configs)
@@ -116,26 +116,26 @@ def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assign
             factor = min(broker.integer("default.replication.factor"), len(core.cluster.brokers))
         return place(core.cluster.brokers, partitions, factor)
     if topic.replication_factor != -1:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REQUEST,
             "A manual partition assignment was specified, but replication factor was not set to -1.",
         )
     if topic.num_partitions != -1:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REQUEST,
             "A manual partition assignment was specified, but numPartitions was not set to -1.",
         )
     by_number: dict[int, list[int]] = {}
     for entry in topic.assignments:
         if entry.partition_index in by_number:
-            raise refuse(
+            raise error_for(
                 error_codes.INVALID_REPLICA_ASSIGNMENT,
                 f"Found multiple manual partition assignments for partition {entry.partition_index}",
             )
         check_assignment(core.cluster.brokers, [*list(by_number.values())[:1], list(entry.broker_ids)])
         by_number[entry.partition_index] = list(entry.broker_ids)
     if sorted(by_number) != list(range(len(by_number))):
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REPLICA_ASSIGNMENT,
             "partitions should be a consecutive 0-based integer sequence",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_group_append
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -22,7 +22,7 @@ def handle(call: Call) -> Work[DeleteGroupsResponse]:
         result = response.DeletableGroupResult(group_id=group_id)
         try:
             if not call.allowed_on_group(AclOperation.DELETE, group_id):
-                raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+                raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
             yield from call.broker.groups.removal.delete(group_id)
         except BrokerError as error:
             result.error_code = response_code_of_group_append(error)

@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -71,16 +71,16 @@ def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> Work[None]:
 def _delete(call: Call, topic: str, number: int, offset: int) -> Partition:
     core = call.broker
     if not call.allowed_on_topic(AclOperation.DELETE, topic):
-        raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
     found = core.cluster.topic(topic)
     if found is not None and found.is_internal and number in found.partitions:
-        raise refuse(error_codes.INVALID_TOPIC_EXCEPTION)
+        raise error_for(error_codes.INVALID_TOPIC_EXCEPTION)
     partition = core.partitions.led(topic, number)
     if partition.limits.needs_keys and not partition.log.config.delete:
-        raise refuse(error_codes.POLICY_VIOLATION)
+        raise error_for(error_codes.POLICY_VIOLATION)
     wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
     if not 0 <= wanted <= partition.high_watermark:
-        raise refuse(error_codes.OFFSET_OUT_OF_RANGE)
+        raise error_for(error_codes.OFFSET_OUT_OF_RANGE)
     if wanted > partition.log.log_start_offset:
         partition.log.delete_before(wanted)
     return partition

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.metadata import Topic
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -35,7 +35,7 @@ _DENIED = "Topic authorization failed."
 def handle(call: Call) -> Work[DeleteTopicsResponse]:
     check_timeout(call.request.timeout_ms)
     if not call.broker.configs.broker.get("delete.topic.enable"):
-        raise refuse(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
+        raise error_for(error_codes.TOPIC_DELETION_DISABLED if call.version >= 3 else error_codes.INVALID_REQUEST)
     if call.version < 6:
         return DeleteTopicsResponse(responses=(yield from _by_name(call, Counter(call.request.topic_names), {})))
     results, names, ids = _sorted_out(call.request.topics)

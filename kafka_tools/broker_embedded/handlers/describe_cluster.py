@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.handlers._rights import cluster_operations
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
@@ -23,11 +23,11 @@ def handle(call: Call) -> DescribeClusterResponse:
     request, cluster = call.request, call.broker.cluster
     if call.version >= 1 and request.endpoint_type != _BROKERS:
         if request.endpoint_type == _CONTROLLERS:
-            raise refuse(
+            raise error_for(
                 error_codes.MISMATCHED_ENDPOINT_TYPE,
                 "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER",
             )
-        raise refuse(error_codes.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
+        raise error_for(error_codes.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
     response = DescribeClusterResponse(
         cluster_id=cluster.cluster_id,
         controller_id=cluster.controller_id,

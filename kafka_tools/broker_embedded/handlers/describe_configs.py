@@ -15,7 +15,7 @@ from kafka_tools.broker_embedded.configs.loggers import logger_levels
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
-from kafka_tools.broker_embedded.refusals import refuse, refused
+from kafka_tools.broker_embedded.refusals import default_error, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -35,7 +35,7 @@ Told = dict[tuple[Any, ...], DescribeConfigsResponse.Result.ResourceResult]
 
 def handle(call: Call) -> Work[DescribeConfigsResponse]:
     if any(resource.resource_type not in KINDS for resource in call.request.resources):
-        raise refused(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
+        raise default_error(error_codes.INVALID_REQUEST)  # one unknown type is an error of the whole request
     results = []
     told: Told = {}
     named = Repeats()  # a broker has some three hundred configs
@@ -107,27 +107,27 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
     """Raise for a resource that may not, or cannot, be described."""
     if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
         if not call.allowed_on_cluster(AclOperation.DESCRIBE_CONFIGS):
-            raise refused(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+            raise default_error(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     elif kind == TOPIC:
         if not call.allowed_on_topic(AclOperation.DESCRIBE_CONFIGS, name):
-            raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
+            raise default_error(error_codes.TOPIC_AUTHORIZATION_FAILED)
     elif kind == GROUP and not call.allowed_on_group(AclOperation.DESCRIBE_CONFIGS, name):
-        raise refused(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise default_error(error_codes.GROUP_AUTHORIZATION_FAILED)
     if kind == TOPIC:
         check_topic_name(name)
         if call.broker.cluster.topic(name) is None:
-            raise refuse(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "")
+            raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, "")
     elif kind == BROKER:
         _check_node(call, name, " or empty string,")
     elif kind == BROKER_LOGGER:
         if not name:
-            raise refuse(error_codes.INVALID_REQUEST, "Broker id must not be empty")
+            raise error_for(error_codes.INVALID_REQUEST, "Broker id must not be empty")
         _check_node(call, name, "")
     elif kind == CLIENT_METRICS:
         if not name:
-            raise refuse(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+            raise error_for(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
     elif kind == GROUP and not name:
-        raise refuse(error_codes.INVALID_REQUEST, "Group name must not be empty")
+        raise error_for(error_codes.INVALID_REQUEST, "Group name must not be empty")
 
 
 def _check_node(call: Call, name: str, alternative: str) -> None:
@@ -136,7 +136,7 @@ def _check_node(call: Call, name: str, alternative: str) -> None:
         return
     number = parse_int(name)
     if number is None:
-        raise refuse(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        raise error_for(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if str(number) != own:
         text = f"Unexpected broker id, expected {own}{alternative} but received {name}"
-        raise refuse(error_codes.INVALID_REQUEST, text)
+        raise error_for(error_codes.INVALID_REQUEST, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
-from kafka_tools.broker_embedded.refusals import refused
+from kafka_tools.broker_embedded.refusals import default_error
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -41,9 +41,9 @@ def handle(call: Call) -> Work[DescribeProducersResponse]:
 def _check_topic(call: Call, name: str) -> None:
     check_topic_name(name)
     if not call.allowed_on_topic(AclOperation.READ, name):
-        raise refused(error_codes.TOPIC_AUTHORIZATION_FAILED)
+        raise default_error(error_codes.TOPIC_AUTHORIZATION_FAILED)
     if call.broker.cluster.topic(name) is None:
-        raise refused(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        raise default_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _producers(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
-from kafka_tools.broker_embedded.refusals import text_of
+from kafka_tools.broker_embedded.refusals import default_message
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA, AclOperation
 from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumResponse, ReplicaState
@@ -46,7 +46,7 @@ def handle(call: Call) -> DescribeQuorumResponse:
 
 def _unknown(number: int) -> DescribeQuorumResponse.TopicData.PartitionData:
     code = error_codes.UNKNOWN_TOPIC_OR_PARTITION
-    return Topic.PartitionData(partition_index=number, error_code=code, error_message=text_of(code))
+    return Topic.PartitionData(partition_index=number, error_code=code, error_message=default_message(code))
 
 
 def _partition(call: Call) -> DescribeQuorumResponse.TopicData.PartitionData:

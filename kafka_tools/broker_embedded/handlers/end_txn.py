@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, TxnProducer
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -25,7 +25,7 @@ _BUMPS_FROM = 5
 def handle(call: Call) -> Work[EndTxnResponse]:
     request = call.request
     if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
-        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     producer = TxnProducer(request.producer_id, request.producer_epoch)
     version = EPOCH_BUMPING if call.version >= _BUMPS_FROM else 0
     try:
@@ -34,6 +34,6 @@ def handle(call: Call) -> Work[EndTxnResponse]:
         )
     except BrokerError as error:
         if error.code.code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
-            raise refuse(error_codes.INVALID_PRODUCER_EPOCH) from error
+            raise error_for(error_codes.INVALID_PRODUCER_EPOCH) from error
         raise
     return EndTxnResponse(producer_id=goes_on.id, producer_epoch=goes_on.epoch)

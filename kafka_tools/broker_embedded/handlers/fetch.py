@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.partitions.down_conversion import NotConvertibl
 from kafka_tools.broker_embedded.partitions.fetch_sessions import BAD_EPOCH, Asked, Context, Key
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.purgatory import LATER, Later, Parked
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.serving import failure
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError, LogError
@@ -243,11 +243,11 @@ class _Fetch:
         call, topic, wanted = self.call, asked.topic, asked.wanted
         try:
             if topic is None:
-                raise refuse(error_codes.UNKNOWN_TOPIC_ID)
+                raise error_for(error_codes.UNKNOWN_TOPIC_ID)
             if not call.allowed(_READ, _TOPIC, topic):
-                raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
             if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
-                raise refuse(self._gone(topic))
+                raise error_for(self._gone(topic))
             # Any epoch below 0 is none, here only.
             partition = call.broker.partitions.led(topic, key.partition, max(wanted.current_leader_epoch, -1))
             return self._read(partition, wanted, left, first)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
-from kafka_tools.broker_embedded.refusals import refuse, refused, text_of
+from kafka_tools.broker_embedded.refusals import default_error, default_message, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -33,7 +33,7 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
     request = call.request
     key_type = request.key_type if call.version >= 1 else CoordinatorType.GROUP
     if key_type not in CoordinatorType.words:
-        raise refused(error_codes.INVALID_REQUEST)
+        raise default_error(error_codes.INVALID_REQUEST)
     if call.version < 4:
         found = yield from _find(call, key_type, request.key)
         return FindCoordinatorResponse(error_message="NONE", **found._asdict())
@@ -53,7 +53,7 @@ def handle(call: Call) -> Work[FindCoordinatorResponse]:
 
 def _find(call: Call, key_type: int, key: str) -> Work[Found]:
     if key_type == CoordinatorType.SHARE:
-        raise refuse(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
+        raise error_for(error_codes.INVALID_REQUEST, "this broker does not serve share groups")
     if key_type == CoordinatorType.TRANSACTION:
         allowed = call.allowed_on_transactional_id(AclOperation.DESCRIBE, key)
         code = error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -61,11 +61,11 @@ def _find(call: Call, key_type: int, key: str) -> Work[Found]:
         allowed = call.allowed_on_group(AclOperation.DESCRIBE, key)
         code = error_codes.GROUP_AUTHORIZATION_FAILED
     if not allowed:
-        raise refuse(code, text_of(code) if call.version < 4 else "")
+        raise error_for(code, default_message(code) if call.version < 4 else "")
     try:
         topic = TRANSACTION_STATE if key_type == CoordinatorType.TRANSACTION else GROUPS_TOPIC
         yield from call.broker.state_topics.ensured(topic)
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
-        raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
+        raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.node_id)
     return Found(node.id, node.host, node.port)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -22,6 +22,6 @@ AUTHORIZE = ()
 def handle(call: Call) -> Work[JoinGroupResponse | Parked]:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
         call.request.member_id = ""  # who may not join is not called by a name either
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     host = f"/{call.client_host}"  # as Java prints an address
     return (yield from call.broker.groups.join(call.request, call.version, call.client_id, host))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -16,5 +16,5 @@ ONE_CHANGE = True
 
 def handle(call: Call) -> Work[LeaveGroupResponse]:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     return (yield from call.broker.groups.leave(call.request, call.version))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesResponse
@@ -22,7 +22,7 @@ def handle(call: Call) -> ListConfigResourcesResponse:
     types = (CLIENT_METRICS,) if call.version == 0 else dict.fromkeys(call.request.resource_types or _ALL)
     unknown = [kind for kind in types if kind not in _ALL]
     if unknown:
-        raise refuse(error_codes.UNSUPPORTED_VERSION, f"resource types {unknown} cannot be listed")
+        raise error_for(error_codes.UNSUPPORTED_VERSION, f"resource types {unknown} cannot be listed")
     response = ListConfigResourcesResponse()
     for kind in types:
         for name in _names(call, kind):

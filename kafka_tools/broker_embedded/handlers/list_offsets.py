@@ -14,7 +14,7 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -56,7 +56,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
             answer = answers[wanted.partition_index] = Answer(partition_index=wanted.partition_index)
             try:
                 if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:
-                    raise refuse(error_codes.INVALID_REQUEST)
+                    raise error_for(error_codes.INVALID_REQUEST)
                 _check_timestamp(wanted.timestamp, call.version)
                 yield from _find(call, topic.name, wanted, answer)
             except BrokerError as error:
@@ -83,7 +83,7 @@ def _denied(topic: ListOffsetsRequest.Topic) -> ListOffsetsResponse.TopicRespons
 def _check_timestamp(timestamp: int, version: int) -> None:
     """BrokerError for a negative number that means nothing in this version."""
     if timestamp < 0 and version < _SINCE.get(timestamp, _NEVER):
-        raise refuse(error_codes.UNSUPPORTED_VERSION)
+        raise error_for(error_codes.UNSUPPORTED_VERSION)
 
 
 def _find(

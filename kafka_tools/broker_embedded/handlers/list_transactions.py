@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, TransactionState
@@ -33,7 +33,7 @@ def handle(call: Call) -> Work[ListTransactionsResponse]:
         try:
             pattern = compile_pattern(request.transactional_id_pattern)
         except InvalidPattern as error:
-            raise refuse(error_codes.INVALID_REGULAR_EXPRESSION) from error
+            raise error_for(error_codes.INVALID_REGULAR_EXPRESSION) from error
     response = ListTransactionsResponse(unknown_state_filters=unknown)
     matching = yield from call.broker.transactions.matching(states, set(request.producer_id_filters), open_for_ms)
     for found in matching:

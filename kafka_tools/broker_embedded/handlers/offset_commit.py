@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -38,7 +38,7 @@ _LAST_MS = 2**63 - 1
 def handle(call: Call) -> Work[OffsetCommitResponse]:
     request = call.request
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     known = []
     for topic in request.topics:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_offset_append
 from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -23,9 +23,9 @@ ResponsePartition = ResponseTopic.ResponsePartition
 def handle(call: Call) -> Work[OffsetDeleteResponse]:
     request, cluster = call.request, call.broker.cluster
     if not call.allowed_on_group(AclOperation.DELETE, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
-        raise refuse(error_codes.INVALID_GROUP_ID)
+        raise error_for(error_codes.INVALID_GROUP_ID)
     refused: list[tuple[object, ResponseTopic]] = []
     asked: list[tuple[object, ResponseTopic]] = []
     wanted: list[TopicPartition] = []

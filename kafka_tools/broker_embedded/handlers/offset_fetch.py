@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -53,7 +53,7 @@ def handle(call: Call) -> Work[OffsetFetchResponse]:
                 groups.append((yield from _group(call, group, named)))
         return OffsetFetchResponse(groups=groups)
     if not call.allowed_on_group(AclOperation.DESCRIBE, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     committed = call.broker.groups.offsets.committed(request.group_id)
     response = OffsetFetchResponse()
     if request.topics is None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -30,7 +30,7 @@ def handle(call: Call) -> Work[OffsetForLeaderEpochResponse]:
             result = Result.EpochEndOffset(partition=wanted.partition)
             try:
                 if not sees_all and not call.allowed_on_topic(AclOperation.DESCRIBE, topic.topic):
-                    raise refuse(error_codes.TOPIC_AUTHORIZATION_FAILED)
+                    raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
                 partition = call.broker.partitions.led(topic.topic, wanted.partition, wanted.current_leader_epoch)
                 result.leader_epoch, result.end_offset = partition.log.epochs.end_offset(
                     wanted.leader_epoch, partition.log.log_end_offset

@@ -28,12 +28,12 @@ from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.partitions.produce_rules import (
     MOST_TOLD_TOGETHER,
     Limits,
-    Refused,
+    RejectedBatch,
     TooLong,
     stored_codec,
 )
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
-from kafka_tools.broker_embedded.refusals import refuse, refused
+from kafka_tools.broker_embedded.refusals import default_error, error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import BrokerError, CorruptBatch
 from kafka_tools.protocol import error_codes
@@ -161,18 +161,18 @@ def _look_at_first_batches(call: Call) -> Work[None]:
             records = data.records or b""
             if len(records) >= PREFIX_BYTES and (length := size_at(records) - PREFIX_BYTES) < LEAST_LENGTH:
                 text = f"Record size {length} is less than the minimum record overhead ({LEAST_LENGTH})"
-                raise refuse(error_codes.CORRUPT_MESSAGE, text)
+                raise error_for(error_codes.CORRUPT_MESSAGE, text)
             if len(records) <= MAGIC_POSITION:
                 continue
             magic = records[MAGIC_POSITION]
             if magic > 2:
                 said = magic if magic < 128 else magic - 256
-                raise refuse(error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}")
+                raise error_for(error_codes.CORRUPT_MESSAGE, f"Invalid magic found in record: {said}")
             is_whole = FLAGS_POSITION < len(records) >= size_at(records)
             if magic == 2 and is_whole and records[FLAGS_POSITION] & TRANSACTIONAL_BIT:
                 if owner is not None and call.allowed_on_transactional_id(AclOperation.WRITE, owner):
                     return
-                raise refused(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                raise default_error(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 def _all_refused(
@@ -223,7 +223,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         if transaction.producer is not None:
             transaction.check_open(partition, data.records)
-    except Refused as error:
+    except RejectedBatch as error:
         start = log_start_offset if error.records or error.code == error_codes.INVALID_TXN_STATE else -1
         return partition_error(data.index, error.code, error.message, error.records, start)
     except BrokerError as error:
@@ -246,7 +246,7 @@ def _led(call: Call, topic: Topic, number: int) -> Partition:
     partition = call.broker.partitions.led(topic.name, number)
     if partition.topic_id != topic.id:
         by_id = call.version >= _BY_ID
-        raise refuse(error_codes.UNKNOWN_TOPIC_ID if by_id else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+        raise error_for(error_codes.UNKNOWN_TOPIC_ID if by_id else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
     return partition
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -17,7 +17,7 @@ AUTHORIZE = ()
 def handle(call: Call) -> Work[SyncGroupResponse | Parked]:
     request = call.request
     if call.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
-        raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL)
+        raise error_for(error_codes.INCONSISTENT_GROUP_PROTOCOL)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     return (yield from call.broker.groups.sync(request))

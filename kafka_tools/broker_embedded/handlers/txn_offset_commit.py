@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
 from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -38,9 +38,9 @@ _BY_ID = 6
 def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
     request = call.request
     if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
-        raise refuse(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise refuse(error_codes.GROUP_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     now_ms = call.broker.clock.now_ms()
     refused: list[tuple[object, ResponseTopic]] = []
     asked: list[tuple[object, ResponseTopic]] = []
@@ -96,10 +96,10 @@ def _commit(call: Call, prepared: PreparedCommit) -> Work[list[int]]:
     producer = TxnProducer(request.producer_id, request.producer_epoch)
     try:
         if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            raise error_for(error_codes.INVALID_GROUP_ID)
         broker.groups.store.loading.check(request.group_id)
         if not broker.state_topics.partitions(CONSUMER_OFFSETS):
-            raise refuse(error_codes.NOT_COORDINATOR)
+            raise error_for(error_codes.NOT_COORDINATOR)
         at = TopicPartition(CONSUMER_OFFSETS, broker.groups.store.partition(request.group_id))
         yield from _check(call, producer, at)
         if call.version >= _ADDS_FROM:

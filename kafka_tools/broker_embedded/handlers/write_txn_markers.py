@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -27,7 +27,7 @@ _UNUSABLE = error_codes.UNKNOWN_SERVER_ERROR
 
 def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
     if not any(map(call.allowed_on_cluster, (AclOperation.ALTER, AclOperation.CLUSTER_ACTION))):
-        raise refuse(error_codes.CLUSTER_AUTHORIZATION_FAILED)
+        raise error_for(error_codes.CLUSTER_AUTHORIZATION_FAILED)
     codes: dict[int, dict[TopicPartition, int]] = {}
     for asked in call.request.markers:
         version = asked.transaction_version if call.version >= 2 else 0

@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.partitions.compaction import LogCleaner
 from kafka_tools.broker_embedded.partitions.located import Located, locate
 from kafka_tools.broker_embedded.partitions.partition import Partition, limits, log_config
 from kafka_tools.broker_embedded.partitions.upkeep import Upkeep
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
@@ -88,12 +88,12 @@ class Partitions:
         partition = self._partitions.get((topic, number))
         if partition is None:
             is_offline = (topic, number) in self.offline
-            raise refuse(error_codes.KAFKA_STORAGE_ERROR if is_offline else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+            raise error_for(error_codes.KAFKA_STORAGE_ERROR if is_offline else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
         if current_leader_epoch != -1 and current_leader_epoch != partition.leader_epoch:
             older = current_leader_epoch < partition.leader_epoch
-            raise refuse(error_codes.FENCED_LEADER_EPOCH if older else error_codes.UNKNOWN_LEADER_EPOCH)
+            raise error_for(error_codes.FENCED_LEADER_EPOCH if older else error_codes.UNKNOWN_LEADER_EPOCH)
         if partition.log.offline and not partition.log.waits_for_room:
-            raise refuse(error_codes.KAFKA_STORAGE_ERROR)
+            raise error_for(error_codes.KAFKA_STORAGE_ERROR)
         return partition
 
     def __iter__(self) -> Iterator[Partition]:

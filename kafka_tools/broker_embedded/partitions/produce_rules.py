@@ -58,7 +58,7 @@ class Limits(NamedTuple):
         return self._replace(body_bytes=_LARGEST_BODY_BYTES, records=_ANY_NUMBER, one_by_one=_ANY_NUMBER)
 
 
-class Refused(Exception):
+class RejectedBatch(Exception):
     """Batches that are not appended: the error code, a sentence, and the records at fault (index, sentence)."""
 
     def __init__(self, code: int, message: str, records: list[tuple[int, str]] | None = None) -> None:
@@ -68,7 +68,7 @@ class Refused(Exception):
         self.records = records or []
 
 
-class TooLong(Refused):
+class TooLong(RejectedBatch):
     """A batch that takes longer than ``Limits`` say, or decompresses to more: ``patient`` limits may take it."""
 
     def __init__(self, limits: Limits) -> None:
@@ -105,10 +105,10 @@ def message_sizes(records: Iterable[Record], magic: int) -> Iterator[int]:
 
 
 def check_record_sizes(sizes_bytes: Iterable[int], limits: Limits) -> None:
-    """Refused if a record of a compressed batch is larger than the topic takes (``DefaultRecord.readFrom``)."""
+    """RejectedBatch if a record of a compressed batch is larger than the topic takes (``DefaultRecord.readFrom``)."""
     for size_bytes in sizes_bytes:
         if size_bytes > limits.max_record_bytes:
-            raise Refused(
+            raise RejectedBatch(
                 error_codes.INVALID_RECORD,
                 f"Invalid record size: {size_bytes} exceeds the configured maximum record size of "
                 f"{limits.max_record_bytes}.",
@@ -118,7 +118,7 @@ def check_record_sizes(sizes_bytes: Iterable[int], limits: Limits) -> None:
 def check_records(
     records: Iterable[Record], by_broker: bool, limits: Limits, now_ms: int, partition: TopicPartition
 ) -> None:
-    """Refused, with the records that lack a key or have a time that the topic does not take."""
+    """RejectedBatch, with the records that lack a key or have a time that the topic does not take."""
     faults: list[tuple[int, str]] = []
     total, timely = 0, True
     for number, record in enumerate(records):
@@ -147,9 +147,9 @@ def check_records(
         return
     if not timely:
         message = "One or more records have been rejected due to invalid timestamp"
-        raise Refused(error_codes.INVALID_TIMESTAMP, message, faults)
+        raise RejectedBatch(error_codes.INVALID_TIMESTAMP, message, faults)
     shown = ", ".join(f"RecordError(batchIndex={number}, message='{text}')" for number, text in faults[:3])
-    raise Refused(
+    raise RejectedBatch(
         error_codes.INVALID_RECORD,
         f"One or more records have been rejected due to {total} record errors in total, and only showing the first "
         f"three errors at most: [{shown}]",

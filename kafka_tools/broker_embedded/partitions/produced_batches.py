@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
     BODY_BYTES,
     MOST_TOLD,
     Limits,
-    Refused,
+    RejectedBatch,
     TooLong,
     check_record_sizes,
     check_records,
@@ -66,12 +66,12 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     """The batches for one partition of a produce request of ``version``, as they are to be stored.
 
     Where nothing has to change that is a part of ``data`` itself, if it can be written to: the offsets are. Empty for a
-    request of an old producer without records. Raises Refused, and TooLong for a batch that patient limits may take.
-    Touches nothing but its arguments, so it may run on another thread.
+    request of an old producer without records. Raises RejectedBatch, and TooLong for a batch that patient limits may
+    take. Touches nothing but its arguments, so it may run on another thread.
     """
     if not data:
         if version >= 3:
-            raise Refused(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
+            raise RejectedBatch(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
         return _NOTHING
     try:
         looked_at = look_at(memoryview(data), limits) if version >= _ANY_CODEC else None
@@ -93,14 +93,14 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
             else:
                 taken = _taken_messages(views, limits, now_ms, partition)
     except UnsupportedCodec as error:
-        raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
+        raise RejectedBatch(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
     except DecompressesToMore as error:
         raise TooLong(limits) from error
     except CorruptBatch as error:
-        raise Refused(error_codes.CORRUPT_MESSAGE, str(error)) from error
+        raise RejectedBatch(error_codes.CORRUPT_MESSAGE, str(error)) from error
     size_bytes = len(taken.buffer)
     if size_bytes > limits.segment_bytes:
-        raise Refused(
+        raise RejectedBatch(
             error_codes.RECORD_LIST_TOO_LARGE,
             f"The batches of {size_bytes} bytes are larger than a segment of {limits.segment_bytes} bytes.",
         )
@@ -117,23 +117,27 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
         found = batches(data)
         first = next(found, None)
     if first is None:
-        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition.")
+        raise RejectedBatch(
+            error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition."
+        )
     if first.magic != 2:
-        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
+        raise RejectedBatch(error_codes.INVALID_RECORD, f"Produce v{version} carries batches of magic 2 only.")
     if version < _ANY_CODEC and (first.codec >= len(CODECS) or first.codec == Codec.ZSTD):
-        raise Refused(
+        raise RejectedBatch(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} do not support compression type {first.codec}.",
         )
     if next(found, None) is not None:
-        raise Refused(error_codes.INVALID_RECORD, f"Produce v{version} must have exactly one batch per partition.")
+        raise RejectedBatch(
+            error_codes.INVALID_RECORD, f"Produce v{version} must have exactly one batch per partition."
+        )
     return [first]
 
 
 def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> bytes:
     """What the CRC of a batch of magic 2 covers."""
     if view.magic == 2 and view.base_offset != 0:
-        raise Refused(
+        raise RejectedBatch(
             error_codes.INVALID_RECORD,
             f"The baseOffset of the record batch in the append to {partition} should be 0, "
             f"but it is {view.base_offset}.",
@@ -141,15 +145,17 @@ def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> 
     _check_size(view.size_bytes, limits, partition)
     covered = view.sound() if view.magic == 2 else b"" if view.crc_ok() else None
     if covered is None:
-        raise Refused(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
+        raise RejectedBatch(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
     if view.codec >= len(CODECS):
-        raise Refused(error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka.")
+        raise RejectedBatch(
+            error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka."
+        )
     return covered
 
 
 def _check_size(size_bytes: int, limits: Limits, partition: TopicPartition) -> None:
     if size_bytes > limits.max_batch_bytes:
-        raise Refused(
+        raise RejectedBatch(
             error_codes.MESSAGE_TOO_LARGE,
             f"The record batch size in the append to {partition} is {size_bytes} bytes which exceeds the maximum "
             f"configured value of {limits.max_batch_bytes}.",
@@ -160,10 +166,10 @@ def _check_together(views: Sequence[BatchView]) -> None:
     if len(views) == 1:
         return
     if views[0].magic == 2 or any(view.is_compressed for view in views):
-        raise Refused(error_codes.INVALID_RECORD, "Compressed outer record has more than one batch")
+        raise RejectedBatch(error_codes.INVALID_RECORD, "Compressed outer record has more than one batch")
     for view in views:
         if view.magic != views[0].magic:
-            raise Refused(
+            raise RejectedBatch(
                 error_codes.INVALID_RECORD,
                 f"Batch magic {view.magic} is not the same as the first batch's magic byte {views[0].magic}",
             )
@@ -218,11 +224,11 @@ def _judged(
         _check_patience(view, limits)
         check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
     if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
-        raise Refused(
+        raise RejectedBatch(
             error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
         )
     if other_codec and not limits.log_append_time and seen_oldest < NO_TIMESTAMP:
-        raise Refused(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
+        raise RejectedBatch(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
     if other_codec or found is None:
         _check_patience(view, limits)
         return _written_anew(view, codec, limits, partition)
@@ -246,14 +252,14 @@ def _check_patience(view: BatchView, limits: Limits) -> None:
 def _check_header(view: BatchView) -> None:
     count = view.last_offset - view.base_offset + 1
     if view.record_count <= 0 or count != view.record_count:
-        raise Refused(
+        raise RejectedBatch(
             error_codes.INVALID_RECORD,
             f"Inconsistent batch: {view.record_count} records over {count} offsets.",
         )
     if view.is_control:
-        raise Refused(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
+        raise RejectedBatch(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
     if view.producer_id >= 0 and view.base_sequence < 0:
-        raise Refused(
+        raise RejectedBatch(
             error_codes.INVALID_RECORD,
             f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
         )
@@ -263,7 +269,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
     """What the reference reader says of a batch that is not ordinary.
 
     (largest timestamp, smallest one, whether a key is null, records whose offsets do not count 0, 1, 2). Times are the
-    records' own, whatever the batch says of them. Raises Refused for records that cannot be read.
+    records' own, whatever the batch says of them. Raises RejectedBatch for records that cannot be read.
     """
     newest, oldest, null_key = -_INT64, _INT64, False
     wrong: list[tuple[int, str]] = []
@@ -277,7 +283,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
             number += 1
     except CorruptBatch as error:
         text = f"The records of the batch cannot be read: {error}"
-        raise Refused(error_codes.INVALID_RECORD, text, [(number, str(error))]) from error
+        raise RejectedBatch(error_codes.INVALID_RECORD, text, [(number, str(error))]) from error
     return newest, oldest, null_key, wrong
 
 
@@ -319,7 +325,7 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     except DecompressesToMore:
         raise
     except CorruptBatch as error:
-        raise Refused(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
+        raise RejectedBatch(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
     if any(record.crc_ok is False for record in records):
         raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
     check_records(records, by_broker, limits, now_ms, partition)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.cluster.placement import Assignment, place
 from kafka_tools.broker_embedded.cluster.topic_names import check_new_name
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, shielded, sleep
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -105,7 +105,7 @@ class TopicChanges:
             log.error("%s: %d partitions could not be made, there are none of them: %s", name, len(numbers), error)
             reason = error.strerror if isinstance(error, OSError) else None
             text = "The disk refused the partitions" + (f": {reason}." if reason else ".")
-            raise refuse(error_codes.KAFKA_STORAGE_ERROR, text) from error
+            raise error_for(error_codes.KAFKA_STORAGE_ERROR, text) from error
         finally:
             self.changing.discard(name)
         self._partitions.add(made)
@@ -135,7 +135,7 @@ class TopicChanges:
     def check_settled(self, name: str) -> None:
         """BrokerError, which clients retry, while another request makes or removes partitions of this topic."""
         if name in self.changing:
-            raise refuse(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being made or deleted.")
+            raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being made or deleted.")
 
     def others(self, own: Collection[str] = ()) -> Iterator[str]:
         """Names that a new topic must not resemble: all that are there or being made, but for ``own``."""
@@ -204,7 +204,7 @@ class TopicChanges:
 def check_total(partitions: Iterable[int]) -> None:
     """BrokerError if all topics of one request together ask for more partitions than one change may hold."""
     if sum(count for count in partitions if count > 0) > MAX_PARTITIONS_PER_REQUEST:
-        raise refuse(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        raise error_for(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
 def _partition_record(topic_id: uuid.UUID, number: int, replicas: list[int]) -> PartitionRecord:

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER, QuotaEntity, in_order, levels
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import QuotaMatch
@@ -211,7 +211,7 @@ def _check_component(component: Component, seen: set[str]) -> None:
     if entity_type in seen:
         raise _bad_request(f"Entity type {entity_type} cannot appear more than once in the filter.")
     if entity_type not in (USER, CLIENT_ID, IP):
-        raise refuse(error_codes.UNSUPPORTED_VERSION, f"Unsupported entity type {entity_type}")
+        raise error_for(error_codes.UNSUPPORTED_VERSION, f"Unsupported entity type {entity_type}")
     if match_type == QuotaMatch.EXACT and match is None:
         raise _bad_request("Request specified MATCH_TYPE_EXACT, but set match string to null.")
     if match_type == QuotaMatch.DEFAULT and match is not None:
@@ -273,4 +273,4 @@ def _check_limit(keys: Mapping[str, str], key: str, value: float) -> None:
 
 
 def _bad_request(message: str) -> Exception:
-    return refuse(error_codes.INVALID_REQUEST, message)
+    return error_for(error_codes.INVALID_REQUEST, message)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.broker_embedded.answers import encode_with_files
 from kafka_tools.broker_embedded.quotas.rates import Bucket, Rate
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.messages.fetch import FetchResponse
@@ -130,7 +130,7 @@ class Throttling:
             bucket.spend(partitions, now_ms)
         call.throttle_ms = max(call.throttle_ms, owed_ms if strict else bucket.owed_ms(now_ms))
         if strict and owed_ms:
-            raise refuse(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
+            raise error_for(error_codes.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 
     def _bucket(self, owner: tuple[str, str], limit: float, now_ms: int) -> Bucket:
         configs = self._configs.broker

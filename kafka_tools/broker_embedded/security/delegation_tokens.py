@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import DelegationTokenRecord, RemoveDelegationTokenRecord
@@ -110,7 +110,7 @@ class DelegationTokens:
         """A new token, kept. A lifetime that is not above 0 is the broker's maximum. Raises BrokerError."""
         self._require_enabled()
         if any(not renewer.startswith(_USER) for renewer in renewers):
-            raise refuse(error_codes.INVALID_PRINCIPAL_TYPE)
+            raise error_for(error_codes.INVALID_PRINCIPAL_TYPE)
         now_ms = self._timers.clock.now_ms()
         longest_ms = self._limit_ms("delegation.token.max.lifetime.ms", max_lifetime_ms)
         max_ms = _sum(now_ms, longest_ms)
@@ -124,7 +124,7 @@ class DelegationTokens:
         token = self._found(hmac)
         now_ms = self._timers.clock.now_ms()
         if token.over(now_ms):
-            raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
+            raise error_for(error_codes.DELEGATION_TOKEN_EXPIRED)
         self._require_may_renew(principal, token)
         expires_ms = min(token.max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
         self._journal.commit([token.record(expires_ms)])
@@ -139,7 +139,7 @@ class DelegationTokens:
             self._journal.commit([RemoveDelegationTokenRecord(token_id=token.id)])
             return now_ms
         if token.over(now_ms):
-            raise refuse(error_codes.DELEGATION_TOKEN_EXPIRED)
+            raise error_for(error_codes.DELEGATION_TOKEN_EXPIRED)
         expires_ms = min(token.max_ms, _sum(now_ms, period_ms))
         self._journal.commit([token.record(expires_ms)])
         return expires_ms
@@ -169,17 +169,17 @@ class DelegationTokens:
 
     def _require_enabled(self) -> None:
         if not self.enabled:
-            raise refuse(error_codes.DELEGATION_TOKEN_AUTH_DISABLED)
+            raise error_for(error_codes.DELEGATION_TOKEN_AUTH_DISABLED)
 
     def _require_may_renew(self, principal: str, token: Token) -> None:
         if not token.may_be_renewed_by(principal):
-            raise refuse(error_codes.DELEGATION_TOKEN_OWNER_MISMATCH)
+            raise error_for(error_codes.DELEGATION_TOKEN_OWNER_MISMATCH)
 
     def _found(self, hmac: bytes) -> Token:
         self._require_enabled()
         token_id = self._by_hmac.get(bytes(hmac))
         if token_id is None:
-            raise refuse(error_codes.DELEGATION_TOKEN_NOT_FOUND)
+            raise error_for(error_codes.DELEGATION_TOKEN_NOT_FOUND)
         return self._tokens[token_id]
 
     def _limit_ms(self, config: str, asked_ms: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Stored
@@ -65,10 +65,10 @@ class Credentials:
             known = self._by_user.get(user)
             if times[user] > 1:
                 text = "Cannot describe SCRAM credentials for the same user twice in a single request: "
-                described.append((user, refuse(error_codes.DUPLICATE_RESOURCE, text + user)))
+                described.append((user, error_for(error_codes.DUPLICATE_RESOURCE, text + user)))
             elif known is None:
                 text = "Attempt to describe a user credential that does not exist: "
-                described.append((user, refuse(error_codes.RESOURCE_NOT_FOUND, text + user)))
+                described.append((user, error_for(error_codes.RESOURCE_NOT_FOUND, text + user)))
             else:
                 described.append((user, {kind: known[kind].iterations for kind in sorted(known)}))
         return described
@@ -89,7 +89,7 @@ class Credentials:
                 records.pop(user, None)
                 if results[user] is None:
                     text = "A user credential cannot be altered twice in the same request"
-                    results[user] = refuse(error_codes.DUPLICATE_RESOURCE, text)
+                    results[user] = error_for(error_codes.DUPLICATE_RESOURCE, text)
                 continue
             try:
                 records[user] = self._removed(change) if isinstance(change, Deletion) else _stored(change)
@@ -101,7 +101,7 @@ class Credentials:
     def _removed(self, deletion: Deletion) -> RemoveUserScramCredentialRecord:
         _check_name(deletion.user, deletion.mechanism)
         if deletion.mechanism not in self._by_user.get(deletion.user, {}):
-            raise refuse(error_codes.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
+            raise error_for(error_codes.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
         return RemoveUserScramCredentialRecord(name=deletion.user, mechanism=deletion.mechanism)
 
     def _apply(self, record: UserScramCredentialRecord) -> None:
@@ -134,11 +134,11 @@ def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
     _check_name(upsertion.user, upsertion.mechanism)
     kind = scram_math.BY_TYPE_ID[upsertion.mechanism]
     if upsertion.iterations < kind.min_iterations:
-        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+        raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if upsertion.iterations > kind.max_iterations:
-        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+        raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     if not upsertion.salted_password:  # Java makes no key of it: UNKNOWN_SERVER_ERROR
-        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
+        raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
     return UserScramCredentialRecord(
         name=upsertion.user,
         mechanism=upsertion.mechanism,
@@ -151,6 +151,6 @@ def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
 
 def _check_name(user: str, mechanism: int) -> None:
     if not user:
-        raise refuse(error_codes.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+        raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism not in scram_math.BY_TYPE_ID:
-        raise refuse(error_codes.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+        raise error_for(error_codes.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")

@@ -9,7 +9,7 @@ from kafka_tools.broker_embedded.coordinators.group_records import (
     response_code_of_offset_append,
 )
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes as codes
@@ -90,7 +90,7 @@ def test_half_an_identity_is_refused() -> None:
     ],
 )
 def test_a_failed_append_becomes_the_code_that_clients_know(append: int, group: int, offsets: int) -> None:
-    error = refuse(append)
+    error = error_for(append)
     assert response_code_of_group_append(error) == group
     assert response_code_of_offset_append(error) == offsets
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.partitions.produce_rules import Limits, Refused
+from kafka_tools.broker_embedded.partitions.produce_rules import Limits, RejectedBatch
 from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
@@ -141,7 +141,7 @@ def test_a_message_of_an_old_producer_is_measured_likewise(magic: int) -> None:
     wrapper = encode_message(magic, 1, 1, 1, None, gzip.compress(messages))
     size = 2000 + (14 if magic == 0 else 22)
     take(wrapper, 2, Limits(max_record_bytes=size), 1, TopicPartition("t", 0))
-    with pytest.raises(Refused, match=f"Invalid record size: {size} exceeds the configured maximum record size"):
+    with pytest.raises(RejectedBatch, match=f"Invalid record size: {size} exceeds the configured maximum record size"):
         take(wrapper, 2, Limits(max_record_bytes=size - 1), 1, TopicPartition("t", 0))
 
 

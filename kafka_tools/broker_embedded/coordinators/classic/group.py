@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
@@ -147,11 +147,11 @@ class ClassicGroup:
         if instance_id is not None:
             current = self.static_members.get(instance_id)
             if current is None:
-                raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+                raise error_for(error_codes.UNKNOWN_MEMBER_ID)
             if current != member_id:
-                raise refuse(error_codes.FENCED_INSTANCE_ID)
+                raise error_for(error_codes.FENCED_INSTANCE_ID)
         if member_id not in self.members:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID)
         return self.members[member_id]
 
     @property

@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error, sync_response
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.purgatory import Parked
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
@@ -59,14 +59,14 @@ class Membership:
     def check_join(self, request: JoinGroupRequest) -> None:
         """BrokerError INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT for a join that no group of any kind takes."""
         if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            raise error_for(error_codes.INVALID_GROUP_ID)
         broker = self._configs.broker
         shortest, longest = (
             broker.integer("group.min.session.timeout.ms"),
             broker.integer("group.max.session.timeout.ms"),
         )
         if not shortest <= request.session_timeout_ms <= longest:
-            raise refuse(error_codes.INVALID_SESSION_TIMEOUT)
+            raise error_for(error_codes.INVALID_SESSION_TIMEOUT)
 
     def join(
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
@@ -82,7 +82,7 @@ class Membership:
         group = self._groups.classic(request.group_id)
         if group is None:
             if member_id:
-                raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+                raise error_for(error_codes.UNKNOWN_MEMBER_ID)
             group = self._groups.create(request.group_id)
         protocols = [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
         if not self._has_room(group, member_id):
@@ -214,17 +214,17 @@ class Membership:
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Parked:
         """A member asks for its assignment; the leader brings everybody's."""
         if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            raise error_for(error_codes.INVALID_GROUP_ID)
         group = self._groups.classic(request.group_id)
         if group is None or group.state == EMPTY:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
-            raise refuse(error_codes.ILLEGAL_GENERATION)
+            raise error_for(error_codes.ILLEGAL_GENERATION)
         if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
-            raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL)
+            raise error_for(error_codes.INCONSISTENT_GROUP_PROTOCOL)
         if group.state == PREPARING_REBALANCE:
-            raise refuse(error_codes.REBALANCE_IN_PROGRESS)
+            raise error_for(error_codes.REBALANCE_IN_PROGRESS)
         self.rebalances.synced(group, member)
         if group.state == STABLE:
             return sync_response(group, member)
@@ -242,13 +242,13 @@ class Membership:
     def heartbeat(self, request: HeartbeatRequest) -> int:
         """Keep a member's session; returns the error code of the answer."""
         if not request.group_id:
-            raise refuse(error_codes.INVALID_GROUP_ID)
+            raise error_for(error_codes.INVALID_GROUP_ID)
         group = self._groups.classic(request.group_id)
         if group is None:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID)
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
-            raise refuse(error_codes.ILLEGAL_GENERATION)
+            raise error_for(error_codes.ILLEGAL_GENERATION)
         self.rebalances.expect_heartbeat(group, member)
         return error_codes.REBALANCE_IN_PROGRESS if group.state == PREPARING_REBALANCE else error_codes.NONE
 

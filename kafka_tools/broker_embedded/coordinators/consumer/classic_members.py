@@ -24,7 +24,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member_timers import JOIN
 from kafka_tools.broker_embedded.coordinators.consumer.migration import read_subscription
 from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, WireError
 from kafka_tools.protocol import error_codes
@@ -61,7 +61,7 @@ class ClassicMembers:
         group = self._store.consumer(group_id)
         assert group is not None
         if not settings.may_mix:
-            raise refuse(
+            raise error_for(
                 error_codes.INCONSISTENT_GROUP_PROTOCOL,
                 f"Cannot join the consumer group {group_id} with the classic protocol because the group migration is "
                 "disabled.",
@@ -69,7 +69,9 @@ class ClassicMembers:
         member_id = request.member_id or new_member_id()
         check_room(group, member_id, settings.max_size)
         if not group.supports(request.protocol_type, [each.name for each in request.protocols]):
-            raise refuse(error_codes.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported.")
+            raise error_for(
+                error_codes.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported."
+            )
         is_dynamic = request.group_instance_id is None
         if version >= MEMBER_ID_REQUIRED_FROM and is_dynamic and not request.member_id:
             return JoinGroupResponse(error_code=error_codes.MEMBER_ID_REQUIRED, member_id=member_id, protocol_name=None)
@@ -128,7 +130,7 @@ class ClassicMembers:
         _check_protocol(member, classic, request)
         if group.target_epoch > member.epoch and member.state != UNREVOKED_PARTITIONS:
             self._fencing.expect_join(group.id, member)
-            raise refuse(
+            raise error_for(
                 error_codes.REBALANCE_IN_PROGRESS,
                 f"A new rebalance is triggered in group {group.id} and member {member.id} should rejoin to catch up.",
             )
@@ -201,7 +203,7 @@ class ClassicMembers:
             return group.member(identity.member_id)
         member = group.static_member(identity.group_instance_id)
         if member is None:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {identity.group_instance_id} is unknown.")
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {identity.group_instance_id} is unknown.")
         if identity.member_id:
             check_same(member, identity.member_id, identity.group_instance_id)
         return member
@@ -214,14 +216,14 @@ class ClassicMembers:
         else:
             found = group.static_member(instance_id)
             if found is None:
-                raise refuse(
+                raise error_for(
                     error_codes.UNKNOWN_MEMBER_ID,
                     f"Member with instance id {instance_id} is not a member of group {group.id}.",
                 )
             check_same(found, member_id, instance_id)
             member = found
         if member.classic is None:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Member {member.id} does not use the classic protocol.")
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID, f"Member {member.id} does not use the classic protocol.")
         return member, member.classic
 
 
@@ -255,12 +257,12 @@ def _subscription(request: JoinGroupRequest) -> Work[ConsumerProtocolSubscriptio
         return (yield from read_subscription(bytes(request.protocols[0].metadata)))
     except (WireError, ValueError) as error:
         log.warning("what a member of group %s says that it reads is unreadable: %s", request.group_id, error)
-        raise refuse(error_codes.UNKNOWN_SERVER_ERROR) from error
+        raise error_for(error_codes.UNKNOWN_SERVER_ERROR) from error
 
 
 def _check_generation(member: ConsumerMember, generation: int) -> None:
     if member.epoch != generation:
-        raise refuse(
+        raise error_for(
             error_codes.ILLEGAL_GENERATION,
             f"The request generation id {generation} is not equal to the member epoch {member.epoch} of member "
             f"{member.id}.",
@@ -270,13 +272,13 @@ def _check_generation(member: ConsumerMember, generation: int) -> None:
 def _check_protocol(member: ConsumerMember, classic: ClassicSide, request: SyncGroupRequest) -> None:
     name = classic.protocols[0][0]
     if request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE:
-        raise refuse(
+        raise error_for(
             error_codes.INCONSISTENT_GROUP_PROTOCOL,
             f"The protocol type {request.protocol_type} from member {member.id} request is not equal to the group "
             f"protocol type {CONSUMER_PROTOCOL_TYPE}.",
         )
     if request.protocol_name is not None and request.protocol_name != name:
-        raise refuse(
+        raise error_for(
             error_codes.INCONSISTENT_GROUP_PROTOCOL,
             f"The protocol name {request.protocol_name} from member {member.id} request is not equal to the protocol "
             f"name {name} returned in the join response.",

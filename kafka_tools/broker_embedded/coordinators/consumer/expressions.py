@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     long_record,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup, ResolvedExpression
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -193,7 +193,7 @@ def _check(regex: str) -> None:
     try:
         compile_pattern(regex)
     except InvalidPattern as error:
-        raise refuse(
+        raise error_for(
             error_codes.INVALID_REGULAR_EXPRESSION,
             f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}.",
         ) from error

@@ -18,7 +18,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     MemberTarget,
     Partitions,
 )
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
 
@@ -107,7 +107,7 @@ class ConsumerGroup:
         """A member; BrokerError UNKNOWN_MEMBER_ID."""
         found = self.members.get(member_id)
         if found is None:
-            raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.id}.")
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.id}.")
         return found
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:

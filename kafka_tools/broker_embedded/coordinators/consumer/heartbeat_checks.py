@@ -16,7 +16,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     ConsumerMember,
     Partitions,
 )
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
@@ -45,7 +45,7 @@ def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int, assign
     elif epoch < STATIC_LEAVING_EPOCH:
         raise _invalid("MemberEpoch is invalid.")
     if request.server_assignor is not None and request.server_assignor not in assignors:
-        raise refuse(
+        raise error_for(
             error_codes.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}.",
         )
@@ -57,13 +57,13 @@ def _check_text(text: str | None, problem: str) -> None:
 
 
 def _invalid(problem: str) -> Exception:
-    return refuse(error_codes.INVALID_REQUEST, problem)
+    return error_for(error_codes.INVALID_REQUEST, problem)
 
 
 def check_room(group: ConsumerGroup, member_id: str, most: int) -> None:
     """GROUP_MAX_SIZE_REACHED for one member too many."""
     if len(group.members) >= most and (not member_id or member_id not in group.members):
-        raise refuse(
+        raise error_for(
             error_codes.GROUP_MAX_SIZE_REACHED,
             f"The consumer group has reached its maximum capacity of {most} members.",
         )
@@ -79,7 +79,7 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) ->
     is_late = epoch == member.previous_epoch and owned is not None and _is_assigned(member, owned)
     if epoch > member.epoch or not is_late:
         word = "greater" if epoch > member.epoch else "smaller"
-        raise refuse(
+        raise error_for(
             error_codes.FENCED_MEMBER_EPOCH,
             f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group "
             f"coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
@@ -96,7 +96,7 @@ def _is_assigned(member: ConsumerMember, owned: Partitions) -> bool:
 def check_released(present: ConsumerMember, member_id: str, instance_id: str) -> None:
     """UNRELEASED_INSTANCE_ID unless the static member that has the instance id said that it leaves for a short time."""
     if present.epoch != STATIC_LEAVING_EPOCH:
-        raise refuse(
+        raise error_for(
             error_codes.UNRELEASED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
             f"is owned by {present.id} member.",
@@ -106,7 +106,7 @@ def check_released(present: ConsumerMember, member_id: str, instance_id: str) ->
 def check_instance(present: ConsumerMember | None, member_id: str, instance_id: str) -> ConsumerMember:
     """The static member; UNKNOWN_MEMBER_ID if there is none, FENCED_INSTANCE_ID if it is another one."""
     if present is None:
-        raise refuse(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        raise error_for(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     check_same(present, member_id, instance_id)
     return present
 
@@ -114,7 +114,7 @@ def check_instance(present: ConsumerMember | None, member_id: str, instance_id: 
 def check_same(present: ConsumerMember, member_id: str, instance_id: str) -> None:
     """FENCED_INSTANCE_ID if another member has the instance id."""
     if present.id != member_id:
-        raise refuse(
+        raise error_for(
             error_codes.FENCED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} was fenced by member {present.id}.",
         )

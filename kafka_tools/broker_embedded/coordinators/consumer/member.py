@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 
@@ -105,7 +105,7 @@ def reconciled(
         return member
     if member.state == UNKNOWN_STATE:
         if owned is None or owned:
-            raise refuse(
+            raise error_for(
                 error_codes.FENCED_MEMBER_EPOCH,
                 "The consumer group member is in a unknown state. The member must abandon all its partitions and "
                 "rejoin.",

@@ -24,7 +24,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
 from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
@@ -72,9 +72,9 @@ class Migration:
         if found is None:
             if joins:
                 return ConsumerGroup(group_id)
-            raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+            raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
         if not joins:
-            raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+            raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if found.state == EMPTY:
             records.append(group_tombstone(group_id))
             return ConsumerGroup(group_id)
@@ -92,7 +92,7 @@ class Migration:
         if isinstance(found, ConsumerGroup):
             return found
         problem = "not found" if found is None else "is not a consumer group"
-        raise refuse(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} {problem}.")
+        raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} {problem}.")
 
     # from classic
 
@@ -270,6 +270,6 @@ def _decode(kind: type[S], metadata: bytes) -> S:
 
 
 def _not_upgraded(group: ClassicGroup, reason: str) -> Exception:
-    return refuse(
+    return error_for(
         error_codes.GROUP_ID_NOT_FOUND, f"Cannot upgrade classic group {group.id} to consumer group because {reason}."
     )

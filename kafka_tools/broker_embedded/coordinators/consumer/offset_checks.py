@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
@@ -35,7 +35,7 @@ def check_commit(
         return
     member = group.member(member_id)
     if member.classic is None and version < MEMBER_EPOCHS_FROM:
-        raise refuse(
+        raise error_for(
             error_codes.UNSUPPORTED_VERSION,
             "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
         )
@@ -58,7 +58,7 @@ def check_commit_in_transaction(
         _check_epochs(group.member(member_id), epoch, offsets)
     except BrokerError as error:
         if error.code.code == error_codes.STALE_MEMBER_EPOCH:
-            raise refuse(error_codes.ILLEGAL_GENERATION) from error
+            raise error_for(error_codes.ILLEGAL_GENERATION) from error
         raise
 
 
@@ -99,4 +99,4 @@ def _word(member: ConsumerMember) -> str:
 
 def _stale(member: ConsumerMember, problem: str) -> BrokerError:
     code = error_codes.STALE_MEMBER_EPOCH if member.classic is None else error_codes.ILLEGAL_GENERATION
-    return refuse(code, problem)
+    return error_for(code, problem)

@@ -28,7 +28,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     initialized,
 )
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, shielded
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -91,16 +91,16 @@ class TransactionCoordinator:
     ) -> Work[TxnProducer]:
         """The id's producer with its next epoch. BrokerError; CONCURRENT_TRANSACTIONS once an open one is aborted."""
         if not transactional_id:
-            raise refuse(error_codes.INVALID_REQUEST)
+            raise error_for(error_codes.INVALID_REQUEST)
         if not 0 < timeout_ms <= self._configs.broker.integer("transaction.max.timeout.ms"):
-            raise refuse(error_codes.INVALID_TRANSACTION_TIMEOUT)
+            raise error_for(error_codes.INVALID_TRANSACTION_TIMEOUT)
         current = self._store.changeable(transactional_id)
         if current is None:
             current = Transaction(transactional_id, self._producer_ids.next_id(), timeout_ms=timeout_ms)
         check_may_go_on(current, expected)
         if current.state == TransactionState.ONGOING:
             yield from self._abort(current)
-            raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+            raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
         begun = initialized(current, expected, timeout_ms, self._now_ms(), self._producer_ids.next_id)
         self._store.write(begun)
         return TxnProducer(begun.producer_id, begun.epoch)
@@ -149,10 +149,10 @@ class TransactionCoordinator:
     def describe(self, transactional_id: str) -> Transaction:
         """The transaction. BrokerError for an id that is not known."""
         if not transactional_id:
-            raise refuse(error_codes.INVALID_REQUEST)
+            raise error_for(error_codes.INVALID_REQUEST)
         found = self._store.find(transactional_id)
         if found is None:
-            raise refuse(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
+            raise error_for(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
         return found
 
     def matching(
@@ -307,10 +307,10 @@ class TransactionCoordinator:
 
     def _known(self, transactional_id: str) -> Transaction:
         if not transactional_id:
-            raise refuse(error_codes.INVALID_REQUEST)
+            raise error_for(error_codes.INVALID_REQUEST)
         found = self._store.changeable(transactional_id)
         if found is None:
-            raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
+            raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING)
         return found
 
     def _now_ms(self) -> int:

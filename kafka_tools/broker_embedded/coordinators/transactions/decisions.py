@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TransactionState
 from kafka_tools.values import TopicPartition
@@ -81,7 +81,7 @@ def initialized(
     """
     check_may_go_on(current, expected)
     if current.state in PREPARED:
-        raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+        raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
     begun = current._next(
         state=TransactionState.EMPTY, timeout_ms=timeout_ms, partitions=frozenset(), started_ms=-1, updated_ms=now_ms
     )
@@ -89,14 +89,14 @@ def initialized(
         last = NO_EPOCH if expected is None else current.epoch
         return begun._replace(producer_id=new_id(), epoch=0, last_epoch=last)
     if current.epoch_is_used_up:
-        raise refuse(error_codes.UNKNOWN_SERVER_ERROR)
+        raise error_for(error_codes.UNKNOWN_SERVER_ERROR)
     if expected is None:
         return begun._replace(epoch=current.epoch + 1, last_epoch=NO_EPOCH)
     if expected.epoch == current.epoch or current.epoch == NO_EPOCH:
         return begun._replace(epoch=current.epoch + 1, last_epoch=current.epoch)
     if expected.epoch == current.last_epoch:
         return begun  # its last answer was lost
-    raise refuse(error_codes.PRODUCER_FENCED)
+    raise error_for(error_codes.PRODUCER_FENCED)
 
 
 def check_may_go_on(current: Transaction, expected: TxnProducer | None) -> None:
@@ -104,17 +104,17 @@ def check_may_go_on(current: Transaction, expected: TxnProducer | None) -> None:
     if expected is None or current.epoch == NO_EPOCH or expected.id == current.producer_id:
         return
     if expected.id != current.previous_producer_id or not _is_used_up(expected.epoch):
-        raise refuse(error_codes.PRODUCER_FENCED)
+        raise error_for(error_codes.PRODUCER_FENCED)
 
 
 def check_producer(current: Transaction, producer: TxnProducer) -> None:
     """BrokerError unless this producer may add to the transaction now."""
     if current.producer_id != producer.id:
-        raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
+        raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING)
     if current.epoch != producer.epoch:
-        raise refuse(error_codes.PRODUCER_FENCED)
+        raise error_for(error_codes.PRODUCER_FENCED)
     if current.state in PREPARED:
-        raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+        raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
 
 
 def extended(
@@ -143,9 +143,9 @@ def ended(
     """
     if client_version < EPOCH_BUMPING:
         if current.producer_id != producer.id:
-            raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
+            raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING)
         if current.epoch != producer.epoch:
-            raise refuse(error_codes.PRODUCER_FENCED)
+            raise error_for(error_codes.PRODUCER_FENCED)
         if current.state == TransactionState.ONGOING:
             return _prepared(current, commit, now_ms, client_version, new_id)
         _check_ended(current, commit)
@@ -155,7 +155,7 @@ def ended(
     )
     bumped = current.epoch == producer.epoch + 1
     if current.producer_id != producer.id and not overflowed:
-        raise refuse(error_codes.INVALID_PRODUCER_ID_MAPPING)
+        raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING)
     is_same = producer.epoch == current.epoch
     if current.state in PREPARED:
         valid = bumped
@@ -164,7 +164,7 @@ def ended(
     else:
         valid = is_same
     if not valid:
-        raise refuse(error_codes.PRODUCER_FENCED)
+        raise error_for(error_codes.PRODUCER_FENCED)
     if current.state == TransactionState.ONGOING:
         return _prepared(current, commit, now_ms, client_version, new_id)
     if bumped or overflowed:  # asked once more
@@ -172,15 +172,15 @@ def ended(
         return None
     if not commit:  # of nothing: the epoch rises all the same
         return _prepared(current, commit, now_ms, client_version, new_id)._replace(started_ms=now_ms)
-    raise refuse(error_codes.INVALID_TXN_STATE)
+    raise error_for(error_codes.INVALID_TXN_STATE)
 
 
 def _check_ended(current: Transaction, commit: bool) -> None:
     """BrokerError unless this decision has been carried out."""
     if current.state == (TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT):
-        raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+        raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
     if current.state != (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):
-        raise refuse(error_codes.INVALID_TXN_STATE)
+        raise error_for(error_codes.INVALID_TXN_STATE)
 
 
 def fenced(current: Transaction, now_ms: int, version: int, new_id: NewId) -> Transaction:

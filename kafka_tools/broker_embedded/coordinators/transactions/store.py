@@ -21,7 +21,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.transaction_records i
     transaction_record,
     transaction_tombstone,
 )
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -57,7 +57,7 @@ def _told_as_coordinator() -> Iterator[None]:
     try:
         yield
     except BrokerError as error:
-        raise refuse(_CODE_OF_APPEND.get(error.code.code, error.code.code), error.broker_message) from error
+        raise error_for(_CODE_OF_APPEND.get(error.code.code, error.code.code), error.broker_message) from error
 
 
 class TransactionStore:
@@ -107,7 +107,7 @@ class TransactionStore:
         BrokerError NOT_COORDINATOR without its part of the log, COORDINATOR_LOAD_IN_PROGRESS while that is read.
         """
         if not self._log.partitions:
-            raise refuse(error_codes.NOT_COORDINATOR)
+            raise error_for(error_codes.NOT_COORDINATOR)
         self.loading.check(transactional_id)
         return self._transactions.get(transactional_id)
 
@@ -115,7 +115,7 @@ class TransactionStore:
         """As ``find``. BrokerError CONCURRENT_TRANSACTIONS while somebody else's change is being written."""
         found = self.find(transactional_id)
         if transactional_id in self._changing:
-            raise refuse(error_codes.CONCURRENT_TRANSACTIONS)
+            raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
         return found
 
     # Changes
@@ -131,7 +131,7 @@ class TransactionStore:
             with _told_as_coordinator():
                 batch = yield from self._log.batch_of([record])
                 if not self.holds(current):  # its log was deleted
-                    raise refuse(error_codes.NOT_COORDINATOR)
+                    raise error_for(error_codes.NOT_COORDINATOR)
                 self._log.append_batch(self.partition(changed.id), batch)
             self._transactions[changed.id] = changed
         finally:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, TxnProducer
-from kafka_tools.broker_embedded.refusals import refuse
+from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -45,7 +45,7 @@ class Verification:
         try:
             known.check_epoch(producer.id, producer.epoch, at)
         except StaleProducerEpoch as error:
-            raise refuse(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
+            raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         return not known.has_open(producer.id, producer.epoch)
 
     def ask(
@@ -70,13 +70,13 @@ class Verification:
             elif self._configs.broker.get("transaction.partition.verification.enable"):
                 codes = yield from self._transactions.check_partitions(transactional_id, producer, wanted)
                 return {
-                    at: refuse(code if tells_abortable else error_codes.INVALID_TXN_STATE)
+                    at: error_for(code if tells_abortable else error_codes.INVALID_TXN_STATE)
                     for at, code in codes.items()
                     if code
                 }
         except BrokerError as error:
             if error.code.code == error_codes.PRODUCER_FENCED:
-                error = refuse(error_codes.INVALID_PRODUCER_EPOCH)
+                error = error_for(error_codes.INVALID_PRODUCER_EPOCH)
             return dict.fromkeys(wanted, error)
         return {}
 
@@ -100,9 +100,9 @@ def as_produce_tells(error: BrokerError, *, adds: bool) -> BrokerError:
     """What ``ask`` found in the codes and texts of Produce, whose clients know nothing of coordinators."""
     code = error.code.code
     if code == error_codes.INVALID_TXN_STATE:
-        return refuse(code, "Partition was not added to the transaction")
+        return error_for(code, "Partition was not added to the transaction")
     if code in _CANNOT_VERIFY or (code == error_codes.CONCURRENT_TRANSACTIONS and not adds):
-        return refuse(
+        return error_for(
             error_codes.NOT_ENOUGH_REPLICAS,
             f"Unable to verify the partition has been added to the transaction. Underlying error: {error.code.name}",
         )
