@@ -74,7 +74,7 @@ class Progress(Generic[K, V]):
         if code == error_codes.NONE:
             self.completed[key] = value
         else:
-            self.refuse(key, broker_error(code, message or None))
+            self.add_error(key, broker_error(code, message or None))
 
     def settle(self, key: K, code: int, message: str | None, value: V, retry_on_quota_violation: bool = True) -> None:
         """The rule for changes: only what the controller or coordinator surely has not done is tried again.
@@ -96,7 +96,7 @@ class Progress(Generic[K, V]):
             for key in part.keys() - asked:
                 del part[key]
 
-    def refuse(self, key: K, error: BrokerError) -> None:
+    def add_error(self, key: K, error: BrokerError) -> None:
         """A key with an error: tried again if the error is retriable."""
         (self.again if error.code.retriable else self.failed)[key] = error
 

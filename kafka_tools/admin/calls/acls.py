@@ -119,7 +119,7 @@ class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         found = [_binding(resource, acl) for resource in response.resources for acl in resource.acls]
         progress.completed[ALL] = sorted(found)

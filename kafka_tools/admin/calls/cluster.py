@@ -85,7 +85,7 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
             response.error_code, None if isinstance(response, MetadataResponse) else response.error_message
         )
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         if self._needs_nodes and not response.brokers:
             progress.again[ALL] = ConnectFailed(f"{node}: Metadata fetch failed due to missing broker list")

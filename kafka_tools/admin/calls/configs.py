@@ -240,7 +240,7 @@ class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResour
     ) -> None:
         error = error_of(response.error_code)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         found = [
             ConfigResource(

@@ -139,7 +139,7 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
             else:
                 said = error_codes.error(response.error_code).text
                 error = broker_error(response.error_code, f"Error listing groups on {key}: {said}")
-                progress.refuse(key, error)
+                progress.add_error(key, error)
 
 
 class DescribeGroups(AdminCall[str, D, R]):
@@ -160,7 +160,7 @@ class DescribeGroups(AdminCall[str, D, R]):
             elif error.code.code == error_codes.GROUP_ID_NOT_FOUND:
                 progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
             else:
-                progress.refuse(item.group_id, error)
+                progress.add_error(item.group_id, error)
 
     @abstractmethod
     def description(self, item: Any, version: int, node: Node) -> D:

@@ -118,7 +118,7 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
                 if item.error_code:
-                    progress.refuse(key, broker_error(item.error_code))
+                    progress.add_error(key, broker_error(item.error_code))
                     continue
                 epoch = item.leader_epoch if item.leader_epoch >= 0 else None
                 progress.completed[key] = ListedOffset(item.offset, item.timestamp, epoch)
@@ -189,7 +189,7 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
     ) -> None:
         error = error_of(answer.error_code)
         if error is not None:
-            progress.refuse(group_id, error)
+            progress.add_error(group_id, error)
             return
         found: dict[TopicPartition, Outcome[CommittedOffset | None]] = {}
         for topic in answer.topics:

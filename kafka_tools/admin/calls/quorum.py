@@ -83,7 +83,7 @@ class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         for topic in response.topics:
             for item in topic.partitions:

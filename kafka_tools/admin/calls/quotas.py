@@ -84,7 +84,7 @@ class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         quotas: Quotas = {}
         for entry in response.entries or ():

@@ -121,7 +121,7 @@ class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "List
             progress.failed[ALL] = broker_error(error.code.code, response.error_message)
             return
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         progress.completed[ALL] = {
             TopicPartition(topic.name, item.partition_index): Reassignment(

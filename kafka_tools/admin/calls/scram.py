@@ -85,7 +85,7 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
     ) -> None:
         error = error_of(response.error_code, response.error_message)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         described: Described = {}
         for item in sorted(response.results, key=lambda item: str(item.user)):

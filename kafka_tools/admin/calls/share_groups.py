@@ -112,7 +112,7 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
         for group in response.groups:
             error = error_of(group.error_code, group.error_message)
             if error is not None:
-                progress.refuse(group.group_id, error)
+                progress.add_error(group.group_id, error)
                 continue
             found: dict[TopicPartition, Outcome[ShareOffset | None]] = {}
             for topic in group.topics:

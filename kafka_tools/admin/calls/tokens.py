@@ -192,7 +192,7 @@ class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTo
     ) -> None:
         error = error_of(response.error_code)
         if error is not None:
-            progress.refuse(ALL, error)
+            progress.add_error(ALL, error)
             return
         progress.completed[ALL] = [_token(item, version) for item in response.tokens]
 

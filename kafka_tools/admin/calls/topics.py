@@ -178,7 +178,7 @@ def take_topic(
         return
     error = error_of(topic.error_code)
     if error is not None:
-        progress.refuse(key, error)
+        progress.add_error(key, error)
         return
     if topic.name is None:
         progress.failed[key] = WireError(f"the answer for topic {key} lacks its name")

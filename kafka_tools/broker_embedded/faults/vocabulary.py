@@ -42,10 +42,10 @@ T = TypeVar("T")
 class Doors(Protocol):
     """The listeners of a broker, as far as a node can be down."""
 
-    def refuse(self) -> None:
+    def close_listeners(self) -> None:
         """Close every connection and refuse new ones."""
 
-    def accept(self) -> None:
+    def open_listeners(self) -> None:
         """Take connections again, on the same ports."""
 
 
@@ -195,7 +195,7 @@ class Faults:
                 fault.waiting.clear()  # they were the last run's
         self._engage()
         if self._is_down and doors is not None:
-            doors.refuse()
+            doors.close_listeners()
 
     # On the broker's thread
 
@@ -255,4 +255,4 @@ class Faults:
     def _set_down(self, is_down: bool) -> None:
         self._is_down = is_down
         if self._doors is not None:
-            (self._doors.refuse if is_down else self._doors.accept)()
+            (self._doors.close_listeners if is_down else self._doors.open_listeners)()

@@ -72,7 +72,7 @@ class Acceptor:
             self._socket.listen(_BACKLOG)
             self._loop.add_reader(self._socket, self._ready)
 
-    def refuse(self) -> None:
+    def stop(self) -> None:
         """Refuse connections until ``start``: the port stays taken by a socket that does not listen. OSError."""
         if self._listens:
             family, kind, address = self._socket.family, self._socket.type, self._socket.getsockname()

@@ -182,15 +182,15 @@ class Server:
         await asyncio.sleep(0)
         await self._threads.stop(self.core)
 
-    def refuse(self) -> None:
+    def close_listeners(self) -> None:
         """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""
         for acceptor in self._acceptors:
-            acceptor.refuse()
+            acceptor.stop()
         self.shared.handshakes.end_all()
         for connection in list(self.shared.connections):
             connection.close(abort=True)
 
-    def accept(self) -> None:
+    def open_listeners(self) -> None:
         """Become reachable again, on the same ports; nothing happens if it is."""
         for acceptor in self._acceptors:
             acceptor.start()

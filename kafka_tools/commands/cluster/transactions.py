@@ -204,19 +204,19 @@ def abort(
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
 
-    def refuse(text: str) -> NoReturn:
+    def fail(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
     connection.check()
     if start_offset is None and producer_id is None:
-        refuse(
+        fail(
             "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
             "with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
         )
     if start_offset is None and producer_epoch is None:
-        refuse("Missing required argument --producer-epoch")
+        fail("Missing required argument --producer-epoch")
     if start_offset is None and coordinator_epoch is None:
-        refuse("Missing required argument --coordinator-epoch")
+        fail("Missing required argument --coordinator-epoch")
     key = TopicPartition(topic, partition)
     with connection.admin() as admin:
         if start_offset is not None:

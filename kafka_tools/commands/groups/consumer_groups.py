@@ -136,43 +136,43 @@ def _validate_regex(text: str) -> int:
 
 
 def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
-    def refuse(text: str) -> NoReturn:
+    def fail(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
     if action == "validate_regex" and given["output_format"] is not None:
-        refuse("-o does not go with --validate-regex, which prints one line.")
+        fail("-o does not go with --validate-regex, which prints one line.")
     if given["export"] and given["output_format"] is not None:
-        refuse("-o does not go with --export, which prints CSV.")
+        fail("-o does not go with --export, which prints CSV.")
     if given["group"] and given["all_groups"]:
-        refuse("--group and --all-groups exclude each other.")
+        fail("--group and --all-groups exclude each other.")
     all_of_topic = action == "describe" and given["topic"]
     named = given["group"] or given["all_groups"] or all_of_topic
     if action in ("describe", "delete", "reset_offsets") and not named:
-        refuse(f"--{action.replace('_', '-')} needs --group or --all-groups.")
+        fail(f"--{action.replace('_', '-')} needs --group or --all-groups.")
     if action == "describe":
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
-            refuse("--describe takes one of --members, --offsets and --state.")
+            fail("--describe takes one of --members, --offsets and --state.")
         if given["state"] not in (None, ANY):
-            refuse("--describe does not take a value for --state.")
+            fail("--describe does not take a value for --state.")
     if action == "remove_members":
         if len(given["group"]) != 1:
-            refuse("--remove-members needs one --group.")
+            fail("--remove-members needs one --group.")
         if bool(given["member"] or given["instance"]) == given["all_members"]:
-            refuse("--remove-members needs --member or --instance, or --all-members.")
+            fail("--remove-members needs --member or --instance, or --all-members.")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
-        refuse("--delete-offsets needs one --group and --topic.")
+        fail("--delete-offsets needs one --group and --topic.")
     if action == "reset_offsets":
         one_of(context, *MODES)
         if given["dry_run"] and given["execute"]:
-            refuse("--dry-run and --execute exclude each other.")
+            fail("--dry-run and --execute exclude each other.")
         if given["topic"] and given["all_topics"]:
-            refuse("--topic and --all-topics exclude each other.")
+            fail("--topic and --all-topics exclude each other.")
         if given["from_group"] and given["all_groups"]:
-            refuse("--from-group needs --group: the groups that get the offsets.")
+            fail("--from-group needs --group: the groups that get the offsets.")
         if given["from_group"] in given["group"]:
-            refuse("--from-group is one of the groups that are to be reset.")
+            fail("--from-group is one of the groups that are to be reset.")
         if not (given["topic"] or given["all_topics"] or given["from_file"] or given["from_group"]):
-            refuse("One of the reset scopes should be defined: --all-topics, --topic.")
+            fail("One of the reset scopes should be defined: --all-topics, --topic.")
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

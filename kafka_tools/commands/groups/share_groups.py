@@ -96,33 +96,33 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
-    def refuse(text: str) -> NoReturn:
+    def fail(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
     if action == "describe":
-        typed_groups.check_described(refuse, given)
+        typed_groups.check_described(fail, given)
     if action == "delete" and not (given["group"] or given["all_groups"]):
-        refuse("Option [delete] takes the options [group] or [all-groups].")
+        fail("Option [delete] takes the options [group] or [all-groups].")
     if action == "delete" and given["group"] and given["all_groups"]:
-        refuse("Option [delete] takes either [group] or [all-groups], not both.")
-    typed_groups.check_apart(refuse, given, "group", "all_groups")
+        fail("Option [delete] takes either [group] or [all-groups], not both.")
+    typed_groups.check_apart(fail, given, "group", "all_groups")
     if action == "delete_offsets" and not (len(given["group"]) == 1 and given["topic"]):
-        refuse("Option [delete-offsets] takes the following options: [group], [topic] (one group)")
+        fail("Option [delete-offsets] takes the following options: [group], [topic] (one group)")
     if action == "reset_offsets":
-        _check_reset(refuse, given)
+        _check_reset(fail, given)
 
 
-def _check_reset(refuse: typed_groups.Refuse, given: dict[str, Any]) -> None:
-    typed_groups.check_committing(refuse, given)
+def _check_reset(fail: typed_groups.Fail, given: dict[str, Any]) -> None:
+    typed_groups.check_committing(fail, given)
     if not given["group"]:
-        refuse("Option [reset-offsets] takes the option: [group]")
+        fail("Option [reset-offsets] takes the option: [group]")
     scopes = ("all_topics", "from_file", "topic")
     if not any(given[scope] for scope in scopes):
-        refuse(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(scopes)}")
+        fail(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(scopes)}")
     for first, second in (("topic", "all_topics"), ("topic", "from_file"), ("all_topics", "from_file")):
-        typed_groups.check_apart(refuse, given, first, second)
-    if not typed_groups.check_one_mode(refuse, given, MODES):
-        refuse(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(MODES)}")
+        typed_groups.check_apart(fail, given, first, second)
+    if not typed_groups.check_one_mode(fail, given, MODES):
+        fail(f"Option [reset-offsets] takes one of these options: {typed_groups.bracketed(MODES)}")
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -125,40 +125,40 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
-    def refuse(text: str) -> NoReturn:
+    def fail(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
     spelled = action.replace("_", "-")
     has_group = bool(given["group"] or given["all_groups"])
     has_topics = bool(given["input_topic"] or given["all_input_topics"])
     if action == "describe":
-        typed_groups.check_described(refuse, given, ("members", "offsets", "state", "topology"))
+        typed_groups.check_described(fail, given, ("members", "offsets", "state", "topology"))
     if action == "delete_offsets":
         if not (has_topics and given["group"]):
-            refuse(
+            fail(
                 "Option [delete-offsets] takes the [group] and one of these options: [all-input-topics], [input-topic]"
             )
         if len(given["group"]) > 1:
             listed = ", ".join(given["group"])
-            refuse(f"Option [delete-offsets] supports only one [group] at a time, but found: [{listed}]")
+            fail(f"Option [delete-offsets] supports only one [group] at a time, but found: [{listed}]")
     if action == "reset_offsets":
-        _check_reset(refuse, given, has_topics)
+        _check_reset(fail, given, has_topics)
     if action in ("delete", "reset_offsets") and not has_group:
-        refuse(f"Option [{spelled}] takes one of these options: [all-groups], [group]")
-    typed_groups.check_apart(refuse, given, "group", "all_groups")
-    typed_groups.check_apart(refuse, given, "input_topic", "all_input_topics")
+        fail(f"Option [{spelled}] takes one of these options: [all-groups], [group]")
+    typed_groups.check_apart(fail, given, "group", "all_groups")
+    typed_groups.check_apart(fail, given, "input_topic", "all_input_topics")
 
 
-def _check_reset(refuse: Any, given: dict[str, Any], has_topics: bool) -> None:
-    typed_groups.check_committing(refuse, given)
-    if not typed_groups.check_one_mode(refuse, given, MODES):
-        refuse(f"Option '[reset-offsets]' requires one of the following scenarios: {typed_groups.bracketed(MODES)}")
+def _check_reset(fail: Any, given: dict[str, Any], has_topics: bool) -> None:
+    typed_groups.check_committing(fail, given)
+    if not typed_groups.check_one_mode(fail, given, MODES):
+        fail(f"Option '[reset-offsets]' requires one of the following scenarios: {typed_groups.bracketed(MODES)}")
     if not (has_topics or given["from_file"]):
-        refuse("One of the reset scopes should be defined: --all-input-topics, --input-topic.")
+        fail("One of the reset scopes should be defined: --all-input-topics, --input-topic.")
     if not given["execute"] and given["delete_all_internal_topics"]:
-        refuse("Option [delete-all-internal-topics] takes [execute] when [reset-offsets] is used.")
+        fail("Option [delete-all-internal-topics] takes [execute] when [reset-offsets] is used.")
     if not given["execute"] and given["delete_internal_topic"]:
-        refuse("Option [delete-internal-topic] takes [reset-offsets] when [execute] is used.")
+        fail("Option [delete-internal-topic] takes [reset-offsets] when [execute] is used.")
 
 
 def _list(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from kafka_tools.admin.outcomes import Outcomes
     from kafka_tools.output.rows import ItemError
 
-Refuse = Callable[[str], NoReturn]
+Fail = Callable[[str], NoReturn]
 
 
 def check_described(
-    refuse: Refuse, given: Mapping[str, Any], views: Sequence[str] = ("members", "offsets", "state")
+    fail: Fail, given: Mapping[str, Any], views: Sequence[str] = ("members", "offsets", "state")
 ) -> None:
     """Refuse ``--describe`` without the options it needs, in the words of Kafka's tools."""
     if not (given["group"] or given["all_groups"]):
-        refuse("Option [describe] takes one of these options: [all-groups], [group]")
+        fail("Option [describe] takes one of these options: [all-groups], [group]")
     if sum(bool(given[view]) for view in views) > 1:
-        refuse(f"Option [describe] takes at most one of these options: {bracketed(views)}")
+        fail(f"Option [describe] takes at most one of these options: {bracketed(views)}")
     if given["state"] not in (None, ANY):
-        refuse("Option [describe] does not take a value for [state]")
+        fail("Option [describe] does not take a value for [state]")
 
 
-def check_committing(refuse: Refuse, given: Mapping[str, Any]) -> None:
+def check_committing(fail: Fail, given: Mapping[str, Any]) -> None:
     """Refuse a reset without ``--execute`` or ``--dry-run``, one with both, and ``-o`` beside ``--export``."""
     if given["dry_run"] and given["execute"]:
-        refuse("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+        fail("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
     if not (given["dry_run"] or given["execute"]):
-        refuse("Option [reset-offsets] takes the option: [execute] or [dry-run]")
+        fail("Option [reset-offsets] takes the option: [execute] or [dry-run]")
     if given["export"] and given["output_format"] is not None:
-        refuse("-o does not go with --export, which prints CSV.")
+        fail("-o does not go with --export, which prints CSV.")
 
 
 def bracketed(names: Iterable[str]) -> str:
@@ -44,19 +44,19 @@ def bracketed(names: Iterable[str]) -> str:
     return ", ".join(f"[{name.replace('_', '-')}]" for name in sorted(names))
 
 
-def check_one_mode(refuse: Refuse, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:
+def check_one_mode(fail: Fail, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:
     """The mode of a reset, if one is given; several are refused."""
     found = modes_given(given, modes)
     if len(found) > 1:
-        check_apart(refuse, given, *found[:2])
+        check_apart(fail, given, *found[:2])
     return found
 
 
-def check_apart(refuse: Refuse, given: Mapping[str, Any], first: str, second: str) -> None:
+def check_apart(fail: Fail, given: Mapping[str, Any], first: str, second: str) -> None:
     """Refuse two options that exclude each other."""
     if is_given(given[first]) and is_given(given[second]):
         first, second = (name.replace("_", "-") for name in (first, second))
-        refuse(f'Option "[{first}]" can\'t be used with option "[{second}]"')
+        fail(f'Option "[{first}]" can\'t be used with option "[{second}]"')
 
 
 def list_them(

@@ -46,42 +46,42 @@ def parse_voters(text: str) -> dict[int, InitialVoter]:
 
 
 def _parse_voter(text: str) -> InitialVoter:
-    def refuse(why: str) -> UsageError:
+    def invalid(why: str) -> UsageError:
         return UsageError(f"--initial-controllers: {why} ('{text}')", hint="id@host:port:directory id is expected")
 
     number, at, rest = text.partition("@")
     if not at:
-        raise refuse("No @ found in dynamic voter string.")
+        raise invalid("No @ found in dynamic voter string.")
     if not number:
-        raise refuse("Invalid @ at beginning of dynamic voter string.")
+        raise invalid("Invalid @ at beginning of dynamic voter string.")
     if not _NUMBER.fullmatch(number) or int(number) >= 2**31:
-        raise refuse("Failed to parse node id in dynamic voter string.")
+        raise invalid("Failed to parse node id in dynamic voter string.")
     if int(number) < 0:
-        raise refuse(f"Invalid negative node id {int(number)} in dynamic voter string.")
+        raise invalid(f"Invalid negative node id {int(number)} in dynamic voter string.")
     if not rest:
-        raise refuse("No hostname found after node id.")
+        raise invalid("No hostname found after node id.")
     if rest.startswith("["):
         host, bracket, rest = rest[1:].partition("]")
         if not bracket:
-            raise refuse("Hostname began with left bracket, but no right bracket was found.")
+            raise invalid("Hostname began with left bracket, but no right bracket was found.")
         if not rest.startswith(":"):
-            raise refuse("Port section must start with a colon.")
+            raise invalid("Port section must start with a colon.")
         rest = rest[1:]
     else:
         host, colon, rest = rest.partition(":")
         if not colon:
-            raise refuse("No colon following hostname could be found.")
+            raise invalid("No colon following hostname could be found.")
     port, colon, directory = rest.partition(":")
     if not colon:
-        raise refuse("No colon following port could be found.")
+        raise invalid("No colon following port could be found.")
     if not _NUMBER.fullmatch(port):
-        raise refuse("Failed to parse port in dynamic voter string.")
+        raise invalid("Failed to parse port in dynamic voter string.")
     if not 0 <= int(port) <= _MOST_PORT:
-        raise refuse(f"Invalid port {int(port)} in dynamic voter string.")
+        raise invalid(f"Invalid port {int(port)} in dynamic voter string.")
     try:
         directory_id = parse_uuid(directory.rstrip("="))
     except InputError:
-        raise refuse("Failed to parse directory ID in dynamic voter string.") from None
+        raise invalid("Failed to parse directory ID in dynamic voter string.") from None
     return InitialVoter(int(number), host, int(port), directory_id)
 
 
