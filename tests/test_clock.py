@@ -45,6 +45,6 @@ def test_what_python_cannot_tell_is_no_internal_error(
     arguments = ["--bootstrap-server", "127.0.0.1:1", "--time", "1 hour ago"]
     assert running.run(cli.load("get-offsets"), arguments, "kafka-get-offsets") == 1
     assert capsys.readouterr().err == (
-        "kafka-get-offsets: this machine's clock is past the year 2262, the last one that Python knows\n"
+        "kafka-get-offsets: the clock of this machine is past the year 2262, the last that Python supports\n"
         "  set the clock\n"
     )

@@ -49,7 +49,7 @@ NO_GRACE: Mapping[Any, float] = MappingProxyType({})
 UNREACHABLE_TRIES = 3
 """Attempts at a node whose keys no other node can answer for."""
 
-_MAY_BE_DONE = "it may have been done all the same, or be done shortly: look before trying again"
+_MAY_BE_DONE = "the change may have been made, or may still be made: check before you try again"
 
 
 class KeysRefused(KafkaToolsError):
@@ -219,7 +219,7 @@ class _Run(Generic[K, V]):
         self._again(found.later, found.grace_s)
         for key in keys:
             if key in self._open and key not in self._nodes and key not in found.later:
-                self._fail(key, WireError(f"{self._call.name}: no node was found that answers for {key}"))
+                self._fail(key, WireError(f"{self._call.name}: no node responsible for {key} was found"))
 
     def _is_worth_another_try(self, error: NetworkError) -> bool:
         """A cluster that answered before may be back soon; one that never did is more likely a wrong address."""
@@ -301,7 +301,7 @@ class _Run(Generic[K, V]):
         self._again(progress.again)
         for key in keys:
             if key in self._open and key not in progress.again:
-                text = f"{node} did not say what became of {key} in its answer to {pending.name}"
+                text = f"{node} did not report a result for {key} in its response to {pending.name}"
                 self._fail(key, WireError(text, api=pending.name, version=pending.version))
 
     def _unreached(self, node: Node, keys: list[K], error: NetworkError, was_sent: bool) -> None:
@@ -339,7 +339,7 @@ class _Run(Generic[K, V]):
 
     def _fail(self, key: K, error: KafkaToolsError) -> None:
         if key in self._maybe_done and may_stem_from_success(error):
-            error.hint = "the connection broke during an earlier attempt of this call, which may have done it"
+            error.hint = "the connection broke during an earlier attempt of this call, which may have succeeded"
         self._finish(key, Outcome(None, error))
 
     def _finish(self, key: K, outcome: Outcome[V]) -> None:

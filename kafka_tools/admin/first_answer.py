@@ -26,8 +26,9 @@ _LATE_S = 1.0
 _CHANNEL = "question"
 """A further connection to each: what a broker is asked meanwhile does not wait behind the question."""
 _HINT = (
-    "a KRaft broker passes this on to the controller; if that hangs, it turns to the next one 30 s later "
-    "(controller.socket.timeout.ms): try again, or allow more time, such as --timeout 90s"
+    "a KRaft broker forwards this request to the controller; if the controller does not respond, it "
+    "tries the next one after 30 s (controller.socket.timeout.ms): try again, or wait longer, for "
+    "example with --timeout 90s"
 )
 
 

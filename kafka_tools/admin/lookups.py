@@ -127,7 +127,7 @@ class GivenNodeLookup(Generic[K]):
             node = nodes[id]
             if node is None:
                 known = ", ".join(str(node.id) for node in cluster.metadata.live_nodes(deadline))
-                text = f"the cluster has no live broker {id}; it has {known or 'none'}"
+                text = f"the cluster has no live broker {id}; live brokers: {known or 'none'}"
                 found.failed[key] = InvalidRequest(error_codes.error(error_codes.BROKER_ID_NOT_REGISTERED), text)
             else:
                 found.nodes[key] = node
@@ -305,7 +305,7 @@ def _offline(place: TopicPartition, partition: Any, live: Mapping[int, Node]) ->
     if partition.leader_id in live or any(id in live for id in partition.isr_nodes):
         return None
     gone = ", ".join(map(str, partition.isr_nodes or partition.replica_nodes))
-    return f"{place} is offline: in sync was broker {gone}, which is not alive"
+    return f"{place} is offline: its last in-sync broker {gone} is not running"
 
 
 def _named(code: int, key: TopicPartition) -> KafkaToolsError:

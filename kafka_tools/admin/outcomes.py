@@ -74,7 +74,7 @@ def answered(wanted: Iterable[K], found: Mapping[K, Outcome[V]], told_by: object
     def outcome(key: K) -> Outcome[V]:
         if key in found:
             return found[key]
-        return Outcome(None, WireError(f"{told_by} did not say in its answer what became of {key}"))
+        return Outcome(None, WireError(f"{told_by} did not report a result for {key} in its response"))
 
     return Outcomes((key, outcome(key)) for key in dict.fromkeys(wanted))
 

@@ -45,7 +45,7 @@ def describe_by_pages(
         for topic in page.topics:
             if topic.name is None:
                 raise WireError(
-                    "describe topics: the broker told of a topic without a name", api="DescribeTopicPartitions"
+                    "describe topics: the broker returned a topic without a name", api="DescribeTopicPartitions"
                 )
             told[topic.name] = topic
             partitions.setdefault(topic.name, []).extend(map(partition_of, topic.partitions))

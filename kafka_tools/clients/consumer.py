@@ -115,7 +115,7 @@ class Consumer(Closing):
         if topics is None:
             raise InputError("Topic pattern to subscribe to cannot be null")
         if len(self._positions) and not self._subscription.active:
-            raise InputError("subscription to topics and assigning partitions by hand exclude each other")
+            raise InputError("subscribing to topics and assigning partitions cannot be combined")
         chosen: tuple[str, ...] | re.Pattern[str] | NamePattern
         if isinstance(topics, re.Pattern | NamePattern):
             chosen = topics
@@ -130,7 +130,7 @@ class Consumer(Closing):
         """Read exactly these partitions, without group management. InputError while subscribed to topics."""
         self._check_open()
         if self._subscription.active:
-            raise InputError("subscription to topics and assigning partitions by hand exclude each other")
+            raise InputError("subscribing to topics and assigning partitions cannot be combined")
         chosen = several("partitions", partitions, "TopicPartition")
         self._positions.replace(chosen, keep=True)
         self._metadata.watch({topic for topic, _ in chosen})

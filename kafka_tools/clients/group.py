@@ -36,7 +36,7 @@ OFFSETS_BY_NAME_VERSION = 9
 
 _ALSO_RETRIABLE = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.COORDINATOR_LOAD_IN_PROGRESS)
 _COMMIT_HINT = (
-    "the partitions were given to another member meanwhile: poll more often, or raise max.poll.interval.ms or "
+    "the partitions were assigned to another member: poll more often, or raise max.poll.interval.ms or "
     "session.timeout.ms"
 )
 
@@ -128,7 +128,7 @@ class GroupClient:
         answer = pending.response
         if pending.version >= 4:
             if not answer.coordinators:
-                raise KafkaToolsError(f"{pending.node} does not say who coordinates group '{self.group_id}'")
+                raise KafkaToolsError(f"{pending.node} did not name the coordinator of group '{self.group_id}'")
             answer = answer.coordinators[0]
         if not answer.error_code:
             self.coordinator = Node(answer.node_id, answer.host, answer.port)

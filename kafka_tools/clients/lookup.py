@@ -101,7 +101,11 @@ class OffsetLookup:
                     left.remove(topic_partition)
                     self._take_partition(topic_partition, row, answered)
         for topic_partition in left:
-            answered(topic_partition, None, KafkaToolsError(f"the answer of {pending.node} lacks {topic_partition}"))
+            answered(
+                topic_partition,
+                None,
+                KafkaToolsError(f"the response of {pending.node} does not contain {topic_partition}"),
+            )
 
     def _take_partition(
         self,

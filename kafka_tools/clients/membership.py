@@ -263,7 +263,7 @@ class ConsumerMembership:
             subscription = _decode(ConsumerProtocolSubscription, row.metadata)
         except DecodeError as error:
             raise KafkaToolsError(
-                f"group '{self.group_id}': the subscription of member '{row.member_id}' cannot be read: {error}"
+                f"group '{self.group_id}': cannot read the subscription of member '{row.member_id}': {error}"
             ) from error
         return SubscribedMember(row.member_id, row.group_instance_id, tuple(subscription.topics))
 
@@ -286,7 +286,7 @@ class ConsumerMembership:
         try:
             assignment = _decode(ConsumerProtocolAssignment, data)
         except DecodeError as error:
-            raise KafkaToolsError(f"group '{self.group_id}': the assignment cannot be read: {error}") from error
+            raise KafkaToolsError(f"group '{self.group_id}': cannot read the assignment: {error}") from error
         return [
             TopicPartition(row.topic, number) for row in assignment.assigned_partitions for number in row.partitions
         ]

@@ -315,7 +315,7 @@ class Producer:
                 raise DeadlineExceeded(
                     f"Failed to allocate {size_bytes} bytes within the configured max blocking time "
                     f"{self.settings.max_block_ms} ms.",
-                    hint="the brokers take records more slowly than they are sent; see buffer.memory",
+                    hint="brokers accept records more slowly than they are sent; check buffer.memory",
                 )
             self._sender.pump(deadline, hurry=True)
 

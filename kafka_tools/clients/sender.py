@@ -176,7 +176,7 @@ class Sender:
             raise KafkaToolsError(f"{versions.peer} is older than Kafka 0.11, which this producer needs")
         if self.settings.codec == "zstd" and version < ZSTD_VERSION:
             raise KafkaToolsError(
-                f"{versions.peer} does not know zstd, which came with Kafka 2.1",
+                f"{versions.peer} does not support zstd, which is new in Kafka 2.1",
                 hint="choose another compression.type: gzip, snappy or lz4",
             )
         return request, version
@@ -256,7 +256,10 @@ class Sender:
         for batch in sent.batches:
             row = rows.get(batch.topic_partition)
             if row is None:
-                self._fail(batch, KafkaToolsError(f"the answer of {sent.node} lacks partition {batch.topic_partition}"))
+                self._fail(
+                    batch,
+                    KafkaToolsError(f"the response of {sent.node} does not contain partition {batch.topic_partition}"),
+                )
                 continue
             if response.throttle_time_ms > 0:
                 until_s = self._clock.monotonic_s() + response.throttle_time_ms / 1000
@@ -297,11 +300,11 @@ class Sender:
         """What to do about an error that old message formats cause (message.format.version, before Kafka 4.0)."""
         if code == error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.identity is not None:
             return (
-                "the topic's message.format.version is older than 0.11, which an idempotent producer needs: "
-                "enable.idempotence=false does without"
+                "the topic's message.format.version is older than 0.11, which an idempotent producer "
+                "needs: set enable.idempotence=false"
             )
         if code == error_codes.UNKNOWN_SERVER_ERROR and any(headers for *_, headers in batch.records):
-            return "a topic whose message.format.version is older than 0.11 takes no headers; the broker's log has more"
+            return "headers need a topic with message.format.version 0.11 or later; check the broker's log"
         return None
 
     def _retry_or_fail(self, batches: Sequence[ProducerBatch], error: KafkaToolsError) -> None:
@@ -343,6 +346,8 @@ class _Sent(NamedTuple):
 
 _NO_IDENTITY = ProducerIdentity(-1, -1)
 _IDEMPOTENT_HINTS = {
-    error_codes.CLUSTER_AUTHORIZATION_FAILED: "before Kafka 2.8 an idempotent producer needs IdempotentWrite on the "
-    "cluster; enable.idempotence=false does without"
+    error_codes.CLUSTER_AUTHORIZATION_FAILED: (
+        "before Kafka 2.8, an idempotent producer needs IdempotentWrite on the cluster: grant it, or set "
+        "enable.idempotence=false"
+    )
 }

@@ -126,7 +126,7 @@ class ConsumerSettings(NamedTuple):
         read = _Reader(config.values)
         protocol = read.text("group.protocol", CoordinatorGroupType.CLASSIC).lower()
         if protocol != CoordinatorGroupType.CLASSIC:
-            raise ConfigError(f"group.protocol: '{protocol}' is not supported by this consumer; 'classic' is")
+            raise ConfigError(f"unsupported group.protocol '{protocol}': expected 'classic'")
         reset, reset_duration_ms = _reset_policy(read)
         group_id = read.text("group.id", "") or None
         session_timeout_ms = read.number("session.timeout.ms", 45_000, 0, INT32_MAX)
@@ -185,9 +185,9 @@ class _Reader:
         try:
             value = parse_integer(text)
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is not a whole number") from None
+            raise ConfigError(f"invalid {key} '{text}': expected a whole number") from None
         if not low <= value <= high:
-            raise ConfigError(f"{key}: {value} is outside {low} to {high}")
+            raise ConfigError(f"invalid {key} {value}: expected {low} to {high}")
         return value
 
     def boolean(self, key: str, default: bool) -> bool:
@@ -198,7 +198,7 @@ class _Reader:
         if text is None:
             return default
         if text.strip().lower() not in choices:
-            raise ConfigError(f"{key}: '{text}' is not one of {', '.join(choices)}")
+            raise ConfigError(f"invalid {key} '{text}': expected one of {', '.join(choices)}")
         return choices[text.strip().lower()]
 
 
@@ -249,7 +249,7 @@ def _reset_policy(read: _Reader) -> tuple[str, int | None]:
     if kind.lower() == "by_duration" and colon:
         found = _DURATION.fullmatch(duration)
         if found is None or not any(found.groups()):
-            raise ConfigError(f"{key}: '{duration}' is not an ISO 8601 duration such as PT1H30M or P2D")
+            raise ConfigError(f"invalid {key} '{duration}': expected an ISO 8601 duration such as PT1H30M or P2D")
         days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
         return "by_duration", round(((days * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1000)
     return read.choice(key, {"earliest": "earliest", "latest": "latest", "none": "none"}, "latest"), None
@@ -272,6 +272,6 @@ def _assignors(read: _Reader) -> tuple[str, ...]:
     for given, name in zip(names, chosen, strict=True):
         if name not in _JAVA_ASSIGNORS.values():
             raise ConfigError(
-                f"{key}: '{given}' is not one of {', '.join((*_JAVA_ASSIGNORS, *_JAVA_ASSIGNORS.values()))}"
+                f"invalid {key} '{given}': expected one of {', '.join((*_JAVA_ASSIGNORS, *_JAVA_ASSIGNORS.values()))}"
             )
     return tuple(chosen)

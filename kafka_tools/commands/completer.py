@@ -22,7 +22,7 @@ def answer(instruction: str, asked: click.Command) -> int:
     shell = instruction.removesuffix("_complete")
     completer = {"bash": _Bash, "zsh": ZshComplete, "fish": FishComplete}.get(shell)
     if completer is None:
-        print(f"kafka-tools: completion for '{shell}' is not offered: bash, zsh and fish are", file=sys.stderr)
+        print(f"kafka-tools: unsupported shell '{shell}': completion supports bash, zsh and fish", file=sys.stderr)
         return 1
     # A remark on stderr would land in the middle of the line the operator is typing.
     with open(os.devnull, "w") as nowhere:

@@ -72,7 +72,7 @@ def read_elections(text: str, place: str) -> list[TopicPartition]:
         listed = ", ".join(map(str, hash_order(duplicates, partition_hash)))
         raise ContradictoryInput(
             f"Replica election data contains duplicate partitions: [{listed}]",
-            hint=f"{place}: name each partition once; no election was held",
+            hint=f"{place}: name each partition once; no leader was elected",
         )
     return partitions
 
@@ -106,7 +106,7 @@ def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
         raise InputError(message, hint=f"{place}: {_reason(error)}") from error
     half = _half_of_a_character(value) if _HALF.search(text) else None
     if half is not None:
-        raise InputError(f"{place}: a text holds {half}, which is one half of a character: both are expected")
+        raise InputError(f"{place}: invalid string: unpaired surrogate {half}")
     return value
 
 
@@ -114,10 +114,10 @@ def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, ArithmeticError):
-        return "the exponent of a number is out of all bounds"
+        return "the exponent of a number is out of range"
     text = str(error)
     # Python's own text advises programmers.
-    return "a number has more digits than any that is allowed here" if "set_int_max_str_digits" in text else text
+    return "a number has too many digits" if "set_int_max_str_digits" in text else text
 
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -158,19 +158,19 @@ def check_all(document: Any, schema: Schema, place: str) -> None:
 
 def check(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
     """The mistakes in ``value``, each as ``path: reason``, by the keywords that our schemas use."""
-    name = path or "the document"
+    name = path or "document"
     wanted = schema.get("type")
     if wanted is not None and not _is(value, wanted):
-        yield f"{name} is {_kind(value)}, {_article(wanted)} is expected"
+        yield f"invalid {name}: expected {_article(wanted)}, not {_kind(value)}"
         return
     if "const" in schema and value != schema["const"]:
-        yield f"{name} is {value}, {schema['const']} is expected"
+        yield f"invalid {name} {value}: expected {schema['const']}"
     if isinstance(value, str) and len(value) < schema.get("minLength", 0):
         yield f"{name} is empty"
     if "minimum" in schema and value < schema["minimum"]:
-        yield f"{name} is {value}, at least {schema['minimum']} is expected"
+        yield f"invalid {name} {value}: expected at least {schema['minimum']}"
     if "maximum" in schema and value > schema["maximum"]:
-        yield f"{name} is {value}, at most {schema['maximum']} is expected"
+        yield f"invalid {name} {value}: expected at most {schema['maximum']}"
     if isinstance(value, dict):
         for key in schema.get("required", ()):
             if key not in value:
@@ -230,14 +230,12 @@ def versioned(text: str, place: str, supported: int) -> dict[str, Any]:
     """The object that a JSON text holds, of version ``supported``, which is also that of one that gives none."""
     document = parse(text, place)
     if not isinstance(document, dict):
-        raise InputError(f"{place}: the document is {_kind(document)}, an object is expected")
+        raise InputError(f"{place}: invalid document: expected an object, not {_kind(document)}")
     version = document.get("version", supported)
     if not _is(version, "integer"):
-        raise InputError(f"{place}: version is {_kind(version)}, an integer is expected")
+        raise InputError(f"{place}: invalid version: expected an integer, not {_kind(version)}")
     if version != supported:
-        raise InputError(
-            f"Not supported version field value {version}", hint=f"{place}: version {supported} is supported"
-        )
+        raise InputError(f"Not supported version field value {version}", hint=f"{place}: use version {supported}")
     return document
 
 
@@ -274,4 +272,4 @@ def _join(path: str, key: str) -> str:
 
 
 def _not_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+    raise ValueError(f"invalid {name}: expected a JSON number")

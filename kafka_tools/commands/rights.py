@@ -26,4 +26,4 @@ def note_if_limited(admin: AdminClient, what: str, right: str) -> None:
     except UnsupportedVersion:
         return
     if allowed is not None and not {*allowed} >= _FOR_ALL:
-        running.note(f"no {what} are listed; there may be some that the principal may not see (seeing takes {right})")
+        running.note(f"no {what} are listed; the principal may lack the right to see some ({right})")

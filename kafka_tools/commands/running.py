@@ -64,7 +64,11 @@ def main(command: click.Command, program: str) -> NoReturn:
 
         sys.exit(completer.answer(os.environ[COMPLETE_VARIABLE], command))
     if not standard_streams.open_missing():
-        complain(program, "standard output is closed: nothing was done", "redirect it to /dev/null to do without it")
+        complain(
+            program,
+            "cannot write: standard output is closed; nothing was done",
+            "redirect it to /dev/null to discard it",
+        )
         sys.exit(FAILED)
     standard_streams.buffer_output()
     try:
@@ -106,21 +110,23 @@ def _report(error: Exception, program: str, debug: bool) -> int:
         complain(program, f"{place}{error.strerror or error}")
     elif isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding() != "utf-8":
         # A path from settings: one of the command line has the bytes that it had there, in any locale.
-        told = f"the name of a file has characters that this locale's encoding ({error.encoding}) lacks"
+        told = f"cannot use a file name: its characters are not in the encoding of this locale ({error.encoding})"
         complain(program, told, "set LC_ALL=C.UTF-8")
     elif isinstance(error, OverflowError) and "PyTime_t" in str(error):
         # Python's own functions for the time, and with them its logging, count nanoseconds in 64 bits.
-        complain(program, "this machine's clock is past the year 2262, the last one that Python knows", "set the clock")
+        complain(
+            program, "the clock of this machine is past the year 2262, the last that Python supports", "set the clock"
+        )
     elif isinstance(error, MemoryError):
         import traceback
 
         traceback.clear_frames(error.__traceback__)  # what filled the memory is held there
-        complain(program, "there is not enough memory for this", "ask for less at once, or allow the process more")
+        complain(program, "out of memory", "select less data, or raise the memory limit of the process")
     else:
         complain(
             program,
             f"internal error: {type(error).__name__}: {error}",
-            None if debug else "this is a bug of kafka-tools: please report it with what --debug prints",
+            None if debug else "this is a bug in kafka-tools: please report it with the output of --debug",
         )
     if debug:
         import traceback

@@ -59,7 +59,7 @@ def field_decoder(name: str) -> FieldDecoder:
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
         raise UsageError(
-            f"there is no decoder '{name}'",
+            f"unknown decoder '{name}'",
             hint=f"give one of {', '.join(sorted(FIELD_DECODERS))}, or a Python one as module:attribute",
         )
     try:
@@ -68,9 +68,9 @@ def field_decoder(name: str) -> FieldDecoder:
             found = getattr(found, part)
         made = found() if isinstance(found, type) else found
     except Exception as error:  # whatever a module of somebody else raises while it is imported
-        raise UsageError(f"the decoder '{name}' cannot be loaded: {type(error).__name__}: {error}") from error
+        raise UsageError(f"cannot load the decoder '{name}': {type(error).__name__}: {error}") from error
     if not callable(made):
-        raise UsageError(f"the decoder '{name}' cannot be called with bytes")
+        raise UsageError(f"cannot call the decoder '{name}' with bytes")
     decode: FieldDecoder = made
     return decode
 
@@ -104,7 +104,7 @@ def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
         shown = decode(data)
         return java_text(bytes(shown)) if isinstance(shown, bytes | bytearray | memoryview) else str(shown)
     except Exception as error:
-        raise LogError(f"the {what} at offset {offset} cannot be decoded: {error}") from error
+        raise LogError(f"cannot decode the {what} at offset {offset}: {error}") from error
 
 
 # Internal topics

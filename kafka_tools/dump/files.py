@@ -89,7 +89,7 @@ class Dump:
         if kind is None:
             return False
         if os.path.exists(path) and not os.path.isfile(path):  # one that is not there ends where Kafka's tool opens it
-            raise OSError(errno.EINVAL, "it is not a file; write what comes out of it to one first", path)
+            raise OSError(errno.EINVAL, "not a file: write the output of the pipe to a file first", path)
         if kind in ("log", "kraft_snapshot"):
             self._log(path, name, kind, start)
         elif kind in _INDEXES:
@@ -124,7 +124,7 @@ class Dump:
     def _misnamed(self, path: str, words: str) -> None:
         if self.ending.strict:
             os.stat(path)  # that it is not there at all would be worse
-            raise LogError(f"{path} {words}", path=path, hint="with --keep-going it is read under any name")
+            raise LogError(f"{path} {words}", path=path, hint="use --keep-going to read it under any name")
         self._problem = Finding(path, "unknown-file", f"the file {words}")
 
     # Logs
@@ -266,7 +266,7 @@ class Dump:
         except FileNotFoundError:
             if self.ending.strict:
                 raise
-            self.note(Finding(path, "orphan-file", "there is no log of this segment to compare with"))
+            self.note(Finding(path, "orphan-file", "no log of this segment to compare with"))
             return nullcontext()
 
     def _offset_lookup(self, path: str, base_offset: int) -> index_remarks.OffsetIndexSearch | None:

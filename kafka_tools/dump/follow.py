@@ -89,7 +89,7 @@ class Follower:
     def _read_on(self, segment: Segment, walk: LogWalk) -> None:
         known = segment.size_bytes
         if segment.refresh() < walk.position:
-            words = f"the file was cut to {segment.size_bytes} bytes while it was being read"
+            words = f"the file was truncated to {segment.size_bytes} bytes while it was read"
             self._dump.note(Finding(segment.path, "shrunk", words, segment.size_bytes))
             walk.ended = True
             return

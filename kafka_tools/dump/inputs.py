@@ -59,7 +59,7 @@ def files_below(directory: str) -> list[str]:
         found = [path for partition in walk([directory]) for path in in_order(partition)]
     if not found:
         raise InputError(
-            f"there are no log files in the directory {directory}",
+            f"no log files in directory {directory}",
             hint="give a partition's directory (orders-0), the log directory above it, or files",
         )
     return found
@@ -85,7 +85,7 @@ def whole_partition(directory: str) -> list[str]:
         if os.path.isfile(path):
             found.append(path)
     if not found:
-        raise InputError(f"--partition-dir: there are no files of a partition in {directory}")
+        raise InputError(f"--partition-dir: no files of a partition in {directory}")
     return found
 
 
@@ -97,8 +97,8 @@ def begin_at(paths: list[str], position: StartPosition) -> list[tuple[str, int]]
     if position.base_offset is None:
         if len(logs) != 1:
             raise InputError(
-                f"--from-position {position.position}: there are {len(logs)} logs",
-                hint="write the base offset of the segment before it: 5000:4096",
+                f"--from-position {position.position}: {len(logs)} logs are given",
+                hint="add the base offset of the segment before the position: 5000:4096",
             )
         chosen = logs[0]
     else:
@@ -153,7 +153,7 @@ def check_start(segment: Segment, start: int) -> None:
         f"{segment.path}: no batch starts at byte {start} of {segment.size_bytes}",
         path=segment.path,
         position=start,
-        hint="give a position that a dump of this file printed, or leave the option out",
+        hint="give a position that a dump of this file printed, or leave out the option",
     )
 
 

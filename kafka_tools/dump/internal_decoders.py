@@ -225,7 +225,7 @@ def control(record: Record) -> str:
             return f" controlType: UNKNOWN({number})"
         message, version = control_value(number, record.value)
     except CorruptBatch as error:
-        raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+        raise LogError(f"cannot read the control record at offset {record.offset}: {error}") from error
     document = to_json(message, version)
     if number <= ControlRecordType.COMMIT:
         return f" endTxnMarker: {NAMES[number]} coordinatorEpoch: {document['coordinatorEpoch']}"

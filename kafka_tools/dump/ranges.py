@@ -30,9 +30,9 @@ def offset_range(text: str) -> tuple[int | None, int | None]:
     if not colon and start is not None:
         end = start + 1
     if start is None and end is None:
-        raise UsageError(f"--offsets: '{text}' names no offset", hint="write for example 100:200, 100: or 100")
+        raise UsageError(f"invalid --offsets '{text}': no offset", hint="write for example 100:200, 100: or 100")
     if start is not None and end is not None and start >= end:
-        raise UsageError(f"--offsets: '{text}' is empty: the second offset is the first one that is not shown")
+        raise UsageError(f"invalid --offsets '{text}': the range is empty, because its end is exclusive")
     return start, end
 
 
@@ -43,7 +43,7 @@ def _offset(part: str, text: str) -> int | None:
     offset = number_below(_INT64, part)
     if offset is None:
         raise UsageError(
-            f"--offsets: '{part}' in '{text}' is not an offset", hint="write for example 100:200, 100: or 100"
+            f"invalid --offsets '{text}': '{part}' is not an offset", hint="write for example 100:200, 100: or 100"
         )
     return offset
 
@@ -54,8 +54,8 @@ def position(text: str) -> StartPosition:
     for part in (base, byte) if colon else (byte,):
         if number_below(_INT64, part) is None:
             raise UsageError(
-                f"--from-position: '{text}' is not a position",
-                hint="write a byte of the log, or the segment's base offset and a byte: 4096, 5000:4096",
+                f"invalid --from-position '{text}': expected BYTE or BASE:BYTE",
+                hint="write a byte of the log, or the base offset of the segment and a byte: 4096, 5000:4096",
             )
     return StartPosition(int(base) if colon else None, int(byte))
 
@@ -66,7 +66,7 @@ def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:
     Raises UsageError.
     """
     if _moment(text, now_ms) not in (None, False):
-        raise UsageError(f"--time: '{text}' is one moment: a range of times is FROM:TO, such as {_EXAMPLES}")
+        raise UsageError(f"invalid --time '{text}': expected a range FROM:TO, such as {_EXAMPLES}")
     found: list[tuple[int | None, int | None]] = []
     for at, character in enumerate(text):
         if character == ":":
@@ -74,14 +74,15 @@ def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:
             if start is not False and end is not False and (start is not None or end is not None):
                 found.append((start, end))
     if not found:
-        raise UsageError(f"--time: '{text}' is not a range of times FROM:TO, such as {_EXAMPLES}")
+        raise UsageError(f"invalid --time '{text}': expected a range FROM:TO, such as {_EXAMPLES}")
     if len(found) > 1:
         raise UsageError(
-            f"--time: '{text}' can be read in {len(found)} ways", hint="write times with seconds and a zone such as Z"
+            f"ambiguous --time '{text}': {len(found)} ways to read it",
+            hint="write times with seconds and a zone such as Z",
         )
     start, end = found[0]
     if start is not None and end is not None and start >= end:
-        raise UsageError(f"--time: '{text}' is empty: the second time is the first one that is not shown")
+        raise UsageError(f"invalid --time '{text}': the range is empty, because its end is exclusive")
     return start, end
 
 

@@ -14,7 +14,7 @@ _NOT_FOUND = frozenset({3, 57, 62, 69, 72, 91, 100, 102, 105, 116, 127})
 _EXISTS = frozenset({36, 92, 101, 126})
 _HINTS = {
     error_codes.MISMATCHED_ENDPOINT_TYPE: (
-        "--bootstrap-server takes addresses of brokers, --bootstrap-controller those of controllers"
+        "give addresses of brokers to --bootstrap-server, and addresses of controllers to --bootstrap-controller"
     ),
 }
 """What to do about errors that an operator cannot place."""

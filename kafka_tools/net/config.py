@@ -50,10 +50,10 @@ class ClientConfig:
         for key, choices in client_settings.CHOICES.items():
             given = self[key].lower() if key in client_settings.IN_ANY_CASE else self[key]
             if given not in choices:
-                raise ConfigError(f"{key}: '{self[key]}' is not one of {', '.join(choices)}")
+                raise ConfigError(f"invalid {key} '{self[key]}': expected one of {', '.join(choices)}")
         servers, controllers = self["bootstrap.servers"].strip(), self["bootstrap.controllers"].strip()
         if servers and controllers:
-            raise ConfigError("bootstrap.servers and bootstrap.controllers exclude each other: set one of them")
+            raise ConfigError("bootstrap.servers and bootstrap.controllers cannot be combined: set one of them")
         self.is_controllers = bool(controllers)
         try:
             self.bootstrap = tuple(parse_addresses(controllers or servers)) if controllers or servers else ()
@@ -166,7 +166,7 @@ class ClientConfig:
                 raise ConfigError(f"sasl.jaas.config: the {name} is not UTF-8 text")
         if "${" in options["password"] and "config.providers" not in self.values:
             hint = "declare the provider with config.providers and config.providers.<name>.class"
-            raise ConfigError("sasl.jaas.config: the password holds a ${...} that no provider replaces", hint=hint)
+            raise ConfigError("sasl.jaas.config: no config provider resolves the ${...} in the password", hint=hint)
         token_auth = options.get("tokenauth", "false").lower() == "true"
         return SaslCredentials(options["username"], options["password"], token_auth)
 
@@ -186,7 +186,7 @@ class ClientConfig:
 
         entries = parse_jaas(text)
         if len(entries) > 1:
-            raise ConfigError("sasl.jaas.config: a client has exactly one login module")
+            raise ConfigError("invalid sasl.jaas.config: expected exactly one login module")
         if entries[0].simple_name == "Krb5LoginModule":
             raise ConfigError(
                 "sasl.jaas.config: Kerberos callback handler should only be used with GSSAPI",
@@ -205,9 +205,9 @@ class ClientConfig:
         try:
             value = parse_integer(text)
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is not a whole number") from None
+            raise ConfigError(f"invalid {key} '{text}': expected a whole number") from None
         if not number.low <= value <= number.high:
-            raise ConfigError(f"{key}: {value} is outside {number.low} to {number.high}")
+            raise ConfigError(f"invalid {key} {value}: expected {number.low} to {number.high}")
         return value
 
     def _fraction(self, key: str, part: client_settings.Fraction) -> float:
@@ -217,9 +217,9 @@ class ClientConfig:
         try:
             value = float(text.strip())
         except ValueError:
-            raise ConfigError(f"{key}: '{text}' is not a number") from None
+            raise ConfigError(f"invalid {key} '{text}': expected a number") from None
         if not part.low <= value <= part.high:
-            raise ConfigError(f"{key}: {text.strip()} is outside {part.low:g} to {part.high:g}")
+            raise ConfigError(f"invalid {key} {text.strip()}: expected {part.low:g} to {part.high:g}")
         return value
 
     def _check_security(self) -> None:
@@ -228,18 +228,18 @@ class ClientConfig:
             name = self.values.get(key, "").strip()
             # Kafka's own classes do what is done here anyway; before 4.0 a file for OAUTHBEARER had to name one.
             if needed and name and not name.startswith(client_settings.KAFKA_S_OWN):
-                raise ConfigError(f"{key} names Java code, which only Java clients can run; remove it")
+                raise ConfigError(f"{key} names Java code, which only Java clients can run: remove it")
         if self.uses_sasl:
             if self.sasl_mechanism not in SASL_MECHANISMS:
                 raise ConfigError(
-                    f"sasl.mechanism: '{self.sasl_mechanism}' is not supported; {', '.join(SASL_MECHANISMS)} are"
+                    f"unsupported sasl.mechanism '{self.sasl_mechanism}': expected one of {', '.join(SASL_MECHANISMS)}"
                 )
             if self.sasl_mechanism == "OAUTHBEARER":
                 self.oauth_options()
                 retriever = self.values.get(client_settings.RETRIEVER, "").strip()
                 if retriever and retriever.rpartition(".")[2] not in client_settings.RETRIEVERS:
                     names = ", ".join(client_settings.RETRIEVERS)
-                    raise ConfigError(f"{client_settings.RETRIEVER}: this way to a token is not supported; {names} are")
+                    raise ConfigError(f"unsupported {client_settings.RETRIEVER}: expected {names}")
             elif self.sasl_mechanism == "GSSAPI":
                 from kafka_tools.net.sasl.kerberos import kerberos_login
 

@@ -106,7 +106,7 @@ def environment_provider(parameters: Mapping[str, str], environment: Mapping[str
     try:
         allowed = re.compile(pattern) if pattern else None
     except re.error as error:
-        raise ConfigError(f"config.providers: allowlist.pattern '{pattern}' is not a regular expression") from error
+        raise ConfigError(f"config.providers: invalid regular expression '{pattern}' in allowlist.pattern") from error
     variables = os.environ if environment is None else environment
 
     def get(path: str, keys: set[str]) -> ConfigData:
@@ -138,7 +138,8 @@ def declared_providers(configs: Mapping[str, str]) -> dict[str, Provider]:
         if make is None:
             known = ", ".join(known_name.rsplit(".", 1)[1] for known_name in _CLASSES)
             raise ConfigError(
-                f"config provider '{name}': {prefix}class is {class_name or 'not set'}; {known} are supported"
+                f"config provider '{name}': unsupported {prefix}class {class_name or '(not set)'}: "
+                f"expected one of {known}"
             )
         start = prefix + "param."
         providers[name] = make({key[len(start) :]: value for key, value in configs.items() if key.startswith(start)})

@@ -30,18 +30,18 @@ MAX_READS_PER_TURN = 16
 """Chunks taken from one connection before the others get their turn."""
 
 _CLOSED_BEFORE_VERSIONS = (
-    "is this the port of a Kafka listener, and is security.protocol that of the listener? "
-    "A TLS listener needs SSL or SASL_SSL"
+    "check that this is the port of a Kafka listener, and that security.protocol is that of the "
+    "listener. A TLS listener needs SSL or SASL_SSL"
 )
 _CLOSED_BEHIND_TLS = (
-    "the listener may ask for a client certificate that it trusts: set ssl.keystore.location (or ssl.keystore.key and "
-    "ssl.keystore.certificate.chain), and see the broker's log"
+    "the listener may require a client certificate: set ssl.keystore.location (or ssl.keystore.key and "
+    "ssl.keystore.certificate.chain), and check the broker's log"
 )
 RENEW_AT = 0.85
 """The part of a login's life after which the next request waits for a new one (Kafka's clients: 0.85 to 0.95)."""
 MIN_RENEWAL_S = 1.0
 """Brokers refuse to renew a login that is younger (``KafkaChannel.MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
-_CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login is wrong: check sasl.jaas.config"
+_CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login fails: check sasl.jaas.config"
 
 
 LARGE_REQUEST_BYTES = 64 * 1024
@@ -204,7 +204,7 @@ class NodeConnection:
             raise ConnectFailed(
                 f"cannot resolve {self.node}: {reason}",
                 node=str(self.node),
-                hint="check the spelling and the name service of this machine",
+                hint="check the spelling, and the name resolution of this machine",
             ) from error
         self._addresses.extend((family, address) for family, _, _, _, address in found)
         self._next_address()
@@ -287,7 +287,7 @@ class NodeConnection:
                 self._failures.append(str(error))
                 continue
             return
-        hint = "is a broker listening there? Check host, port (9092 is usual) and firewalls"
+        hint = "check that a broker is listening there: host, port (usually 9092) and firewalls"
         raise ConnectFailed(self._connect_failure(), node=str(self.node), hint=hint)
 
     def _address_failed(self, reason: str) -> None:
@@ -402,19 +402,21 @@ class NodeConnection:
         peer = str(self.node)
         if self.stage == stages.VERSIONS:
             return ConnectFailed(
-                f"{peer} closed the connection instead of telling its API versions",
+                f"{peer} closed the connection instead of returning its API versions",
                 node=peer,
                 hint=_CLOSED_BEFORE_VERSIONS if self._tls is None else _CLOSED_BEHIND_TLS,
             )
         if self.stage == stages.SASL and self._was_ready:
-            return Disconnected(f"{peer} closed the connection while the login was renewed", node=peer)
+            return Disconnected(f"{peer} closed the connection during re-authentication", node=peer)
         if self.stage == stages.SASL:
             return ConnectFailed(f"{peer} closed the connection during the SASL login", node=peer, hint=_CLOSED_IN_SASL)
         is_first = not self.session.answered and not self.session.uses_sasl and self.session.in_flight
         size_bytes = max((sent.size_bytes for sent in self.session.in_flight), default=0)
         hint = (
-            f"a request of {size_bytes} bytes was under way: brokers close the connection over one that is larger than "
-            "their socket.request.max.bytes, or holds more than they take"
+            (
+                f"a request of {size_bytes} bytes was in progress: brokers close the connection if a request "
+                "is larger than their socket.request.max.bytes or has too many elements"
+            )
             if size_bytes >= LARGE_REQUEST_BYTES
             else None
         )

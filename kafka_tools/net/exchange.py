@@ -247,8 +247,8 @@ class Exchange(Closing):
             raise DeadlineExceeded(
                 f"timed out after {deadline.timeout_s:g} s connecting to {connection.node} (stage: {connection.stage})",
                 node=str(connection.node),
-                hint="the node took longer than the time limit: allow more, and check that security.protocol is that "
-                "of the listener and that no firewall drops what is sent",
+                hint="the node did not respond within the time limit: allow more time, check that "
+                "security.protocol is that of the listener, and that no firewall drops packets",
             )
 
 
@@ -265,7 +265,7 @@ def _all_failed(failures: dict[Node, KafkaToolsError]) -> KafkaToolsError:
         return next(iter(failures.values()))
     hint = next((error.hint for error in failures.values() if error.hint), None)
     causes = "; ".join(dict.fromkeys(str(error) for error in failures.values()))
-    return ConnectFailed(f"none of the {len(failures)} bootstrap servers can be used: {causes}", hint=hint)
+    return ConnectFailed(f"none of the {len(failures)} bootstrap servers is available: {causes}", hint=hint)
 
 
 def _canonical(nodes: list[Node], deadline: Deadline) -> list[Node]:

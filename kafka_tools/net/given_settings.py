@@ -59,7 +59,7 @@ def _of_mapping(given: Mapping[Any, Any], client: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for key, value in given.items():
         if not isinstance(key, str):
-            raise TypeError(f"{client}: the names of settings are texts, not {_a(key)}")
+            raise TypeError(f"{client}: invalid setting name: expected a str, not {_a(key)}")
         if not client_settings.is_known(key):
             raise ConfigError(f"settings of {client}: Kafka's clients have no setting '{key}'{_near(key, '.')}")
         values[key] = _text(key, value)
@@ -76,7 +76,7 @@ def _text(key: str, value: Any) -> str:
         return os.fsdecode(value)
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return ",".join(value)
-    raise TypeError(f"{key}: a text, a number, a boolean, a path or a list of texts is expected, not {_a(value)}")
+    raise TypeError(f"invalid {key}: expected a str, a number, a bool, a path or a list of str, not {_a(value)}")
 
 
 def _a(value: object) -> str:

@@ -44,7 +44,7 @@ def parse_jaas(text: str, source: str = "sasl.jaas.config") -> list[JaasEntry]:
         entry, position = _entry(tokens, position, source)
         entries.append(entry)
     if not entries:
-        raise ConfigError(f"{source}: a login module class is expected")
+        raise ConfigError(f"invalid {source}: expected a login module class")
     return entries
 
 
@@ -64,13 +64,13 @@ def _entry(tokens: list[_Token], position: int, source: str) -> tuple[JaasEntry,
         if position + 2 >= len(tokens) or not _is(tokens[position + 1], "=") or _is(tokens[position + 2], ";"):
             # The word itself may be a piece of a password whose quotes are missing.
             raise ConfigError(
-                f'{source}: what stands at the place of option {len(options) + 1} is not a name="value"',
-                hint="values stand in double quotes; a quote or backslash inside one has a backslash before it",
+                f'invalid {source}: expected name="value" as option {len(options) + 1}',
+                hint="put values in double quotes; write a backslash before a quote or backslash in a value",
             )
         options[name] = tokens[position + 2].text
         position += 3
     if position == len(tokens):
-        raise ConfigError(f"{source}: an entry is not closed: a semicolon is expected at its end")
+        raise ConfigError(f"invalid {source}: expected a semicolon at the end of an entry")
     return JaasEntry(module, flag.lower(), options), position + 1
 
 
@@ -91,7 +91,7 @@ def _tokens(text: str, source: str) -> list[_Token]:
         elif text.startswith("/*", position):
             end = text.find("*/", position + 2)
             if end < 0:
-                raise ConfigError(f"{source}: a comment is not closed")
+                raise ConfigError(f"invalid {source}: unterminated comment")
             position = end + 2
         elif char in "\"'":
             value, position = _quoted(text, position, source)
@@ -134,4 +134,4 @@ def _quoted(text: str, start: int, source: str) -> tuple[str, int]:
         else:
             out.append(char)
         position += 1
-    raise ConfigError(f"{source}: a quoted value is not closed")
+    raise ConfigError(f"invalid {source}: unterminated quoted value")

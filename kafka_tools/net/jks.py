@@ -44,7 +44,7 @@ def read_jks(data: bytes, source: str, store_password: str | None, key_password:
     try:
         entries = _entries(data)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{source}: damaged: the JKS store ends too early or is not a JKS store") from error
+        raise ConfigError(f"{source}: damaged, or not a JKS store") from error
     password = key_password or store_password
     keys: list[KeyEntry] = []
     certificates: list[bytes] = []
@@ -66,7 +66,7 @@ def _check_digest(data: bytes, source: str, password: str) -> None:
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     found = hashlib.sha1(_password_bytes(password) + _PHRASE + body, usedforsecurity=False).digest()
     if found != digest:
-        raise ConfigError(f"{source}: cannot be opened: wrong password, or damaged")
+        raise ConfigError(f"{source}: wrong password, or damaged")
 
 
 def _entries(data: bytes) -> list[tuple[str, bytes | None, tuple[bytes, ...]]]:
@@ -125,7 +125,7 @@ def _open_key(protected: bytes, password: str, source: str) -> bytes:
 
     secret = _encrypted_octets(protected)
     if secret is None or len(secret) < 2 * _DIGEST_BYTES:
-        raise ConfigError(f"{source}: the private key is protected in a way that JKS does not know")
+        raise ConfigError(f"{source}: unsupported protection of the private key")
     salt, hidden, digest = secret[:_DIGEST_BYTES], secret[_DIGEST_BYTES:-_DIGEST_BYTES], secret[-_DIGEST_BYTES:]
     phrase = _password_bytes(password)
     stream = bytearray()
@@ -135,7 +135,7 @@ def _open_key(protected: bytes, password: str, source: str) -> bytes:
         stream += block
     key = bytes(left ^ right for left, right in zip(hidden, stream, strict=False))
     if hashlib.sha1(phrase + key, usedforsecurity=False).digest() != digest:
-        raise ConfigError(f"{source}: the private key cannot be opened: wrong ssl.key.password")
+        raise ConfigError(f"{source}: cannot open the private key: wrong ssl.key.password")
     return key
 
 

@@ -39,9 +39,9 @@ def pem_key_material(chain: str, key: str, password: str | None, source: str) ->
     """Key material of PEM texts; ConfigError naming ``source`` when one part is missing."""
     certificates, keys = _CERTIFICATE.findall(chain), _KEY.findall(key)
     if not certificates:
-        raise ConfigError(f"{source}: no certificate in PEM form (-----BEGIN CERTIFICATE-----) is there")
+        raise ConfigError(f"{source}: no PEM certificate found (-----BEGIN CERTIFICATE-----)")
     if len(keys) != 1:
-        raise ConfigError(f"{source}: exactly one private key in PEM form is expected, {len(keys)} are there")
+        raise ConfigError(f"{source}: expected exactly one PEM private key, found {len(keys)}")
     if "ENCRYPTED" in keys[0] and not password:
         raise ConfigError(f"{source}: the private key is encrypted and ssl.key.password is not set")
     return KeyMaterial("\n".join(certificates) + "\n", keys[0] + "\n", password)
@@ -60,7 +60,7 @@ def read_key_store(path: str, password: str | None, key_password: str | None, ki
         return _jks_key_material(data, password, key_password, source)
     key, certificate, others = _pkcs12(data, password, source)
     if key is None or certificate is None:
-        raise ConfigError(f"{source}: no private key with its certificate is in this store")
+        raise ConfigError(f"{source}: no private key with its certificate found in this store")
     return KeyMaterial("".join([certificate, *others]), key, None)
 
 
@@ -72,21 +72,21 @@ def read_trust_store(path: str, password: str | None, kind: str = "") -> str:
     if data.startswith(JKS_MAGIC):
         certificates = read_jks(data, source, password, None).certificates
         if not certificates:
-            raise ConfigError(f"{source}: no trusted certificate is in this store")
+            raise ConfigError(f"{source}: no trusted certificate found in this store")
         return "".join(_as_pem("CERTIFICATE", each) for each in certificates)
     _, certificate, others = _pkcs12(data, password, source)
     found = ([certificate] if certificate else []) + others
     if not found:
-        raise ConfigError(f"{source}: no certificate is in this store")
+        raise ConfigError(f"{source}: no certificate found in this store")
     return "".join(found)
 
 
 def _jks_key_material(data: bytes, password: str | None, key_password: str | None, source: str) -> KeyMaterial:
     if not (password or key_password):
-        raise ConfigError(f"{source}: ssl.keystore.password is not set, and a JKS store is opened with it")
+        raise ConfigError(f"{source}: cannot open the JKS store: ssl.keystore.password is not set")
     keys = read_jks(data, source, password, key_password).keys
     if len(keys) != 1:
-        raise ConfigError(f"{source}: exactly one private key is expected, {len(keys)} are in this store")
+        raise ConfigError(f"{source}: expected exactly one private key in this store, found {len(keys)}")
     chain = "".join(_as_pem("CERTIFICATE", each) for each in keys[0].chain)
     return KeyMaterial(chain, _as_pem("PRIVATE KEY", keys[0].key), None)
 
@@ -100,7 +100,7 @@ def pem_certificates(text: str, source: str) -> str:
     """Only the certificates of a PEM text; ConfigError when there are none."""
     found = _CERTIFICATE.findall(text)
     if not found:
-        raise ConfigError(f"{source}: no certificate in PEM form (-----BEGIN CERTIFICATE-----) is there")
+        raise ConfigError(f"{source}: no PEM certificate found (-----BEGIN CERTIFICATE-----)")
     return "\n".join(found) + "\n"
 
 
@@ -135,13 +135,13 @@ def _pem_text(data: bytes, source: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{source}: not text at byte {error.start}") from error
+        raise ConfigError(f"{source}: invalid text at byte {error.start}") from error
 
 
 def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None, str | None, list[str]]:
     """(key, its certificate, further certificates) as PEM."""
     if not data.startswith(_DER_SEQUENCE):
-        raise ConfigError(f"{source}: neither PEM text nor a PKCS12 or JKS store")
+        raise ConfigError(f"{source}: expected PEM text, or a PKCS12 or JKS store")
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.serialization import pkcs12
@@ -153,7 +153,7 @@ def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None,
     try:
         store = pkcs12.load_pkcs12(data, password.encode("utf-8") if password else None)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{source}: cannot be opened: wrong password, or damaged") from error
+        raise ConfigError(f"{source}: wrong password, or damaged") from error
 
     pem = serialization.Encoding.PEM
     key = None

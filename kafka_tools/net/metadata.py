@@ -287,8 +287,8 @@ class ClusterMetadata:
             if deadline.expired:
                 raise DeadlineExceeded(
                     f"Topic {name} not present in metadata after {round(deadline.timeout_s * 1000)} ms.",
-                    hint="the topic does not exist and is not created automatically, or none of its partitions "
-                    "has a leader",
+                    hint="check that the topic exists or can be created automatically, and that its "
+                    "partitions have leaders",
                 )
             self._wait_for_backoff(deadline)
             if not deadline.expired:

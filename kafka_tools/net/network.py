@@ -79,7 +79,7 @@ def _within(limit_s: float, asked: Callable[[], T]) -> T:
     _thread.start_new_thread(ask, ())
     limit_s = min(max(limit_s, _LEAST_RESOLVE_S), _thread.TIMEOUT_MAX)
     if not done.acquire(timeout=limit_s):
-        raise TimeoutError(0, f"the name service did not answer within {limit_s:.1f} s")
+        raise TimeoutError(0, f"name resolution timed out after {limit_s:.1f} s")
     if failures:
         raise failures[0]
     return found[0]

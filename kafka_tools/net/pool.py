@@ -259,11 +259,13 @@ class ConnectionPool:
         settings = f"security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
         times = self._closed_at_first[address] = self._closed_at_first.get(address, 0) + 1
         if self._answering or times < 2 or sum(self._closed_at_first.values()) < CLOSED_TRIES:
-            error.hint = f"the listener may want a SASL login: {settings}"
+            error.hint = f"the listener may require a SASL login: {settings}"
             return error
         return LoginWanted(
-            f"{error} at the first request, {times} times over: it seems that its listener wants a SASL login, and "
-            f"security.protocol is {self.config.security_protocol}",
+            (
+                f"{error} at the first request, {times} times: its listener probably requires a SASL login, "
+                f"and security.protocol is {self.config.security_protocol}"
+            ),
             node=error.node,
             hint=f"set {settings} in the file of --command-config, or give the address of a listener without SASL",
         )
@@ -297,7 +299,7 @@ class ConnectionPool:
             from kafka_tools.net.sasl.scram import ScramClient  # hashlib, hmac: 9 ms
 
             return ScramClient(mechanism, login.username, login.password, token_auth=login.token_auth)
-        raise ConfigError(f"sasl.mechanism: '{mechanism}' is not supported")
+        raise ConfigError(f"unsupported sasl.mechanism '{mechanism}'")
 
     # moving bytes
 

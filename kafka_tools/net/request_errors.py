@@ -24,7 +24,7 @@ def explained(error: EncodeError, request: Request, version: int, peer: str) -> 
     what = str(error).partition(f"field {field}: ")[2] or str(error)
     words = field.rpartition(".")[2].partition("[")[0].replace("_", " ")
     if what.endswith(_NO_SUCH_FIELD):
-        text = f"{peer} cannot be told '{words}': it speaks {name} up to v{version}, which has no {field}"
+        text = f"cannot send '{words}' to {peer}: it supports {name} up to v{version}, which has no {field}"
         needed = _first_version_for(request, version)
         hint = None if needed is None else since(request, needed)
         return EncodeError(text, api=name, version=version, field=field, hint=hint or "leave this out for this broker")
@@ -46,7 +46,7 @@ def since(request: type[Request] | Request, version: int, *, kraft: bool = False
     mode = ""
     if not kraft and releases.first_with(request.API_KEY, version) == KRAFT_ALONE != other:
         release, mode = other, " in KRaft mode (without ZooKeeper)"
-    return f"brokers of Kafka {release} and later speak {name} v{version}{mode}"
+    return f"brokers of Kafka {release} and later support {name} v{version}{mode}"
 
 
 KRAFT_ALONE = "4.0"

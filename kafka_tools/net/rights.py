@@ -31,7 +31,7 @@ def needed(request: Request | type[Request], code: int) -> str | None:
 def with_right(text: str, request: Request | type[Request], code: int) -> str:
     """The text of a refusal with the right that the request takes, where one is missing."""
     right = needed(request, code)
-    return text if right is None or right in text else f"{text} (it takes {right})"
+    return text if right is None or right in text else f"{text} (requires {right})"
 
 
 def name_what_is_missing(error: Exception, request: Request | type[Request]) -> None:

@@ -174,13 +174,13 @@ class ClientSession:
 
     def _answer(self, payload: bytes) -> AnsweredRequest | None:
         if not self._in_flight:
-            raise DecodeError(f"{self.peer} sent a response that nobody asked for", position=0, field="correlation_id")
+            raise DecodeError(f"{self.peer} sent an unexpected response", position=0, field="correlation_id")
         sent = self._in_flight.popleft()
         try:
             correlation_id = int.from_bytes(payload[:4], "big", signed=True)
             if len(payload) >= 4 and correlation_id != sent.correlation_id:
                 raise DecodeError(
-                    f"{self.peer} answered request {correlation_id} where {sent.correlation_id} was due",
+                    f"{self.peer} answered request {correlation_id} instead of request {sent.correlation_id}",
                     position=0,
                     field="correlation_id",
                 )
@@ -206,7 +206,7 @@ class ClientSession:
         except DecodeError as error:
             name = registry.row_by_key(sent.request.API_KEY).name
             raise DecodeError(
-                f"{self.peer} answered {name} with what cannot be read: {error}",
+                f"cannot read the response of {self.peer} to {name}: {error}",
                 api=error.api,
                 version=error.version,
                 position=error.position,
@@ -256,11 +256,14 @@ class ClientSession:
             raise WrongNode(
                 f"{self.peer} is not node {self._intended.node_id} of cluster {self._intended.cluster_id}",
                 node=self.peer,
-                hint="its address leads to another broker or cluster: check advertised.listeners and the name service",
+                hint="its address leads to another broker or cluster: check advertised.listeners and the name "
+                "resolution",
             )
         if response.error_code != error_codes.NONE:
             row = error_codes.error(response.error_code)
-            raise ConnectFailed(f"{self.peer} refused to tell its API versions: {row.name}: {row.text}", node=self.peer)
+            raise ConnectFailed(
+                f"{self.peer} refused to return its API versions: {row.name}: {row.text}", node=self.peer
+            )
         self.api_versions = response
         self.versions = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
         if self._sasl is None:

@@ -52,7 +52,7 @@ def client_settings(values: Mapping[str, str]) -> TlsSettings:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = values.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if algorithm not in ("https", ""):
-        raise ConfigError("ssl.endpoint.identification.algorithm: https or nothing is expected")
+        raise ConfigError("invalid ssl.endpoint.identification.algorithm: expected https or nothing")
     context.check_hostname = algorithm == "https"
     trusted = _trusted(values)
     if trusted is None:
@@ -77,7 +77,7 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
     wanted = values.get("ssl.client.auth", "none").strip().lower()
     modes = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
     if wanted not in modes:
-        raise ConfigError(f"ssl.client.auth: '{wanted}' is not one of {', '.join(modes)}")
+        raise ConfigError(f"invalid ssl.client.auth '{wanted}': expected one of {', '.join(modes)}")
     context.verify_mode = modes[wanted]
     context.options |= ssl.OP_NO_RENEGOTIATION  # a client would have the broker sign again and again
     trusted = _trusted(values)
@@ -92,11 +92,11 @@ def own_certificate(values: Mapping[str, str]) -> bytes:
     """The certificate, in DER, that ``ssl.keystore.*`` settings show to peers; ConfigError when there is none."""
     material = _key_material(values)
     if material is None:
-        raise ConfigError("ssl.keystore.location is not set, nor ssl.keystore.key")
+        raise ConfigError("neither ssl.keystore.location nor ssl.keystore.key is set")
     try:
         return ssl.PEM_cert_to_DER_cert(material.chain[: material.chain.index(_END) + len(_END)])
     except ValueError as error:
-        raise ConfigError("the key store holds a certificate that cannot be read") from error
+        raise ConfigError("cannot read a certificate in the key store") from error
 
 
 class TlsStream:
@@ -138,7 +138,7 @@ class TlsStream:
         except ssl.SSLError as error:
             raise failure(error, self.peer) from error
         if self._suites and self.chosen[0] == "TLSv1.3" and self.chosen[1] not in self._suites:
-            raise TlsFailed(f"TLS: {self.peer} chose {self.chosen[1]}, which ssl.cipher.suites does not name")
+            raise TlsFailed(f"TLS: {self.peer} chose {self.chosen[1]}, which is not in ssl.cipher.suites")
         return True
 
     @property
@@ -168,10 +168,10 @@ class TlsStream:
             raise failure(error, self.peer) from error
 
 
-_NOT_TLS = "does this port speak TLS? With security.protocol=PLAINTEXT or SASL_PLAINTEXT none is used"
+_NOT_TLS = "check that this port speaks TLS; if it does not, use security.protocol=PLAINTEXT or SASL_PLAINTEXT"
 _NO_CERTIFICATE = (
-    "the broker asks for a client certificate it trusts: set ssl.keystore.location (or ssl.keystore.key and "
-    "ssl.keystore.certificate.chain)"
+    "the broker requires a trusted client certificate: set ssl.keystore.location (or ssl.keystore.key "
+    "and ssl.keystore.certificate.chain)"
 )
 
 
@@ -180,15 +180,15 @@ def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
         if error.verify_code in (62, 64):  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
-            hint = "connect by a name of the certificate, or set ssl.endpoint.identification.algorithm= (unsafe)"
+            hint = "connect by a name in the certificate, or set ssl.endpoint.identification.algorithm= (unsafe)"
         elif error.verify_code == 10:  # X509_V_ERR_CERT_HAS_EXPIRED
-            hint = "the broker needs a new certificate; check the clock of this machine too"
+            hint = "renew the certificate of the broker; also check the clock of this machine"
         else:
             hint = "set ssl.truststore.location (ssl.truststore.type=PEM) to the authority that signed it"
-        return TlsFailed(f"TLS: the certificate of {peer} is not accepted: {reason}", hint=hint)
+        return TlsFailed(f"TLS: cannot verify the certificate of {peer}: {reason}", hint=hint)
     reason = (error.reason or str(error)).lower().replace("_", " ")
     if "wrong version number" in reason or "record layer failure" in reason:
-        return TlsFailed(f"TLS handshake with {peer} failed: the answer is not TLS", hint=_NOT_TLS)
+        return TlsFailed(f"TLS handshake with {peer} failed: the response is not TLS", hint=_NOT_TLS)
     if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
         return TlsFailed(f"TLS: {peer} refused the connection: {reason}", hint=_NO_CERTIFICATE)
     if reason == "unexpected message":
@@ -201,7 +201,7 @@ def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> frozenset[str
     """Protocol versions and suites; the result is the TLS 1.3 suites that are allowed, empty for all of them."""
     names = [name.strip() for name in values.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",")]
     if any(name not in _PROTOCOLS and name not in _OLD_PROTOCOLS for name in names):
-        raise ConfigError(f"ssl.enabled.protocols: TLSv1.2 and TLSv1.3 may stand there, not {', '.join(names)}")
+        raise ConfigError(f"ssl.enabled.protocols: unsupported value {', '.join(names)}; use TLSv1.2 or TLSv1.3")
     versions = {_PROTOCOLS[name] for name in names if name in _PROTOCOLS}
     # Java trusts exactly the certificates in its store, be they authorities or not.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -215,10 +215,10 @@ def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> frozenset[str
             except ssl.SSLError:
                 older = []
         if not older and not newer:
-            raise ConfigError("ssl.cipher.suites: none of these suites is available here")
+            raise ConfigError("ssl.cipher.suites: none of these suites is available")
         versions &= {version for version, of in ((_TLS_1_2, older), (_TLS_1_3, newer)) if of}
     if not versions:
-        why = "leaves no version" if suites else "TLSv1.2 or TLSv1.3 is expected"
+        why = "leaves no version" if suites else "use TLSv1.2 or TLSv1.3"
         raise ConfigError(
             f"ssl.enabled.protocols {', '.join(names)}: {why}{' for ssl.cipher.suites' if suites else ''}"
         )
@@ -239,7 +239,7 @@ def _trusted(values: Mapping[str, str]) -> str | None:
     inline = values.get("ssl.truststore.certificates", "")
     path = values.get("ssl.truststore.location", "").strip()
     if inline.strip() and path:
-        raise ConfigError("ssl.truststore.certificates and ssl.truststore.location exclude each other")
+        raise ConfigError("ssl.truststore.certificates and ssl.truststore.location cannot be combined")
     if inline.strip():
         return pem_certificates(inline, "ssl.truststore.certificates")
     if path:
@@ -252,7 +252,7 @@ def _trust(context: ssl.SSLContext, certificates: str) -> None:
     try:
         context.load_verify_locations(cadata=certificates)
     except (ssl.SSLError, TypeError) as error:  # TypeError: characters that are not ASCII
-        raise ConfigError("the trust store holds a certificate that cannot be read") from error
+        raise ConfigError("cannot read a certificate in the trust store") from error
 
 
 def _key_material(values: Mapping[str, str]) -> KeyMaterial | None:
@@ -261,7 +261,7 @@ def _key_material(values: Mapping[str, str]) -> KeyMaterial | None:
     key_password = values.get("ssl.key.password") or None
     if key.strip() or chain.strip():
         if path:
-            raise ConfigError("ssl.keystore.key and ssl.keystore.location exclude each other")
+            raise ConfigError("ssl.keystore.key and ssl.keystore.location cannot be combined")
         return pem_key_material(chain, key, key_password, "ssl.keystore.key and ssl.keystore.certificate.chain")
     if path:
         kind = values.get("ssl.keystore.type", "")
@@ -276,7 +276,7 @@ def _load_chain(context: ssl.SSLContext, material: KeyMaterial) -> None:
             context.load_cert_chain(path, password=material.password or "")
         except (ssl.SSLError, ValueError) as error:  # ValueError: a password beyond OpenSSL's 1024 bytes
             raise ConfigError(
-                "the private key cannot be used: wrong ssl.key.password, damaged, or not the certificate's"
+                "cannot use the private key: wrong ssl.key.password, damaged, or for another certificate"
             ) from error
 
 

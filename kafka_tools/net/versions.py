@@ -31,16 +31,16 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
     theirs = versions.get(request.API_KEY)
     if theirs is None and METADATA not in versions and VOTE in versions:
         raise UnsupportedVersion(
-            f"{peer} is a controller and does not offer {name}",
+            f"{peer} is a controller and does not support {name}",
             api=name,
-            hint="give the address of a broker; controllers are asked with --bootstrap-controller",
+            hint="give the address of a broker; use --bootstrap-controller for controllers",
         )
     if theirs is None:
-        raise UnsupportedVersion(f"{peer} does not offer {name}", api=name, hint=_who_offers(request, low, versions))
+        raise UnsupportedVersion(f"{peer} does not support {name}", api=name, hint=_who_offers(request, low, versions))
     version = min(high, theirs[1])
     if version < max(low, theirs[0]):
         raise UnsupportedVersion(
-            f"{peer} offers {name} v{theirs[0]} to v{theirs[1]}, we speak v{low} to v{high}", api=name
+            f"{peer} supports {name} v{theirs[0]} to v{theirs[1]}, this client v{low} to v{high}", api=name
         )
     return version
 
@@ -91,12 +91,10 @@ class NodeVersions:
         """The error for ``what`` needing a version of an API that the node does not have."""
         name = request.__name__.removesuffix("Request")
         theirs = self.ranges.get(request.API_KEY)
-        offered = f"it offers v{theirs[0]} to v{theirs[1]}" if theirs else "it does not offer that API"
+        supported = f"supports v{theirs[0]} to v{theirs[1]}" if theirs else "does not support this API"
         if hint is None:
             hint = _who_offers(request, version, self.ranges)
-        return UnsupportedVersion(
-            f"{what} needs {name} v{version}, which {self.peer} lacks: {offered}", api=name, hint=hint
-        )
+        return UnsupportedVersion(f"{what} needs {name} v{version}; {self.peer} {supported}", api=name, hint=hint)
 
 
 class IntendedNode(NamedTuple):

@@ -51,10 +51,10 @@ def unit_ms(word: str) -> int:
     Raises AmbiguousUnit for ``M``, and InputError for a word that is not a unit of time.
     """
     if word == "M":
-        raise AmbiguousUnit("'M' can mean minutes or months: write m for minutes, and days or weeks for months")
+        raise AmbiguousUnit("ambiguous unit 'M', minutes or months: write m for minutes, and days or weeks for months")
     milliseconds = _UNIT_MS.get(word.lower())
     if milliseconds is None:
-        raise InputError(f"'{word}' is not a unit of time: ms, s, m, h, d or w")
+        raise InputError(f"invalid unit of time '{word}': expected ms, s, m, h, d or w")
     return milliseconds
 
 
@@ -65,7 +65,7 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
     refused, unless ``any_fraction`` is set (ISO's reading). Raises InputError for a text that is not a moment.
     """
     if len(text) > LONGEST_TEXT:
-        raise InputError(f"a value of {len(text)} characters is not a time")
+        raise InputError(f"invalid time: {len(text)} characters are too long")
     typed = text.strip()
     if typed.isascii() and typed.isdigit():
         return in_range(text, int(typed))
@@ -77,7 +77,7 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
         return in_range(text, now_ms - span)
     found = _DATE_TIME.fullmatch(typed)
     if found is None:
-        raise InputError(f"'{text}' is not a moment: {FORMS} is expected")
+        raise InputError(f"invalid time '{text}': expected {FORMS}")
     return _of_date(text, found, any_fraction)
 
 
@@ -103,7 +103,7 @@ def span_ms(text: str) -> int | None:
 def in_range(text: str, milliseconds: int) -> int:
     """``milliseconds``. Raises InputError if they are too many for Kafka's INT64."""
     if abs(milliseconds) > _LONGEST_MS:
-        raise InputError(f"'{text}' is outside the times that Kafka can hold")
+        raise InputError(f"invalid time '{text}': outside the range of Kafka's timestamps")
     return milliseconds
 
 
@@ -117,7 +117,7 @@ def _of_date(text: str, found: re.Match[str], any_fraction: bool) -> int:
         year, month, day, hour, minute, second = (int(found[at] or 0) for at in range(1, 7))
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
-        raise InputError(f"'{text}' is not a date and time: {error}") from error
+        raise InputError(f"invalid time '{text}': {error}") from error
     elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return elapsed // timedelta(milliseconds=1) + int(fraction.ljust(3, "0")[:3]) - _zone_ms(text, found[8])
 
@@ -128,6 +128,6 @@ def _zone_ms(text: str, zone: str | None) -> int:
     digits = zone[1:].replace(":", "").ljust(4, "0")
     hours, minutes = int(digits[:2]), int(digits[2:])
     if hours > 23 or minutes > 59:  # Java reads no further than that either
-        raise InputError(f"'{text}': {zone} is not a zone: at most 23 hours and 59 minutes from UTC are expected")
+        raise InputError(f"invalid zone {zone} in '{text}': expected at most 23 hours and 59 minutes from UTC")
     offset_ms = (hours * 60 + minutes) * 60_000
     return -offset_ms if zone[0] == "-" else offset_ms

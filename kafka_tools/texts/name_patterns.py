@@ -62,5 +62,5 @@ class NamePattern:
     def _too_long(self, *_: object) -> NoReturn:
         raise InputError(
             f"the pattern '{self.text}' takes longer than {MOST_S:g} s to match the name of a topic",
-            hint="repetitions within each other, beside a lookahead or a back reference, try every way: do without",
+            hint="avoid nested repetitions together with a lookahead or a back reference: they try every combination",
         )

@@ -98,8 +98,8 @@ def _warn_of_utf8(text: str, source: str) -> None:
     else:
         advice = "write each character outside ASCII as \\uXXXX"
     logging.getLogger(__name__).warning(
-        "warning: %s: this looks like UTF-8, but Kafka reads properties files as ISO-8859-1, and so is this one read: "
-        "%s", place, advice,
+        ("warning: %s: this looks like UTF-8, but Kafka reads properties files as ISO-8859-1, and this "
+            "file is read the same way: %s"), place, advice,
     )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def _unescape(text: str, source: str, line: int) -> str:
         if escaped == "u":
             digits = text[position : position + 4]
             if not re.fullmatch("[0-9A-Fa-f]{4}", digits):
-                raise ConfigError(f"{source}, line {line}: \\u must be followed by four hexadecimal digits")
+                raise ConfigError(f"{source}, line {line}: invalid escape: expected four hexadecimal digits after \\u")
             out.append(chr(int(digits, 16)))
             position += 4
         else:

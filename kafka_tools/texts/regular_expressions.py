@@ -72,7 +72,7 @@ def compile_pattern(text: str) -> Pattern:
     except ImportError as error:
         raise ConfigError(
             "regular expressions of clients need the Python package google-re2",
-            hint="pip install google-re2, which belongs to this product's own dependencies",
+            hint="pip install google-re2",
         ) from error
     options = re2.Options()
     options.max_mem = MOST_BYTES

@@ -14,7 +14,7 @@ from kazoo.hosts import collect_hosts
 
 from kafka_tools.errors import StoreError
 
-_HINT = "check the address, that it is ZooKeeper's client port, and whether it wants TLS"
+_HINT = "check the address, that it is ZooKeeper's client port, and whether it requires TLS"
 
 
 class Attempts(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
@@ -49,7 +49,7 @@ class Attempts(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
             raise StoreError(f"no ZooKeeper server answered at {servers} in {timeout_s:g} s", hint=_HINT)
         reasons = dict.fromkeys(f"{host}:{port}: {reason}" for (host, port), reason in self._failures.items())
         why = "; ".join(reasons) or "the session was refused"
-        raise StoreError(f"no ZooKeeper server can be reached at {servers}: {why}", hint=_HINT)
+        raise StoreError(f"cannot reach a ZooKeeper server at {servers}: {why}", hint=_HINT)
 
 
 def _check_names(servers: str) -> None:
@@ -62,7 +62,7 @@ def _check_names(servers: str) -> None:
             return
         except OSError as error:
             unknown.append(f"{host}: {_reason(error)}")
-    raise StoreError(f"no ZooKeeper server can be reached at {servers}: {'; '.join(unknown)}", hint=_HINT)
+    raise StoreError(f"cannot reach a ZooKeeper server at {servers}: {'; '.join(unknown)}", hint=_HINT)
 
 
 def _reason(error: OSError) -> str:

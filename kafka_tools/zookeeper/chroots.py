@@ -43,17 +43,17 @@ def check(tree: Tree, where: str, chroot: str, new_is_meant: bool, changing: boo
     if found:
         named = ", ".join(path or "/" for path in found[:_MOST_NAMED]) + (", ..." if len(found) > _MOST_NAMED else "")
         raise StoreError(
-            f"ZooKeeper at {where} has nothing of Kafka at {chroot or '/'}: its brokers use {named}",
-            hint=f"--zookeeper {where}{found[0]}, as in the brokers' zookeeper.connect; "
-            "or --zk-new-chroot, if another cluster is to begin there",
+            f"ZooKeeper at {where} contains no Kafka cluster at {chroot or '/'}: its brokers use {named}",
+            hint=f"use --zookeeper {where}{found[0]}, as in the brokers' zookeeper.connect; or --zk-new-chroot "
+            "to start another cluster there",
         )
     if missing and not changing:
         raise StoreError(
             f"ZooKeeper at {where} has no chroot {chroot}",
-            hint="it must be what the brokers' zookeeper.connect ends in",
+            hint="use the chroot at the end of the brokers' zookeeper.connect",
         )
     seen = "" if all_seen else f" ({_MOST_NODES} of its other paths were searched)"
-    here = f"ZooKeeper at {where} has nothing of Kafka at {chroot or '/'}"
+    here = f"ZooKeeper at {where} contains no Kafka cluster at {chroot or '/'}"
     warn(f"warning: {here}: no broker has started there yet{seen}")
 
 

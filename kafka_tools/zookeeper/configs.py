@@ -111,7 +111,7 @@ class ZooKeeperConfigs:
             except Changed:
                 continue
         raise StoreError(
-            f"ZooKeeper node {node_path} was changed by others {_ATTEMPTS} times meanwhile", hint="nothing was changed"
+            f"ZooKeeper node {node_path} was changed by others during {_ATTEMPTS} attempts", hint="nothing was changed"
         )
 
     def entities(self, kinds: Sequence[str]) -> Iterator[Entity]:

@@ -84,7 +84,8 @@ def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # The node may hold credentials: nothing of it goes into a message.
         raise StoreError(
-            f'ZooKeeper node {path}: not {{"version": 1, "config": {{...}}}} with texts', hint="was it written by hand?"
+            f'ZooKeeper node {path}: expected {{"version": 1, "config": {{...}}}} with strings',
+            hint="check whether it was written by hand",
         ) from None
     return dict(configs)
 

@@ -137,7 +137,7 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
 
         from kafka_tools.zookeeper.attempts import Attempts
     except ImportError as error:
-        raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="install it: pip install kazoo") from error
+        raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="pip install kazoo") from error
     for name in ("kazoo", "kazoo.client"):
         logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are not lines of ours
     attempts = Attempts()
@@ -158,7 +158,9 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
             logger=logging.getLogger("kazoo"),
         )
     except (ConfigurationError, ValueError) as error:
-        raise ConfigError(f"--zookeeper '{settings.connect}' is not host:port,.../chroot: {error}") from error
+        raise ConfigError(
+            f"invalid --zookeeper '{settings.connect}': expected host:port,.../chroot: {error}"
+        ) from error
     try:
         attempts.begin(client, settings.servers, settings.timeout_s)
         yield ZooKeeperStore(client, settings)
@@ -178,12 +180,12 @@ def _one_line(settings: ZooKeeperSettings, path: str) -> Iterator[None]:
         yield
     except (NoAuthError, AuthFailedError) as error:
         raise StoreError(
-            f"ZooKeeper node {path}: access denied", hint="the node has an ACL: log in as the user who made it"
+            f"ZooKeeper node {path}: access denied", hint="log in as the user who created the node: it has an ACL"
         ) from error
     except (ConnectionLoss, SessionExpiredError, KazooTimeoutError, RetryFailedError) as error:
         raise SessionLost(
             f"the session with ZooKeeper at {settings.connect} was lost at node {path}",
-            hint="look at what is stored before you try again: the last change may have been made",
+            hint="check the stored values before you try again: the last change may have been made",
         ) from error
     except KazooException as error:
         raise StoreError(f"ZooKeeper node {path}: {type(error).__name__.removesuffix('Error')}") from error

@@ -229,7 +229,7 @@ def test_acls_before_pattern_types(scripted):
     assert admin.describe_acls() == []
     with pytest.raises(UnsupportedVersion, match=r"pattern type MATCH"):
         admin.describe_acls(AclFilter(pattern_type="MATCH"))
-    with pytest.raises(InputError, match=r"'FLY' is not an operation of an ACL"):
+    with pytest.raises(InputError, match=r"invalid operation 'FLY'"):
         admin.create_acls([literal._replace(operation="FLY")]).raise_any()
 
 
@@ -262,7 +262,7 @@ def test_assignment_bytes():
 def test_texts_of_tokens():
     assert str(parse_principal("User:a:b")) == "User:a:b"
     assert [str(parse_principal(text)) for text in (":alice", "User:")] == [":alice", "User:"], "Kafka stores them"
-    with pytest.raises(InputError, match=r"User:name is expected"):
+    with pytest.raises(InputError, match=r"expected User:name"):
         parse_principal("alice")
     assert parse_hmac("AAEC") == b"\x00\x01\x02"
     with pytest.raises(InputError) as caught:
@@ -376,7 +376,7 @@ def test_answers_whose_topics_lack_their_names_are_errors_or_left_out(scripted):
 
     cluster.handlers[MetadataRequest] = metadata
     assert [topic.name for topic in admin.list_topics()] == ["t"]
-    with pytest.raises(WireError, match="lacks its name"):
+    with pytest.raises(WireError, match="does not contain its name"):
         admin.describe_topics([uuid.UUID(int=7)]).raise_any()
     Result = DeleteTopicsResponse.DeletableTopicResult
     cluster.handlers[DeleteTopicsRequest] = lambda request, version, node_id: DeleteTopicsResponse(

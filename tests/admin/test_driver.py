@@ -297,7 +297,7 @@ def test_key_that_the_answer_leaves_out_is_an_error_and_not_a_success(scripted):
     cluster.handlers[DeleteRecordsRequest] = delete
     outcomes = admin.delete_records({T0: 5, T1: 6})
     assert outcomes[T0].get() == 5
-    with pytest.raises(WireError, match=r"did not say what became of t-1 in its answer to DeleteRecords"):
+    with pytest.raises(WireError, match=r"did not report a result for t-1 in its response to DeleteRecords"):
         outcomes[T1].get()
 
 
@@ -460,7 +460,7 @@ def test_a_served_clients_connection_that_ends_over_a_large_request_is_not_taken
     cluster.fault = lambda request, version, node: HANG_UP if isinstance(request, DescribeLogDirsRequest) else None
     with cluster.admin() as admin:
         admin.list_topics()
-        for count, words in ((60_000, "larger than their socket.request.max.bytes"), (1, "may want a SASL login")):
+        for count, words in ((60_000, "larger than their socket.request.max.bytes"), (1, "may require a SASL login")):
             many = [TopicPartition("t", number) for number in range(count)]
             error = admin.describe_log_dirs([3], many)[3].error
             assert "disconnected" in str(error)

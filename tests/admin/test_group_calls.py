@@ -193,7 +193,7 @@ def test_authorized_operations_are_told_when_asked_for(scripted):
 
 def test_old_brokers_cannot_tell_authorized_operations(scripted):
     _, admin = scripted(versions=all_versions({3: (0, 7), 15: (0, 2), 60: (0, -1), 75: (0, -1), **NO_NEW_GROUPS}))
-    text = "telling the authorized operations of {} needs"
+    text = "asking for the authorized operations of {} needs"
     with pytest.raises(UnsupportedVersion, match=text.format("the cluster")):
         admin.describe_cluster(include_authorized_operations=True)
     for outcomes, what in (

@@ -159,7 +159,7 @@ def offline(cluster, request, version):
 def test_a_partition_that_is_offline_is_waited_for_a_few_seconds(name):
     error, took_s, cluster = attempt(name, MetadataRequest, offline)
     assert isinstance(error, BrokerError)
-    assert "LEADER_NOT_AVAILABLE: t-0 is offline: in sync was broker 9, which is not alive" in str(error)
+    assert "LEADER_NOT_AVAILABLE: t-0 is offline: its last in-sync broker 9 is not running" in str(error)
     assert 3.0 <= took_s < 3.1
     assert not own(name, cluster)
 
@@ -174,7 +174,7 @@ def test_a_coordinator_whose_partition_is_offline_is_waited_for_a_few_seconds(na
     error, took_s, cluster = attempt(name, FindCoordinatorRequest | MetadataRequest, fault)
     assert isinstance(error, BrokerError)
     assert "COORDINATOR_NOT_AVAILABLE: __" in str(error)
-    assert "-0 is offline: in sync was broker 9, which is not alive" in str(error)
+    assert "-0 is offline: its last in-sync broker 9 is not running" in str(error)
     assert 3.0 <= took_s < 3.1
     assert not own(name, cluster)
 

@@ -62,7 +62,7 @@ def test_topics(broker, admin):
 
 @pytest.mark.req("AC-26")
 def test_contradictory_new_topics_are_refused_before_anything_is_sent(admin):
-    with pytest.raises(InputError, match=r"twice, in different ways"):
+    with pytest.raises(InputError, match=r"twice with different settings"):
         admin.create_topics([NewTopic("x", 1, 1), NewTopic("x", 2, 1)])
     with pytest.raises(InputError, match=r"replica assignment"):
         admin.create_topics([NewTopic("x", 1, 1, [[1]])])
@@ -167,7 +167,7 @@ def test_offsets_and_groups(broker, admin):
     described = admin.describe_groups(["g", "none"])
     assert described["g"].get().is_simple
     assert isinstance(described["none"].error, NotFound)
-    with pytest.raises(InputError, match=r"below 0"):
+    with pytest.raises(InputError, match=r"negative"):
         admin.alter_group_offsets("g", {first: -1})
     if broker.impersonates is None:
         admin.delete_group_offsets("g", [first]).raise_any()
@@ -196,9 +196,9 @@ def test_cluster(admin):
 
 def test_broker_that_the_cluster_does_not_have(admin):
     resource = ConfigResource("broker", "99")
-    with pytest.raises(InvalidRequest, match=r"no live broker 99; it has 1"):
+    with pytest.raises(InvalidRequest, match=r"no live broker 99; live brokers: 1"):
         admin.describe_configs([resource])[resource].get()
-    with pytest.raises(InputError, match=r"'x' is not a broker id"):
+    with pytest.raises(InputError, match=r"invalid broker id 'x'"):
         admin.describe_configs([ConfigResource("broker", "x")])
-    with pytest.raises(InputError, match=r"'planet' has no configuration"):
+    with pytest.raises(InputError, match=r"invalid type 'planet'"):
         admin.describe_configs([ConfigResource("planet", "x")]).raise_any()

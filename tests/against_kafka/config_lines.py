@@ -20,14 +20,14 @@ class Line(NamedTuple):
     """The only kind of cluster on which it differs, KRaft or ZooKeeper; "" is both."""
 
 
-USAGE = "A wrong command line ends with status 2"
+USAGE = "An invalid command line exits 2"
 MISSING = "An entity that does not exist"
 FORCE = "`--force`"
-MECHANISMS = "Several SCRAM mechanisms"
-CONTROLLER = "A controller is asked"
-HEADING = "A heading is only printed"
-OLD_BROKERS = "Brokers before 2.3"
-SEVERAL = "Names of entities repeat"
+MECHANISMS = "You can set several SCRAM mechanisms"
+CONTROLLER = "`--bootstrap-controller` works for every request"
+HEADING = "A heading appears only above a result"
+OLD_BROKERS = "Configs of brokers before 2.3"
+SEVERAL = "You can repeat names of entities"
 
 TOPICS = (
     Line("--describe --topic cmp-a"),

@@ -84,7 +84,7 @@ def test_entries_that_are_there_already_are_said_as_theirs_are(guarded_43: RealK
     text = same(guarded_43, "acls", "--add", *given, sort=True)
     assert text.count("already exists.") == 2
     refused = ours(guarded_43, "acls", "--remove", "--topic", topic, "--allow-principal", "User:twice")
-    assert refused.returncode == 1 and "there are some with --operation READ, WRITE" in refused.stderr
+    assert refused.returncode == 1 and "entries exist with --operation READ, WRITE" in refused.stderr
     done(ours(guarded_43, "acls", "--remove", "--force", "--topic", topic))
 
 

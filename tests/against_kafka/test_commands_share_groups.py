@@ -151,7 +151,7 @@ def test_offsets_and_groups_are_deleted_the_same(kafka_new: RealKafka, topic: st
     ended = ours(kafka_new, COMMAND, *part)
     assert ended.returncode == 1
     assert f"{topic}" in ended.stdout
-    assert "could not delete the offsets of topic no-such-topic: " in ended.stderr
+    assert "cannot delete the offsets of topic no-such-topic: " in ended.stderr
 
 
 def test_consumer_groups_are_not_deleted_as_share_groups(kafka_new: RealKafka, topic: str) -> None:

@@ -143,14 +143,14 @@ def test_patterns_do_not_reach_kafkas_own_topics(kafka_name: str, request: pytes
     for action in (("--delete",), ("--alter", "--partitions", 70)):
         refused = ours(kafka, "topics", *action, "--topic", "__consumer_off.*")
         assert (refused.returncode, refused.stdout) == (1, "")
-        assert "matches only topics of Kafka's own: __consumer_offsets" in refused.stderr
+        assert "matches only internal topics of Kafka: __consumer_offsets" in refused.stderr
         ignored = ours(kafka, "topics", *action, "--topic", "__consumer_off.*", "--if-exists")
         assert (ignored.returncode, ignored.stdout) == (0, "")
-        assert "matches only topics of Kafka's own: __consumer_offsets: nothing is done" in ignored.stderr
+        assert "matches only internal topics of Kafka: __consumer_offsets: nothing was done" in ignored.stderr
     deleted = ours(kafka, "topics", "--delete", "--topic", f"{name}|__consumer_off.*")
     assert deleted.returncode == 0, deleted
     assert f"matches 1 topic to delete: {name}\n" in deleted.stderr
-    assert "left out, since a pattern does not delete topics of Kafka's own: __consumer_offsets\n" in deleted.stderr
+    assert "left out internal topics, which a pattern cannot delete: __consumer_offsets\n" in deleted.stderr
     assert "__consumer_offsets" in done(ours(kafka, "topics", "--list")).split()
 
 

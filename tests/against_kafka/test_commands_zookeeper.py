@@ -215,6 +215,6 @@ def test_credentials_can_be_stored_before_any_broker_runs_and_be_protected(
 def test_what_cannot_be_reached_is_one_line(zookeeper: RealZooKeeper) -> None:
     nobody = run("scram", "127.0.0.1:1", "--describe")
     assert nobody.returncode == 1 and nobody.stderr.count("\n") <= 2
-    assert "no ZooKeeper server can be reached at 127.0.0.1:1: 127.0.0.1:1: connection refused" in nobody.stderr
+    assert "cannot reach a ZooKeeper server at 127.0.0.1:1: 127.0.0.1:1: connection refused" in nobody.stderr
     no_chroot = run("scram", zookeeper.address + "/nowhere", "--describe")
     assert no_chroot.returncode == 1 and "has no chroot /nowhere" in no_chroot.stderr

@@ -16,7 +16,7 @@ from tests.against_kafka.harness import RealKafka, Setup, eventually
 from tests.against_kafka.side_by_side import Ended, done, fresh, ours
 
 ONE = ("--partitions", 1, "--replication-factor", 1)
-IN_KRAFT = "which brokers of Kafka 3.7 and later have, in KRaft mode (without ZooKeeper)"
+IN_KRAFT = "which brokers of Kafka 3.7 and later in KRaft mode (without ZooKeeper)"
 
 
 def created(kafka: RealKafka, *options: object) -> str:
@@ -69,7 +69,7 @@ def test_types_of_configurations_that_a_release_lacks_are_named(
     kafka_name: str, request: pytest.FixtureRequest
 ) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
-    group = "has no configurations of type group, which brokers of Kafka 4.0 and later have"
+    group = "has no configurations of type group, which brokers of Kafka 4.0 and later"
     metrics = f"has no configurations of type client-metrics, {IN_KRAFT}"
     setting = {"group": "consumer.session.timeout.ms=50000", "client-metrics": "interval.ms=1000"}
     for kind, text in {"group": group, "client-metrics": metrics}.items():
@@ -85,9 +85,9 @@ def test_where_zookeeper_is_the_cause_a_hint_does_not_blame_the_release(
 ) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
     listed = refused(ours(kafka, "client-metrics", "--list"))
-    assert "brokers of Kafka 3.7 and later speak ListConfigResources v0 in KRaft mode (without ZooKeeper)" in listed
+    assert "brokers of Kafka 3.7 and later support ListConfigResources v0 in KRaft mode (without ZooKeeper)" in listed
     removed = refused(ours(kafka, "cluster", "unregister", "--id", 9))
-    assert "brokers of Kafka 3.3 and later speak UnregisterBroker v0 in KRaft mode (without ZooKeeper)" in removed
+    assert "brokers of Kafka 3.3 and later support UnregisterBroker v0 in KRaft mode (without ZooKeeper)" in removed
 
 
 def test_a_dry_run_does_not_say_that_anything_is_written(kafka_11: RealKafka) -> None:
@@ -135,7 +135,7 @@ def test_groups_whose_coordinator_is_offline_are_told_why(real_kafka: Callable[[
     kafka.stop_node(2)
     try:
         place = f"__consumer_offsets-{positive_hash(group) % len(leaders)}"
-        text = f"COORDINATOR_NOT_AVAILABLE: {place} is offline: in sync was broker 2, which is not alive"
+        text = f"COORDINATOR_NOT_AVAILABLE: {place} is offline: its last in-sync broker 2 is not running"
 
         def told() -> None:
             for action in (("--describe",), ("--delete",)):

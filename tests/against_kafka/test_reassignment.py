@@ -250,7 +250,7 @@ def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_f
     words = [sys.executable, "-m", "kafka_tools", REASSIGN, "--bootstrap-server", kafka.bootstrap_servers]
     first = subprocess.Popen([*words, *map(str, execute), "--throttle", "1"], stdout=subprocess.PIPE, encoding="utf-8")
     assert first.stdout is not None
-    seen = next(line for line in first.stdout if line.startswith("batch 1 of 2: 1 partition under way, "))
+    seen = next(line for line in first.stdout if line.startswith("batch 1 of 2: 1 partition in progress, "))
     assert " left" in seen
     first.kill()
     first.wait()
@@ -261,7 +261,7 @@ def test_batches_are_interrupted_taken_up_again_and_followed(plan: Plan, state_f
     assert f"{plan.topic}-0: replicas: 3,1,2. adding: 3. removing: 2.\n" in listed
     assert f"{plan.topic}-1" not in listed, "it is in the second batch"
     text = done(ours(kafka, REASSIGN, *execute, "--throttle", 50_000_000))
-    assert text.endswith("Moved: 2 of 2 partitions; 0 were there already.\n")
+    assert text.endswith("Moved: 2 of 2 partitions; 0 were already in place.\n")
     assert plan.replicas() == [[3, 1], [1, 3]]
     assert "throttled" not in plan.throttles()
     assert list(state_folder.rglob("*.json")) == []
@@ -289,7 +289,7 @@ def test_a_hanging_node_keeps_its_throttles_and_no_other_does(plan: Plan, what: 
     others = ",".join(str(each) for each in kafka.node_ids if each != hanging)
     cleared = f"Clearing broker-level throttles on brokers {others}\n"
     assert f"{cleared}Clearing topic-level throttles on topic {plan.topic}\n" in ended.stdout
-    assert f"broker {hanging} is away: its throttles are left, run --list again when it is back" in ended.stderr
+    assert f"broker {hanging} is down: its throttles stay; run --list again when it is back" in ended.stderr
     eventually(lambda: ours(kafka, REASSIGN, "--list") and "throttled" not in plan.throttles())
     assert [sorted(each) for each in plan.replicas()] == [[1, 2], [1, 2]]
 
@@ -307,14 +307,14 @@ def test_a_topic_that_is_deleted_meanwhile_stops_nothing_else(plan: Plan) -> Non
     words = [sys.executable, "-m", "kafka_tools", REASSIGN, "--bootstrap-server", kafka.bootstrap_servers]
     first = subprocess.Popen([*words, *map(str, execute)], stdout=subprocess.PIPE, encoding="utf-8")
     assert first.stdout is not None
-    next(line for line in first.stdout if line.startswith("batch 1 of 3: 1 partition under way, "))
+    next(line for line in first.stdout if line.startswith("batch 1 of 3: 1 partition in progress, "))
     done(ours(kafka, "topics", "--delete", "--topic", other))
     listed = ours(kafka, REASSIGN, "--list")
     assert "removing the throttles" not in listed.stderr
     text = first.stdout.read()
     assert first.wait() == 1
     first.stdout.close()
-    assert text.endswith("Moved: 2 of 3 partitions; 0 were there already, 1 failed.\n")
+    assert text.endswith("Moved: 2 of 3 partitions; 0 were already in place, 1 failed.\n")
     assert plan.replicas() == [[3, 1], [1, 3]]
     eventually(lambda: "throttled" not in plan.throttles())
 

@@ -291,7 +291,7 @@ def differences(addresses: tuple[str, str], seed: int, steps: int) -> Iterator[s
         for number, step in enumerate(walk_of(seed, steps)):
             theirs, mine = real.take(step), ours.take(step)
             if step.op == "produce" and theirs[0] == codes.OUT_OF_ORDER_SEQUENCE_NUMBER and not mine[0]:
-                return  # Kafka remembers the lowest sequence that it could not verify, until it forgets the producer
+                return  # Kafka remembers the lowest sequence that it cannot verify, until it forgets the producer
             if theirs != mine:
                 yield f"walk {seed}, step {number}, {step}: Kafka {theirs}, ours {mine}"
                 return

@@ -140,7 +140,9 @@ def test_batch_that_is_cut_off_waits_for_the_next_fetch(bench: Bench) -> None:
 
 def test_batch_that_never_fits_is_reported(bench: Bench) -> None:
     bench.give(batch(0, b"a")[:-3])
-    with pytest.raises(CorruptBatch, match=r"t-0 at offset 0: the batch there is larger than max\.partition\.fetch"):
+    with pytest.raises(
+        CorruptBatch, match=r"t-0 at offset 0: the batch at this offset is larger than max\.partition\.fetch"
+    ):
         bench.values()
 
 

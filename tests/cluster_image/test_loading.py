@@ -96,10 +96,10 @@ def test_a_directory_is_its_newest_snapshot_and_the_log_behind_it(tmp_path: Path
 def test_a_hole_between_snapshot_and_log_is_refused(tmp_path: Path) -> None:
     folder = metadata_directory(tmp_path)
     (folder / log_file_name(90)).write_bytes(log_bytes([state()], base_offset=90))
-    with pytest.raises(LogError, match="the log begins at offset 90, and there is no snapshot"):
+    with pytest.raises(LogError, match="the log starts at offset 90, and no snapshot exists"):
         load(str(folder))
     write_snapshot(folder, "00000000000000000010-0000000001.checkpoint")
-    with pytest.raises(LogError, match="the log begins at offset 90, and the snapshot ends at offset 10"):
+    with pytest.raises(LogError, match="the log starts at offset 90, and the snapshot ends at offset 10"):
         load(str(folder))
 
 
@@ -109,7 +109,7 @@ def test_a_transaction_that_has_not_ended_does_not_count(tmp_path: Path) -> None
     path.write_bytes(log_bytes([state(), [records.BeginTransactionRecord(), topic], [topic]]))
     loaded = load(str(path))
     assert set(loaded.image.topics_by_name) == {"orders", "old"}
-    assert loaded.remarks == ["passed over: a transaction that has not ended, of 2 records"]
+    assert loaded.remarks == ["ignored a transaction in progress, of 2 records"]
     assert loaded.image.provenance.offset == len(state()) - 1
 
 
@@ -130,7 +130,7 @@ def test_a_record_that_contradicts_the_image_is_told_and_the_rest_is_read(tmp_pa
     path.write_bytes(log_bytes([state(), wrong, [records.TopicRecord(name="last", topic_id=uuid.UUID(int=3))]]))
     loaded = load(str(path))
     at = len(state())
-    assert loaded.refused == f"{path}: not taken: the record at offset {at}: broker 9 is not registered (and 9 more)"
+    assert loaded.refused == f"cannot apply {path}: the record at offset {at}: broker 9 is not registered (and 9 more)"
     assert set(loaded.image.topics_by_name) == {"orders", "old", "last"}
     assert loaded.image.topics_by_name["orders"].partitions[0].replicas == [1, 30]
 
@@ -176,7 +176,7 @@ def test_records_of_a_topic_are_not_metadata(tmp_path: Path, magic: int) -> None
     with pytest.raises(LogError, match=f"a batch of magic {magic} is not metadata"):
         load(str(path))
     path.write_bytes(build_batch([(TIME_MS, None, b"some value", ())]))
-    assert "not taken: the record at offset 0: " in (load(str(path)).refused or "")
+    assert ": the record at offset 0: " in (load(str(path)).refused or "")
 
 
 def test_a_snapshot_without_its_end_is_damage(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_snapshot_without_its_end_is_damage(tmp_path: Path) -> None:
     with Segment(snapshot) as segment:
         *_, footer = segment.walk()
     snapshot.write_bytes(snapshot.read_bytes()[: footer.file_position])
-    with pytest.raises(LogError, match="does not end with a snapshot's footer"):
+    with pytest.raises(LogError, match="does not end with the footer of a snapshot"):
         load(str(snapshot))
 
 
@@ -211,7 +211,7 @@ def test_what_is_no_file_or_has_no_metadata_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(LogError, match="is not a file"):
         load(str(tmp_path / "pipe"))
-    with pytest.raises(LogError, match="has no metadata log"):
+    with pytest.raises(LogError, match="contains no metadata log"):
         load(str(tmp_path))
     with pytest.raises(FileNotFoundError):
         load(str(tmp_path / "nothing"))

@@ -222,8 +222,8 @@ by running the commands against scripted brokers in virtual time.
   controller.
 - Every command has `--bootstrap-server kafka1:9092,kafka2:9092,kafka3:9092 --timeout 10000`. The time limit of 10 s
   applies to all requests of the command together. For the long-running `--watch` and `--batch-size` it applies to each
-  request. [Unattended reassignments](commands/reassign-partitions.md#unattended) describes how these continue while
-  brokers are down.
+  request. [Batches and progress](commands/reassign-partitions.md#batches-and-progress) describes how these continue
+  while brokers are down.
 - Errors are shown as printed on stderr, without the command's name in front. "result" means the usual output on stdout.
 - The exit status is 0 if everything was done, 1 otherwise.
 

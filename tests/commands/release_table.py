@@ -40,11 +40,11 @@ class Line(NamedTuple):
 
 
 SCRIPT = r"kafka-reassign-partitions\.sh --zookeeper"
-QUOTAS = r"before Kafka 2\.6 quotas are kept in ZooKeeper: give --zookeeper"
-CREDENTIALS = r"before Kafka 2\.7 credentials are kept in ZooKeeper: give --zookeeper"
+QUOTAS = r"before Kafka 2\.6, quotas are stored in ZooKeeper: give --zookeeper"
+CREDENTIALS = r"before Kafka 2\.7, credentials are stored in ZooKeeper: give --zookeeper"
 KRAFT = r"Kafka \d\.\d and later .*in KRaft mode"
 NO_QUORUM = "clusters that use ZooKeeper have no metadata quorum"
-NOT_SERVED = r"Kafka \d\.\d and later speak \w+ v\d.*|came with Kafka 4|bundled broker"
+NOT_SERVED = r"Kafka \d\.\d and later support \w+ v\d.*|are new in Kafka 4|bundled broker"
 LINES = tuple(
     Line(*each) if isinstance(each, tuple) else Line(each)
     for each in (
@@ -104,18 +104,18 @@ LINES = tuple(
         "consumer-groups --delete --group going-{n}",
         "groups --list",
         "groups --list --share",
-        ("share-groups --list", "3.8", "share groups came with Kafka 4.1"),
-        ("share-groups --describe --all-groups", "3.8", "share groups came with Kafka 4.1"),
+        ("share-groups --list", "3.8", "share groups are new in Kafka 4.1"),
+        ("share-groups --describe --all-groups", "3.8", "share groups are new in Kafka 4.1"),
         ("share-groups --describe --group g", NEVER, NOT_SERVED),
         ("share-groups --reset-offsets --group g --topic orders --to-latest --execute", NEVER, NOT_SERVED),
         ("share-groups --delete-offsets --group g --topic orders", NEVER, NOT_SERVED),
-        ("share-groups --delete --group g", NEVER, r"came with Kafka 4\.1|is not a share group"),
-        ("streams-groups --list", "3.8", "streams groups came with Kafka 4.2"),
-        ("streams-groups --describe --all-groups", "3.8", "streams groups came with Kafka 4.2"),
+        ("share-groups --delete --group g", NEVER, r"are new in Kafka 4\.1|is not a share group"),
+        ("streams-groups --list", "3.8", "streams groups are new in Kafka 4.2"),
+        ("streams-groups --describe --all-groups", "3.8", "streams groups are new in Kafka 4.2"),
         ("streams-groups --describe --group g", NEVER, NOT_SERVED),
         ("streams-groups --reset-offsets --group g --all-input-topics --to-latest --execute", NEVER, NOT_SERVED),
         ("streams-groups --delete-offsets --group g --all-input-topics", NEVER, NOT_SERVED),
-        ("streams-groups --delete --group g", NEVER, r"came with Kafka 4\.2|is not a streams group"),
+        ("streams-groups --delete --group g", NEVER, r"are new in Kafka 4\.2|is not a streams group"),
         "streams-application-reset --application-id app-{n} --input-topics orders --dry-run",
         "streams-application-reset --application-id app-{n} --input-topics orders",
         "delete-records --offset-json-file offsets.json",

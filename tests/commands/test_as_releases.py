@@ -32,14 +32,14 @@ def test_what_the_bundled_broker_lacks_as_the_newest_release_is_said_to_be_its_o
     with as_release(RELEASES[-1]) as run:
         told = run("share-groups --describe --group g").err
         moved = run("reassign-partitions --execute --reassignment-json-file dirs.json").err
-    assert "brokers of Kafka 4.1 and later speak ShareGroupDescribe v0; the bundled broker does not serve it" in told
+    assert "brokers of Kafka 4.1 and later support ShareGroupDescribe v0; the bundled broker does not serve it" in told
     assert "speak AlterReplicaLogDirs v0; the bundled broker does not serve it" in moved
 
 
 def test_one_member_that_is_not_there_is_named_by_old_brokers_too() -> None:
     with as_release("2.2") as run:
         ended = run("consumer-groups --remove-members --group idle --member x")
-    assert ended.err == "kafka-consumer-groups: could not remove member 'x': UNKNOWN_MEMBER_ID: member not known\n"
+    assert ended.err == "kafka-consumer-groups: cannot remove member 'x': UNKNOWN_MEMBER_ID: member not known\n"
 
 
 def test_throttles_of_what_a_release_cannot_begin_do_not_stay() -> None:

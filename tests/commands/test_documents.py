@@ -91,32 +91,44 @@ def test_a_missing_list_has_kafkas_message() -> None:
 )
 def test_a_version_of_another_type_is_a_type_error(version, kind) -> None:
     assert refusal(f'{{"version": {version}, "partitions": []}}')[0] == (
-        f"offsets.json: version is {kind}, an integer is expected"
+        f"offsets.json: invalid version: expected an integer, not {kind}"
     )
 
 
 @pytest.mark.req("DR-18")
 @pytest.mark.parametrize("text, kind", [("[]", "an array"), ('"x"', "a string"), ("7", "an integer"), ("null", "null")])
 def test_a_root_that_is_no_object_is_a_type_error(text, kind) -> None:
-    assert refusal(text)[0] == f"offsets.json: the document is {kind}, an object is expected"
+    assert refusal(text)[0] == f"offsets.json: invalid document: expected an object, not {kind}"
 
 
 @pytest.mark.req("DR-7", "DR-18")
 @pytest.mark.parametrize(
     "document, message",
     [
-        ({"partitions": None}, "partitions is null, an array is expected"),
-        ({"partitions": {}}, "partitions is an object, an array is expected"),
-        ({"partitions": [7]}, "partitions[0] is an integer, an object is expected"),
+        ({"partitions": None}, "invalid partitions: expected an array, not null"),
+        ({"partitions": {}}, "invalid partitions: expected an array, not an object"),
+        ({"partitions": [7]}, "invalid partitions[0]: expected an object, not an integer"),
         ({"partitions": [GOOD, {"topic": "a", "partition": 0}]}, "partitions[1].offset is missing"),
         ({"partitions": [{"partition": 0, "offset": 1}]}, "partitions[0].topic is missing"),
-        ({"partitions": [GOOD | {"topic": 1}]}, "partitions[0].topic is an integer, a string is expected"),
+        ({"partitions": [GOOD | {"topic": 1}]}, "invalid partitions[0].topic: expected a string, not an integer"),
         ({"partitions": [GOOD | {"topic": ""}]}, "partitions[0].topic is empty"),
-        ({"partitions": [GOOD | {"partition": "0"}]}, "partitions[0].partition is a string, an integer is expected"),
-        ({"partitions": [GOOD | {"offset": 1.0}]}, "partitions[0].offset is the number 1.0, an integer is expected"),
-        ({"partitions": [GOOD | {"offset": None}]}, "partitions[0].offset is null, an integer is expected"),
-        ({"partitions": [GOOD | {"partition": 2**31}]}, "partitions[0].partition is 2147483648, at most 2147483647"),
-        ({"partitions": [GOOD | {"offset": 2**63}]}, "partitions[0].offset is 9223372036854775808, at most"),
+        (
+            {"partitions": [GOOD | {"partition": "0"}]},
+            "invalid partitions[0].partition: expected an integer, not a string",
+        ),
+        (
+            {"partitions": [GOOD | {"offset": 1.0}]},
+            "invalid partitions[0].offset: expected an integer, not the number 1.0",
+        ),
+        ({"partitions": [GOOD | {"offset": None}]}, "invalid partitions[0].offset: expected an integer, not null"),
+        (
+            {"partitions": [GOOD | {"partition": 2**31}]},
+            "invalid partitions[0].partition 2147483648: expected at most 2147483647",
+        ),
+        (
+            {"partitions": [GOOD | {"offset": 2**63}]},
+            "invalid partitions[0].offset 9223372036854775808: expected at most",
+        ),
     ],
 )
 def test_a_mistake_in_an_entry_is_named_with_its_path(document, message) -> None:
@@ -206,14 +218,23 @@ def test_an_election_is_of_the_partitions_in_the_file_whatever_else_it_holds() -
         ("nonsense", "Replica election data is empty"),
         ({}, 'Replica election data is missing "partitions" field'),
         ({"version": 2}, 'Replica election data is missing "partitions" field'),
-        ([], "partitions.json: the document is an array, an object is expected"),
-        ({"partitions": None}, "partitions.json: partitions is null, an array is expected"),
+        ([], "partitions.json: invalid document: expected an object, not an array"),
+        ({"partitions": None}, "partitions.json: invalid partitions: expected an array, not null"),
         ({"partitions": [{"partition": 1}]}, "partitions.json: partitions[0].topic is missing"),
         ({"partitions": [{"topic": "a"}]}, "partitions.json: partitions[0].partition is missing"),
-        ({"partitions": [ELECTED | {"partition": "1"}]}, "partitions.json: partitions[0].partition is a string, an"),
-        ({"partitions": [ELECTED | {"partition": 2**31}]}, "partitions.json: partitions[0].partition is 2147483648"),
+        (
+            {"partitions": [ELECTED | {"partition": "1"}]},
+            "partitions.json: invalid partitions[0].partition: expected an",
+        ),
+        (
+            {"partitions": [ELECTED | {"partition": 2**31}]},
+            "partitions.json: invalid partitions[0].partition 2147483648",
+        ),
         ({"partitions": [ELECTED] * 3}, "Replica election data contains duplicate partitions: [orders-1]"),
-        ({"partitions": [ELECTED, ELECTED, 7]}, "partitions.json: partitions[2] is an integer, an object is expected"),
+        (
+            {"partitions": [ELECTED, ELECTED, 7]},
+            "partitions.json: invalid partitions[2]: expected an object, not an integer",
+        ),
     ],
 )
 def test_a_mistake_in_an_election_is_named_in_kafkas_order(document: object, message: str) -> None:

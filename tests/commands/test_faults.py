@@ -64,5 +64,5 @@ def test_a_login_that_is_wanted_is_told_at_once():
         printed = run(line, fault)
         assert printed.status == 1, line
         assert printed.seconds < 2.0, (line, printed)
-        assert "wants a SASL login" in printed.err, (line, printed.err)
+        assert "requires a SASL login" in printed.err, (line, printed.err)
         assert "security.protocol=SASL_PLAINTEXT" in printed.err, (line, printed.err)

@@ -26,10 +26,10 @@ def test_whatever_a_file_holds_one_line_says_what_is_wrong(line: str) -> None:
 @pytest.mark.parametrize(
     "text, message, hint",
     [
-        ('{"a": 1e99999999999999999999}', "not JSON", "the exponent of a number is out of all bounds"),
-        (f'{{"a": {"1" * 5000}}}', "not JSON", "a number has more digits than any that is allowed here"),
-        ('{"topic": "a\\ud800"}', r"f: a text holds \ud800, which is one half of a character: both are expected", None),
-        ('["\\uDFFF\\uD83D"]', r"f: a text holds \udfff, which is one half of a character: both are expected", None),
+        ('{"a": 1e99999999999999999999}', "not JSON", "the exponent of a number is out of range"),
+        (f'{{"a": {"1" * 5000}}}', "not JSON", "a number has too many digits"),
+        ('{"topic": "a\\ud800"}', r"f: invalid string: unpaired surrogate \ud800", None),
+        ('["\\uDFFF\\uD83D"]', r"f: invalid string: unpaired surrogate \udfff", None),
     ],
     ids=["exponent", "digits", "first half", "second half"],
 )
@@ -75,4 +75,4 @@ def test_a_remark_without_end_is_cut(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_memory_that_is_used_up_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert running._report(MemoryError(), "kafka-x", debug=False) == 1
-    assert capsys.readouterr().err.startswith("kafka-x: there is not enough memory for this\n")
+    assert capsys.readouterr().err.startswith("kafka-x: out of memory\n")

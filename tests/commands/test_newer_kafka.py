@@ -56,7 +56,7 @@ FURTHER = (
 """Command lines beside those of ``release_table``."""
 ASSIGNMENTS = r"Assignments can only be reset if the group '.*' is inactive, but the current state is Dreaming\."
 REFUSED = {
-    "acls --remove": "there is no such entry",
+    "acls --remove": "no such ACL entry",
     "consumer-groups --reset-offsets --group idle": ASSIGNMENTS,
     "share-groups --reset-offsets": r"Share group 'g' is not empty\.",
     "streams-groups --reset-offsets": ASSIGNMENTS,
@@ -145,7 +145,7 @@ def test_what_came_later_is_shown_as_it_is(run: Run, line: str, told: str) -> No
     assert told in ended.out + ended.err
 
 
-KNOWS_NOT = f"not a config of {{}} that this tool knows ({KAFKA_MINOR}); the broker judges it"
+KNOWS_NOT = f"not a known config of {{}} ({KAFKA_MINOR}); the broker validates it"
 
 
 @pytest.mark.parametrize(

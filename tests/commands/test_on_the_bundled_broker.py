@@ -210,7 +210,7 @@ def test_a_release_without_topic_ids_is_told_so(capsys: pytest.CaptureFixture[st
         assert running.run(cli.load("topics"), [*given, *address], "kafka-topics") == 1
     assert capsys.readouterr() == (
         "",
-        "kafka-topics: the topics of this cluster have no ids (Kafka 2.8 brought them)\n  give --topic NAME\n",
+        "kafka-topics: the topics of this cluster have no ids (new in Kafka 2.8)\n  give --topic NAME\n",
     )
 
 
@@ -229,7 +229,7 @@ def test_delete_records_reports_each_partition(run: Run, topic: str, tmp_path: P
     assert (first, second) == ("Executing records delete operation", "Records delete operation completed:")
     assert third == f"partition: {topic}-0\tlow_watermark: 0"
     assert fourth.startswith(f"partition: {topic}-1\terror: OFFSET_OUT_OF_RANGE")
-    assert ended.err.startswith(f"kafka-delete-records: could not delete records of {topic}-1: OFFSET_OUT_OF_RANGE")
+    assert ended.err.startswith(f"kafka-delete-records: cannot delete records of {topic}-1: OFFSET_OUT_OF_RANGE")
 
 
 @pytest.mark.req("DR-15")

@@ -27,7 +27,7 @@ def test_an_option_that_is_gone_is_named_with_what_took_its_place(
     command: str, option: str, form: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = complaint(command, [word.format(option) for word in form], capsys)
-    assert said.startswith(f"{command}: {option} is gone since Kafka {REMOVED[command][option].since}: ")
+    assert said.startswith(f"{command}: {option} was removed in Kafka {REMOVED[command][option].since}: ")
 
 
 def test_what_is_told_to_take_their_place_is_there() -> None:

@@ -79,7 +79,7 @@ def test_an_empty_list_says_that_rights_may_be_missing(run: Run, name: str, what
     run("admin", "topics", "--create", "--topic", "orders", "--if-not-exists")
     status, _, err = run("bob", name, "--list")
     assert status == 0
-    assert err.startswith(f"no {what} are listed; there may be some that the principal may not see (seeing takes Desc")
+    assert err.startswith(f"no {what} are listed; the principal may lack the right to see some (Desc")
 
 
 def test_an_empty_list_of_who_sees_everything_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,13 +108,13 @@ def test_the_broker_asks_for_what_is_named() -> None:
 @pytest.mark.parametrize(
     "api, code, right",
     [
-        ("offset_fetch", "TOPIC_AUTHORIZATION_FAILED", "it takes Describe on the topic"),
-        ("offset_fetch", "GROUP_AUTHORIZATION_FAILED", "it takes Describe on the group"),
-        ("list_offsets", "TOPIC_AUTHORIZATION_FAILED", "it takes Describe on the topic"),
-        ("join_group", "GROUP_AUTHORIZATION_FAILED", "it takes Read on the group"),
-        ("sync_group", "GROUP_AUTHORIZATION_FAILED", "it takes Read on the group"),
-        ("find_coordinator", "GROUP_AUTHORIZATION_FAILED", "it takes Describe on the group"),
-        ("fetch", "TOPIC_AUTHORIZATION_FAILED", "it takes Read on the topic"),
+        ("offset_fetch", "TOPIC_AUTHORIZATION_FAILED", "requires Describe on the topic"),
+        ("offset_fetch", "GROUP_AUTHORIZATION_FAILED", "requires Describe on the group"),
+        ("list_offsets", "TOPIC_AUTHORIZATION_FAILED", "requires Describe on the topic"),
+        ("join_group", "GROUP_AUTHORIZATION_FAILED", "requires Read on the group"),
+        ("sync_group", "GROUP_AUTHORIZATION_FAILED", "requires Read on the group"),
+        ("find_coordinator", "GROUP_AUTHORIZATION_FAILED", "requires Describe on the group"),
+        ("fetch", "TOPIC_AUTHORIZATION_FAILED", "requires Read on the topic"),
     ],
 )
 def test_a_consumer_that_is_refused_names_the_right(
@@ -139,7 +139,7 @@ def test_a_commit_that_is_refused_names_the_right(kind: str) -> None:
             producer.send("orders", b"one")
         broker.faults.error("offset_commit", f"{kind.upper()}_AUTHORIZATION_FAILED", times=100)
         with Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"}) as consumer:
-            with pytest.raises(BrokerError, match=f"it takes Read on the {kind}"):
+            with pytest.raises(BrokerError, match=f"requires Read on the {kind}"):
                 consumer.commit({TopicPartition("orders", 0): OffsetAndMetadata(1)})
 
 
@@ -148,7 +148,7 @@ def test_only_refusals_for_want_of_rights_are_added_to() -> None:
     name_what_is_missing(refused, DeleteTopicsRequest)
     name_what_is_missing(refused, DeleteTopicsRequest)
     assert str(refused) == (
-        "TOPIC_AUTHORIZATION_FAILED: the principal may not do this with the topic (it takes Delete on the topic)"
+        "TOPIC_AUTHORIZATION_FAILED: the principal may not do this with the topic (requires Delete on the topic)"
     )
     other = broker_error(error_codes.POLICY_VIOLATION, "Topic names begin with team-")
     name_what_is_missing(other, CreateTopicsRequest)

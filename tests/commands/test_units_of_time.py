@@ -50,7 +50,7 @@ def test_a_unit_with_two_readings_is_refused(line: str, tmp_path: Path, capsys: 
     if name not in ("audit", "dump-log"):
         words += ["--bootstrap-server", "127.0.0.1:1"]
     assert running.run(cli.load(name), words, registry.program(name)) == 2
-    assert "'M' can mean minutes or months: write m for minutes" in capsys.readouterr().err
+    assert "ambiguous unit 'M', minutes or months: write m for minutes" in capsys.readouterr().err
 
 
 def test_every_option_that_takes_a_time_stands_above() -> None:

@@ -172,7 +172,7 @@ def test_bytes_of_a_directory_or_a_missing_file_get_one_line(tmp_path: Path) -> 
     assert status == 1 and lines == [f"{PROGRAM}: {misspelt}: No such file or directory"]
     missing.mkdir()
     status, _, lines = dump("--files", str(missing))
-    assert status == 1 and lines[0] == f"{PROGRAM}: there are no log files in the directory {missing}"
+    assert status == 1 and lines[0] == f"{PROGRAM}: no log files in directory {missing}"
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
@@ -222,7 +222,7 @@ def test_a_name_that_is_no_offset_ends_the_text_with_a_way_out(name: str, tmp_pa
     assert (status, stdout) == (1, f"Dumping {path}\n".encode())
     assert lines == [
         f"{PROGRAM}: {path} is not named after the first offset of its segment",
-        "  with --keep-going it is read under any name",
+        "  use --keep-going to read it under any name",
     ]
     status, stdout, lines = dump("--keep-going", "--files", str(path))
     assert (status, lines) == (0, [])

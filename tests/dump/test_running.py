@@ -75,8 +75,8 @@ def test_a_process_that_dies_leaves_a_whole_document(tmp_path: Path) -> None:
     assert ended.returncode == 1
     document = json.loads(ended.stdout)
     assert document["data"]
-    assert [error["message"] for error in document["errors"]] == ["a worker process ended before its file was read"]
-    assert ended.stderr.count(b"a worker process ended before its file was read") == 1
+    assert [error["message"] for error in document["errors"]] == ["a worker process ended before it read its file"]
+    assert ended.stderr.count(b"a worker process ended before it read its file") == 1
 
 
 @pytest.mark.parametrize("form", [(), ("-o", "json"), ("-o", "jsonl", "--jobs", "2"), ("--jobs", "2")])

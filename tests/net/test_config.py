@@ -40,7 +40,7 @@ def test_controllers_option_replaces_the_servers_of_the_file(tmp_path):
 
 
 def test_both_bootstrap_settings_are_refused():
-    with pytest.raises(ConfigError, match=r"exclude each other"):
+    with pytest.raises(ConfigError, match=r"cannot be combined"):
         ClientConfig({"bootstrap.servers": "a:1", "bootstrap.controllers": "b:2"})
 
 
@@ -63,13 +63,13 @@ def test_words_that_kafka_takes_in_capitals_are_taken_so() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("request.timeout.ms", "soon", "not a whole number"),
-        ("request.timeout.ms", "30_000", "not a whole number"),
-        ("request.timeout.ms", "-1", "outside"),
-        ("security.protocol", "TLS", "not one of PLAINTEXT"),
-        ("client.dns.lookup", "some", "not one of"),
-        ("client.dns.lookup", "Use_All_DNS_IPs", "not one of"),
-        ("metadata.recovery.strategy", "some", "not one of"),
+        ("request.timeout.ms", "soon", "expected a whole number"),
+        ("request.timeout.ms", "30_000", "expected a whole number"),
+        ("request.timeout.ms", "-1", "expected 0 to"),
+        ("security.protocol", "TLS", "expected one of PLAINTEXT"),
+        ("client.dns.lookup", "some", "expected one of"),
+        ("client.dns.lookup", "Use_All_DNS_IPs", "expected one of"),
+        ("metadata.recovery.strategy", "some", "expected one of"),
         ("bootstrap.servers", "host", "host:port"),
     ],
 )
@@ -135,7 +135,7 @@ def test_no_secret_shows_in_repr_or_errors():
 
 def test_unresolved_variable_in_a_password_is_not_sent_to_the_broker():
     line = 'x.PlainLoginModule required username="a" password="${file:/etc/pw:kafka}";'
-    with pytest.raises(ConfigError, match=r"no provider replaces") as caught:
+    with pytest.raises(ConfigError, match=r"no config provider resolves") as caught:
         sasl(sasl_jaas_config=line)
     assert "config.providers" in caught.value.hint
 

@@ -119,5 +119,5 @@ def test_declared_providers_and_a_class_we_lack():
         "config.providers.e.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
     }
     assert sorted(declared_providers(settings)) == ["e", "f"]
-    with pytest.raises(ConfigError, match=r"com\.example\.Vault; FileConfigProvider"):
+    with pytest.raises(ConfigError, match=r"com\.example\.Vault: expected one of FileConfigProvider"):
         declared_providers({"config.providers": "v", "config.providers.v.class": "com.example.Vault"})

@@ -42,13 +42,13 @@ def test_quotes_escapes_comments_and_several_entries():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "login module class is expected"),
+        ("", "expected a login module class"),
         ("M often a=b;", "control flag"),
-        ("M required a=b", "not closed"),
-        ('M required a="b', "quoted value is not closed"),
-        ("M required a;", r"place of option 1 is not a name"),
-        ("M required b=c a=;", r"place of option 2 is not a name"),
-        ("M required /* a=b;", "comment is not closed"),
+        ("M required a=b", "expected a semicolon"),
+        ('M required a="b', "unterminated quoted value"),
+        ("M required a;", r"as option 1"),
+        ("M required b=c a=;", r"as option 2"),
+        ("M required /* a=b;", "unterminated comment"),
     ],
 )
 def test_what_is_wrong_is_said(text, message):

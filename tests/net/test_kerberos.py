@@ -55,7 +55,7 @@ def test_the_service_may_stand_in_the_jaas_line() -> None:
 
 @pytest.mark.req("SASL-24")
 def test_two_service_names_that_differ_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"is kafka, and serviceName in sasl\.jaas\.config is other"):
+    with pytest.raises(ConfigError, match=r"is kafka, but serviceName in sasl\.jaas\.config is other"):
         config('useTicketCache=true serviceName="other"')
 
 
@@ -88,7 +88,7 @@ def test_the_kerberos_module_is_for_gssapi_alone(mechanism: str) -> None:
             {"sasl.jaas.config": 'PlainLoginModule required username="a" password="planted";'},
             "is not a Krb5LoginModule",
         ),
-        ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "keyTab /no/such is not there"),
+        ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "cannot read keyTab /no/such"),
     ],
 )
 def test_what_is_missing_is_named(values: Any, message: str) -> None:

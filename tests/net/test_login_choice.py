@@ -87,7 +87,7 @@ def test_extensions_are_those_of_the_login_module() -> None:
 
 @pytest.mark.req("SASL-31")
 def test_a_client_has_one_login_module() -> None:
-    with pytest.raises(ConfigError, match="a client has exactly one login module"):
+    with pytest.raises(ConfigError, match="expected exactly one login module"):
         config("PLAIN", **{"sasl.jaas.config": 2 * LINES["PLAIN"]})
 
 
@@ -120,5 +120,5 @@ def test_ways_to_a_token_that_are_not_here_are_said() -> None:
     key = "sasl.oauthbearer.jwt.retriever.class"
     package = "org.apache.kafka.common.security.oauthbearer"
     assert config("OAUTHBEARER", **{key: f"{package}.ClientCredentialsJwtRetriever"}).unknown == ()
-    with pytest.raises(ConfigError, match=r"jwt\.retriever\.class: this way to a token is not supported"):
+    with pytest.raises(ConfigError, match=r"unsupported sasl.oauthbearer.jwt.retriever.class"):
         config("OAUTHBEARER", **{key: f"{package}.JwtBearerJwtRetriever"})

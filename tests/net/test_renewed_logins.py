@@ -124,7 +124,7 @@ def test_an_end_of_the_connection_meanwhile_is_told_as_such(peer: Peer) -> None:
         exchange.call(peer.node, MetadataRequest(), Deadline(clock, 30))
         peer.refusal = HANG_UP
         clock.advance(9)
-        with pytest.raises(Disconnected, match=r"closed the connection while the login was renewed"):
+        with pytest.raises(Disconnected, match=r"closed the connection during re-authentication"):
             exchange.call(peer.node, MetadataRequest(), Deadline(clock, 30))
 
 

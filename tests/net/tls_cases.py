@@ -18,7 +18,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.trace import Trace
 from tests.net.stores import client
 
-UNTRUSTED = r"TLS: the certificate of .* is not accepted: .*(self.signed|unable to get local issuer|issuer certificate)"
+UNTRUSTED = r"TLS: cannot verify the certificate of .*: .*(self.signed|unable to get local issuer|issuer certificate)"
 
 
 class Place(NamedTuple):
@@ -70,12 +70,16 @@ REFUSALS = [
     Refusal(
         "another name",
         {},
-        r"certificate of localhost:\d+ is not accepted: .*[Hh]ostname",
-        "by a name of the",
+        r"cannot verify the certificate of localhost:\d+: .*[Hh]ostname",
+        "by a name in the",
         host="localhost",
     ),
     Refusal(
-        "expired", LOGIN, r"certificate of .* is not accepted: certificate has expired", "new certificate", "SASL_SSL"
+        "expired",
+        LOGIN,
+        r"cannot verify the certificate of .*: certificate has expired",
+        "renew the certificate",
+        "SASL_SSL",
     ),
     Refusal(
         "no client certificate",
@@ -98,8 +102,8 @@ REFUSALS = [
     Refusal(
         "a plaintext listener",
         {},
-        r"TLS handshake with .* failed: the answer is not TLS|closed the connection|being disconnected",
-        "speak TLS",
+        r"TLS handshake with .* failed: the response is not TLS|closed the connection|being disconnected",
+        "speaks TLS",
         "PLAINTEXT",
     ),
     Refusal(

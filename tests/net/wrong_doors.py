@@ -58,14 +58,14 @@ def doors(trust: dict[str, str]) -> list[Door]:
     other = {"security.protocol": "SASL_PLAINTEXT", **OTHER_MECHANISM}
     tls_wanted = "SSL or SASL_SSL|security.protocol=SSL"
     return [
-        Door("SASL_PLAINTEXT", plain, "wants a SASL login.*security.protocol=SASL_PLAINTEXT"),
-        Door("SASL_SSL", ssl, "wants a SASL login.*security.protocol=SASL_SSL"),
+        Door("SASL_PLAINTEXT", plain, "requires a SASL login.*security.protocol=SASL_PLAINTEXT"),
+        Door("SASL_SSL", ssl, "requires a SASL login.*security.protocol=SASL_SSL"),
         Door("SSL", plain, tls_wanted),
         Door("SASL_SSL", plain, tls_wanted),
         Door("SSL", sasl, tls_wanted),
         Door("SASL_SSL", sasl, tls_wanted),
-        Door("PLAINTEXT", ssl, "does this port speak TLS"),
-        Door("SASL_PLAINTEXT", sasl_ssl, "does this port speak TLS"),
+        Door("PLAINTEXT", ssl, "check that this port speaks TLS"),
+        Door("SASL_PLAINTEXT", sasl_ssl, "check that this port speaks TLS"),
         Door("PLAINTEXT", sasl, "does not use SASL on this listener|closed the connection during the SASL login"),
         Door("SASL_PLAINTEXT", other, "does not offer SASL mechanism OAUTHBEARER; it offers"),
         Door("SASL_PLAINTEXT", sasl, "refused the login with PLAIN"),

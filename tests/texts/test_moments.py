@@ -44,20 +44,20 @@ def test_a_moment_is_read_as_it_is_typed(text: str, expected: int) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("2026-13-01", "is not a date and time: month must be in 1..12"),
-        ("2026-02-30", "is not a date and time"),
-        ("2026-01-01T10:30+24:00", r"\+24:00 is not a zone"),
-        ("2026-01-01T10:30+0160", r"\+0160 is not a zone"),
-        ("2026-1-1", "is not a moment"),
-        ("tomorrow", "is not a moment"),
-        ("2 fortnights ago", "'fortnights' is not a unit of time"),
-        ("-5", "is not a moment"),
-        ("", "is not a moment"),
+        ("2026-13-01", "invalid time '.*': month must be in 1..12"),
+        ("2026-02-30", "invalid time"),
+        ("2026-01-01T10:30+24:00", r"invalid zone \+24:00"),
+        ("2026-01-01T10:30+0160", r"invalid zone \+0160"),
+        ("2026-1-1", "invalid time"),
+        ("tomorrow", "invalid time"),
+        ("2 fortnights ago", "invalid unit of time 'fortnights'"),
+        ("-5", "invalid time"),
+        ("", "invalid time"),
         ("2026-01-01T00:00:00.5", "write the fraction"),
-        ("9" * 30, "outside the times that Kafka can hold"),
-        ("9" * 5000, "a value of 5000 characters is not a time"),
-        ("\u0663 hours ago", "is not a moment"),
-        ("\u0662\u0660\u0662\u0666-\u0660\u0661-\u0660\u0661", "is not a moment"),
+        ("9" * 30, "outside the range of Kafka's timestamps"),
+        ("9" * 5000, "invalid time: 5000 characters are too long"),
+        ("\u0663 hours ago", "invalid time"),
+        ("\u0662\u0660\u0662\u0666-\u0660\u0661-\u0660\u0661", "invalid time"),
     ],
 )
 def test_what_is_not_a_moment_is_said(text: str, said: str) -> None:
@@ -72,5 +72,5 @@ def test_a_fraction_of_another_length_is_iso_s_where_that_is_said() -> None:
 
 @pytest.mark.parametrize("text", ["3M", "3 M ago", "1.5M"])
 def test_a_unit_with_two_readings_is_refused_and_told_what_to_type(text: str) -> None:
-    with pytest.raises(AmbiguousUnit, match="'M' can mean minutes or months: write m for minutes"):
+    with pytest.raises(AmbiguousUnit, match="ambiguous unit 'M', minutes or months: write m for minutes"):
         moment_ms(text, NOW)

@@ -27,7 +27,7 @@ def refused(connect: str, **settings: object) -> str:
 def test_a_refused_connection_is_told_at_once() -> None:
     port = closed_port()
     assert refused(f"127.0.0.1:{port}/kafka") == (
-        f"no ZooKeeper server can be reached at 127.0.0.1:{port}: 127.0.0.1:{port}: connection refused"
+        f"cannot reach a ZooKeeper server at 127.0.0.1:{port}: 127.0.0.1:{port}: connection refused"
     )
 
 
@@ -56,7 +56,7 @@ def test_a_server_that_does_not_speak_tls_is_told_at_once() -> None:
 
         Thread(target=answer, daemon=True).start()
         said = refused(f"127.0.0.1:{listener.getsockname()[1]}", tls=True)
-    assert "no ZooKeeper server can be reached" in said
+    assert "cannot reach a ZooKeeper server" in said
 
 
 def test_a_server_that_says_nothing_is_given_up_after_the_timeout() -> None:

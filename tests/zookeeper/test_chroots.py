@@ -69,9 +69,9 @@ def test_another_path_than_the_brokers_use_is_refused_and_theirs_is_named(
     tree = Ensemble(*cluster(used), f"{given}/config/users/alice", f"{given}/config/changes")
     said = refused(tree, given, changing)
     assert (
-        f"zk:2181 has nothing of Kafka at {given or '/'}: its brokers use {used or '/'} (--zookeeper zk:2181{used},"
-        in said
-    )
+        f"zk:2181 contains no Kafka cluster at {given or '/'}: its brokers use {used or '/'} (use "
+        f"--zookeeper zk:2181{used},"
+    ) in said
     assert "--zk-new-chroot" in said
 
 
@@ -84,7 +84,7 @@ def test_several_clusters_are_all_named() -> None:
 
 def test_an_ensemble_without_any_broker_is_taken_with_a_warning() -> None:
     tree = Ensemble("/config/users/first", "/solr/collections", "/pulsar/brokers/lookup")
-    warned = ["warning: ZooKeeper at zk:2181 has nothing of Kafka at /: no broker has started there yet"]
+    warned = ["warning: ZooKeeper at zk:2181 contains no Kafka cluster at /: no broker has started there yet"]
     assert checked(tree, "") == warned
     assert checked(tree, "/kafka") == [warned[0].replace("at /:", "at /kafka:")]
     assert "has no chroot /kafka" in refused(tree, "/kafka", changing=False)
@@ -93,7 +93,7 @@ def test_an_ensemble_without_any_broker_is_taken_with_a_warning() -> None:
 def test_another_chroot_on_purpose_is_taken_with_a_warning() -> None:
     tree = Ensemble(*cluster("/kafka"))
     (warned,) = checked(tree, "/second", new=True)
-    assert "nothing of Kafka at /second" in warned
+    assert "no Kafka cluster at /second" in warned
 
 
 def test_the_search_in_a_huge_ensemble_is_bounded_and_looks_where_kafka_may_be() -> None:

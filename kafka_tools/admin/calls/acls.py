@@ -58,25 +58,25 @@ def id_of(family: type[Words], word: str, what: str) -> int:
     spelled = word.upper().replace("-", "_")
     found = words.get(spelled) or (family.number(word) if word not in family.numbers else None)
     if found is None:
-        raise InputError(f"'{word}' is not {what} of an ACL: {', '.join(words)}")
+        raise InputError(f"invalid {what} '{word}': expected one of {', '.join(words)}")
     return found
 
 
 def _filter_fields(pattern: AclFilter, versions: NodeVersions, request: type[Request]) -> dict[str, Any]:
-    kind = id_of(PatternType, pattern.pattern_type, "a pattern type")
+    kind = id_of(PatternType, pattern.pattern_type, "pattern type")
     if not versions.has(request, 1):
         if kind not in (PatternType.ANY, PatternType.LITERAL):
             raise versions.too_old(request, 1, f"the pattern type {pattern.pattern_type}")
         # Before 2.0 every pattern is literal.
         kind = PatternType.LITERAL
     return {
-        "resource_type_filter": id_of(AclResourceType, pattern.resource_type, "a resource type"),
+        "resource_type_filter": id_of(AclResourceType, pattern.resource_type, "resource type"),
         "resource_name_filter": pattern.resource_name,
         "pattern_type_filter": kind,
         "principal_filter": pattern.principal,
         "host_filter": pattern.host,
-        "operation": id_of(AclOperation, pattern.operation, "an operation"),
-        "permission_type": id_of(AclPermission, pattern.permission, "a permission"),
+        "operation": id_of(AclOperation, pattern.operation, "operation"),
+        "permission_type": id_of(AclPermission, pattern.permission, "permission"),
     }
 
 
@@ -138,18 +138,18 @@ class CreateAcls(AdminCall[AclBinding, None, "CreateAclsResponse"]):
 
         creations = []
         for key in keys:
-            kind = id_of(PatternType, key.pattern_type, "a pattern type")
+            kind = id_of(PatternType, key.pattern_type, "pattern type")
             if kind == PatternType.PREFIXED:
                 versions.require(CreateAclsRequest, 1, "a prefixed pattern")
             creations.append(
                 CreateAclsRequest.AclCreation(
-                    resource_type=id_of(AclResourceType, key.resource_type, "a resource type"),
+                    resource_type=id_of(AclResourceType, key.resource_type, "resource type"),
                     resource_name=key.resource_name,
                     resource_pattern_type=kind,
                     principal=key.principal,
                     host=key.host,
-                    operation=id_of(AclOperation, key.operation, "an operation"),
-                    permission_type=id_of(AclPermission, key.permission, "a permission"),
+                    operation=id_of(AclOperation, key.operation, "operation"),
+                    permission_type=id_of(AclPermission, key.permission, "permission"),
                 )
             )
         return CreateAclsRequest(creations=creations)

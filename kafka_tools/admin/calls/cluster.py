@@ -62,7 +62,7 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
             versions.require(DescribeClusterRequest, 2, "showing fenced brokers")
         if not versions.has(DescribeClusterRequest) and not self._controllers:
             if self._operations:
-                versions.require(MetadataRequest, 8, "telling the authorized operations of the cluster")
+                versions.require(MetadataRequest, 8, "asking for the authorized operations of the cluster")
             return MetadataRequest(topics=[], include_cluster_authorized_operations=self._operations)
         if self._controllers:
             versions.require(DescribeClusterRequest, 1, "describing controllers")

@@ -94,7 +94,7 @@ def operation_id(change: ConfigChange) -> int:
     """The wire's number of a change's operation; InputError for another word."""
     found = OPERATIONS.get(change.operation)
     if found is None:
-        raise InputError(f"'{change.operation}' is not an operation on a setting: {', '.join(OPERATIONS)} are")
+        raise InputError(f"invalid operation on a config '{change.operation}': expected one of {', '.join(OPERATIONS)}")
     return found
 
 

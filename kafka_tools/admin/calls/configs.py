@@ -77,7 +77,7 @@ def type_id(resource: ConfigResource) -> int:
     """The wire's number of a resource's type; InputError for a type that has no configuration."""
     found = TYPE_IDS.get(resource.type)
     if found is None:
-        raise InputError(f"'{resource.type}' has no configuration: {', '.join(TYPE_IDS)} have")
+        raise InputError(f"invalid type '{resource.type}': expected one of {', '.join(TYPE_IDS)}")
     return found
 
 
@@ -88,7 +88,7 @@ def _owner(resource: ConfigResource) -> int | None:
     try:
         return int(resource.name)
     except ValueError:
-        raise InputError(f"'{resource.name}' is not a broker id: a whole number is expected") from None
+        raise InputError(f"invalid broker id '{resource.name}': expected a whole number") from None
 
 
 def owner_lookup(to_controllers: bool) -> Lookup[ConfigResource]:
@@ -107,19 +107,19 @@ def refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> 
 
     # An API whose version came with the type, and what to say of brokers without it.
     known_by = {
-        "broker-logger": (IncrementalAlterConfigsRequest, 1, "Kafka 2.4 and later have"),
+        "broker-logger": (IncrementalAlterConfigsRequest, 1, "Kafka 2.4 and later"),
         "client-metrics": (
             ListConfigResourcesRequest,
             0,
-            "Kafka 3.7 and later have, in KRaft mode (without ZooKeeper)",
+            "Kafka 3.7 and later in KRaft mode (without ZooKeeper)",
         ),
-        "group": (DescribeGroupsRequest, 6, "Kafka 4.0 and later have"),
+        "group": (DescribeGroupsRequest, 6, "Kafka 4.0 and later"),
     }
     errors: dict[ConfigResource, KafkaToolsError] = {}
     for key in keys:
         request, version, who = known_by.get(key.type, (None, 0, ""))
         if request is not None and not versions.has(request, version):
-            text = f"{versions.peer} has no configurations of type {key.type}, which brokers of {who}"
+            text = f"{versions.peer} does not support configs of type {key.type}; supported by {who}"
             errors[key] = UnsupportedVersion(text, api="DescribeConfigs")
     if errors:
         raise KeysRefused(errors)

@@ -33,8 +33,8 @@ D = TypeVar("D")
 R = TypeVar("R")
 
 _NEWER_TYPES = {
-    CoordinatorGroupType.SHARE: "share groups came with Kafka 4.1",
-    CoordinatorGroupType.STREAMS: "streams groups came with Kafka 4.2",
+    CoordinatorGroupType.SHARE: "share groups are new in Kafka 4.1",
+    CoordinatorGroupType.STREAMS: "streams groups are new in Kafka 4.2",
 }
 """Types of groups that are younger than the request that lists groups by type."""
 
@@ -176,7 +176,7 @@ class DescribeClassicGroups(DescribeGroups[GroupDescription, "DescribeGroupsResp
         from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 
         if self._operations:
-            versions.require(DescribeGroupsRequest, 3, "telling the authorized operations of groups")
+            versions.require(DescribeGroupsRequest, 3, "asking for the authorized operations of groups")
         return DescribeGroupsRequest(groups=keys, include_authorized_operations=self._operations)
 
     def description(self, item: DescribeGroupsResponse.DescribedGroup, version: int, node: Node) -> GroupDescription:

@@ -34,7 +34,7 @@ def merge_changes(
         raise InputError(
             f"{resource}: brokers before 2.3 replace the whole configuration and do not return sensitive values, "
             f"so this change would drop {', '.join(sorted(lost))}",
-            hint="give these settings again in the same call, or use that release's own tool",
+            hint="give these configs again in the same call, or use that release's own tool",
         )
     for change in changes:
         operation_id(change)

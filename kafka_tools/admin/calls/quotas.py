@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXACT, DEFAULT, ANY = QuotaMatch.EXACT, QuotaMatch.DEFAULT, QuotaMatch.SPECIFIED
 
-IN_ZOOKEEPER = "before Kafka 2.6 quotas are kept in ZooKeeper: give --zookeeper HOST:PORT"
+IN_ZOOKEEPER = "before Kafka 2.6, quotas are stored in ZooKeeper: give --zookeeper HOST:PORT"
 
 Quotas = dict[QuotaEntity, dict[str, float]]
 

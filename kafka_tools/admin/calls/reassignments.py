@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PER_REQUEST = 5_000
 """Partitions of one request. Kafka's controllers change 10,000 at once at most (``MAX_RECORDS_PER_USER_OP``)."""
 IN_ZOOKEEPER = (
-    "brokers of Kafka 2.4 and later reassign partitions for clients; before that it goes through ZooKeeper: use the "
-    "release's own kafka-reassign-partitions.sh --zookeeper"
+    "brokers of Kafka 2.4 and later reassign partitions for clients; with an older release, use its own "
+    "kafka-reassign-partitions.sh --zookeeper"
 )
 
 

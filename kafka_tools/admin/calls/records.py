@@ -16,7 +16,7 @@ from kafka_tools.values import Node, TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
 
-REFUSED_BY_POLICY = "records can be deleted only where the topic's cleanup.policy has delete"
+REFUSED_BY_POLICY = "records can only be deleted if the topic's cleanup.policy contains delete"
 """What the error means here (UnifiedLog.maybeIncrementLogStartOffset); brokers send no text with it."""
 HIGH_WATERMARK = -1
 """The offset that stands for "everything that can be consumed now"."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
     from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 
-IN_ZOOKEEPER = "before Kafka 2.7 credentials are kept in ZooKeeper: give --zookeeper HOST:PORT"
+IN_ZOOKEEPER = "before Kafka 2.7, credentials are stored in ZooKeeper: give --zookeeper HOST:PORT"
 
 
 class ScramCredentialInfo(NamedTuple):

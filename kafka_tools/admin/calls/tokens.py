@@ -39,7 +39,7 @@ def parse_principal(text: str) -> Principal:
     """The principal of ``Type:name``, either of which may be empty as in Kafka; InputError for other texts."""
     kind, colon, name = text.partition(":")
     if not colon:
-        raise InputError(f"'{text}' is not a principal: User:name is expected")
+        raise InputError(f"invalid principal '{text}': expected User:name")
     return Principal(kind, name)
 
 
@@ -69,7 +69,7 @@ def parse_hmac(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:
-        raise InputError("the HMAC is not base64") from None
+        raise InputError("invalid HMAC: expected base64") from None
 
 
 class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse"]):

@@ -58,11 +58,10 @@ def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
     named: dict[str, NewTopic] = {}
     for topic in topics:
         if named.setdefault(topic.name, topic) != topic:
-            raise InputError(f"topic {topic.name} is to be created twice, in different ways")
+            raise InputError(f"cannot create topic {topic.name} twice with different settings")
         if topic.assignment is not None and (topic.partitions, topic.replication_factor) != (DEFAULT, DEFAULT):
             raise InputError(
-                f"topic {topic.name}: a replica assignment says how many partitions and replicas there are; "
-                "leave out the numbers"
+                f"topic {topic.name}: a replica assignment defines partitions and replicas; leave out the numbers"
             )
     return named
 
@@ -97,7 +96,7 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
         for key in keys:
             topic = self._topics[key]
             if topic.assignment is None and DEFAULT in (topic.partitions, topic.replication_factor):
-                text = f"{versions.peer} has no defaults for new topics (Kafka 2.4 brought them)"
+                text = f"{versions.peer} has no defaults for new topics (new in Kafka 2.4)"
                 refused[key] = UnsupportedVersion(text, hint="give --partitions and --replication-factor")
         if refused:
             raise KeysRefused(dict(refused))

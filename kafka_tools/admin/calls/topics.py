@@ -106,7 +106,7 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
         Topic = MetadataRequest.RequestTopic
         topics = [Topic(name=key) if isinstance(key, str) else Topic(name=None, topic_id=key) for key in keys]
         if self._operations:
-            versions.require(MetadataRequest, 8, "telling the authorized operations of topics")
+            versions.require(MetadataRequest, 8, "asking for the authorized operations of topics")
         return MetadataRequest(
             topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=self._operations
         )
@@ -181,7 +181,7 @@ def take_topic(
         progress.add_error(key, error)
         return
     if topic.name is None:
-        progress.failed[key] = WireError(f"the answer for topic {key} lacks its name")
+        progress.failed[key] = WireError(f"the response for topic {key} does not contain its name")
         return
     ordered = tuple(sorted(partitions, key=attrgetter("partition")))
     operations = operations_of(topic.topic_authorized_operations)

@@ -55,7 +55,7 @@ class ClusterOperations(Connected):
         try:
             return list(self.ask(call, timeout_s, deadline).nodes)
         except BrokerError as error:
-            error.hint = error.hint or "without the list of brokers there is nobody to ask"
+            error.hint = error.hint or "cannot ask brokers: the list of brokers is unknown"
             raise
 
     def api_versions(

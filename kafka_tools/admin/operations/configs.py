@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.quotas import EffectiveQuota, QuotaEntity, QuotaFilter, Quotas
 
 MERGE_WARNING = (
-    "this broker has no incremental changes (Kafka 2.3 brought them): the configuration of {resources} is read, "
-    "changed and written back as a whole; a change that somebody else makes in between is lost"
+    "this broker has no incremental changes (new in Kafka 2.3): the configs of {resources} are read, "
+    "changed and written back as a whole; changes that others make in between are lost"
 )
 MERGE_REMARK = (
-    "this broker has no incremental changes (Kafka 2.3 brought them): the configuration of {resources} would be read, "
+    "this broker has no incremental changes (new in Kafka 2.3): the configs of {resources} would be read, "
     "changed and written back as a whole"
 )
 """In place of the warning where nothing is written."""

@@ -267,7 +267,7 @@ class GroupOperations(ClusterOperations):
             for key, value in wanted.items():
                 committed = CommittedOffset(value) if isinstance(value, int) else value
                 if committed.offset < 0:
-                    raise InputError(f"{key}: offset {committed.offset} cannot be committed: it is below 0")
+                    raise InputError(f"cannot commit offset {committed.offset} of {key}: it is negative")
                 values[group_id][key] = committed
         return self.run(CommitGroupOffsets(values), values, timeout_s, deadline)
 

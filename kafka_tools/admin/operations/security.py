@@ -54,7 +54,7 @@ class SecurityOperations(Connected):
             outcome = self.run(AlterScram({user: [change]}), [user], deadline=deadline)[user]
             if outcome.error is not None:
                 if done:
-                    outcome.error.hint = f"done before that for {user}: {', '.join(done)}"
+                    outcome.error.hint = f"already changed for {user}: {', '.join(done)}"
                 return outcome
             done.append(change.mechanism)
         return Outcome(None)

@@ -44,7 +44,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
 
     controllers = connection.bootstrap_controller is not None
     if include_fenced_brokers and controllers:
-        raise UsageError("--include-fenced-brokers only goes with --bootstrap-server")
+        raise UsageError("--include-fenced-brokers can only be used with --bootstrap-server")
     with connection.admin() as admin:
         cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
     rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]

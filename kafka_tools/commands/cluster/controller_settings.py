@@ -32,9 +32,9 @@ def _node_id(values: Mapping[str, str], path: str) -> int:
     text = values.get("node.id", "").strip()
     node_id = number_below(2**31, text)
     if node_id is None:
-        raise ConfigError(f"{path}: node.id is not a number from 0 on", hint=_HINT)
+        raise ConfigError(f"invalid {path}: node.id must be a number of 0 or more", hint=_HINT)
     if "controller" not in values.get("process.roles", ""):
-        raise ConfigError(f"{path}: process.roles does not hold controller", hint=_HINT)
+        raise ConfigError(f"invalid {path}: process.roles does not contain controller", hint=_HINT)
     return node_id
 
 
@@ -52,7 +52,10 @@ def _directory_id(directory: str) -> uuid.UUID:
     path = os.path.join(directory, "meta.properties")
     text = read_properties(path, "meta.properties").get("directory.id")
     if not text:
-        raise ConfigError(f"{path}: no directory.id", hint="directories have one since Kafka 3.7")
+        raise ConfigError(
+            f"invalid {path}: directory.id is missing",
+            hint="only directories formatted by Kafka 3.7 or later have a directory id",
+        )
     try:
         return parse_uuid(text)
     except InputError as error:

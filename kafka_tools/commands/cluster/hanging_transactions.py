@@ -70,7 +70,7 @@ def _partitions(
     ]
     if broker_id is not None and outcomes.succeeded() and not found:
         running.note(
-            f"nothing was searched: broker {broker_id} has no replica of {'any topic' if topic is None else topic}"
+            f"nothing was searched: broker {broker_id} has no replica of {('any topic' if topic is None else topic)}"
         )
     return found, errors
 

@@ -39,7 +39,7 @@ def describe(
     if status == replication:
         raise UsageError("Give exactly one of --status, --replication.")
     if human_readable and not replication:
-        raise UsageError("--human-readable only goes with --replication.")
+        raise UsageError("--human-readable can only be used with --replication.")
     with connection.admin() as admin:
         quorum = admin.describe_quorum()
         cluster_id = admin.describe_cluster().cluster_id if status else None
@@ -66,7 +66,7 @@ def add_controller(dry_run: bool, connection: ConnectionOptions, output_format: 
     from kafka_tools.commands.cluster.controller_settings import controller_of
 
     if not connection.command_config:
-        raise UsageError("--command-config is needed: the configuration file of the controller that is to be added")
+        raise UsageError("--command-config is required: the configuration file of the controller to add")
     node_id, directory_id, endpoints = controller_of(connection.command_config)
     if not dry_run:
         with running.about(node_id), connection.admin(is_for_clients=False) as admin:
@@ -178,7 +178,9 @@ def _leader(quorum: QuorumDescription) -> QuorumReplica:
     for replica in quorum.voters:
         if replica.replica_id == quorum.leader_id:
             return replica
-    raise KafkaToolsError(f"the leader {quorum.leader_id} is not among the voters", hint="an election may be going on")
+    raise KafkaToolsError(
+        f"the leader {quorum.leader_id} is not among the voters", hint="an election may be in progress"
+    )
 
 
 def _summary(quorum: QuorumDescription, cluster_id: str | None) -> Row:

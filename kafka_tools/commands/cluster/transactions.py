@@ -245,9 +245,11 @@ def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, produce
         if each.current_transaction_start_offset == start_offset:
             if producer_id not in (None, each.producer_id):
                 raise InputError(
-                    f"the transaction that starts at offset {start_offset} on partition {key} is one of producer id "
-                    f"{each.producer_id}, not {producer_id}",
-                    hint="leave --producer-id out, or --start-offset",
+                    (
+                        f"the transaction that starts at offset {start_offset} on partition {key} belongs to "
+                        f"producer id {each.producer_id}, not {producer_id}"
+                    ),
+                    hint="leave out --producer-id or --start-offset",
                 )
             return AbortSpec(each.producer_id, each.producer_epoch, each.coordinator_epoch or 0)
     raise InputError(f"Could not find any open transactions starting at offset {start_offset} on partition {key}")
@@ -301,9 +303,7 @@ def find_hanging(
         running.emit(transaction_text.hanging(running.shown(rows)))
     partitions = [each for each in errors if " " not in str(each.item)]  # the others are named with what they are
     complaints = [*by_cause(partitions, "partitions"), *(each for each in errors if each not in partitions)]
-    return running.finish(
-        Rows("hanging-transactions", rows, errors), output_format, "could not be searched:", complaints
-    )
+    return running.finish(Rows("hanging-transactions", rows, errors), output_format, "cannot search:", complaints)
 
 
 @command.command(name="forceTerminateTransaction", cls=Command)
@@ -342,8 +342,10 @@ def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptio
         if name in untold and epoch == 0:
             failures[name] = NotFound(
                 error_codes.error(error_codes.TRANSACTIONAL_ID_NOT_FOUND),
-                f"nothing was ended; asking made the id, with producer id {producer_id}: before Kafka 3.0 brokers "
-                "do not tell which ids there are",
+                (
+                    "no transaction was ended; the request created the transactional id, with producer id "
+                    f"{producer_id}: before Kafka 3.0, brokers cannot list transactional ids"
+                ),
             )
             continue
         row = {"transactional_id": name, "producer_id": producer_id, "producer_epoch": epoch, "result": "terminated"}

@@ -39,7 +39,7 @@ def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
     check_names(targets, [change.name for change in changes])
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"{change.name} is not a list: there is nothing to {change.operation}")
+            raise UsageError(f"cannot {change.operation} values of {change.name}: it is not a list")
         if change.operation == "set":
             value = change.value or ""
             parse_scram(change.name, value) if change.name in SCRAM_MECHANISMS else parse_quota(change.name, value)
@@ -60,7 +60,7 @@ def check_names(targets: Sequence[Target], names: Sequence[str]) -> None:
     scram = [name for name in names if name in SCRAM_MECHANISMS]
     if scram:
         if not all(target[0].name for target in targets):
-            raise UsageError("SCRAM credentials belong to a user: there are none of the default user")
+            raise UsageError("cannot set SCRAM credentials of the default user: credentials belong to a user")
         if len(scram) < len(names):
             raise UsageError("Cannot alter both quota and SCRAM credential configs simultaneously for 'users'.")
 
@@ -113,7 +113,7 @@ def _alter_scram(admin: AdminClient, target: Target, changes: Sequence[ConfigCha
         error = admin.alter_user_scram_credentials([each])[user].error
         if error is not None:
             if done:
-                error.hint = f"done before that for {target_text(target)}: {', '.join(done)}"
+                error.hint = f"already changed for {target_text(target)}: {', '.join(done)}"
             return error
         done.append(each.mechanism)
     return None

@@ -56,9 +56,10 @@ def parse_settings(text: str, place: str = "--add-config", operation: str = "set
             changes[-1] = changes[-1]._replace(value=f"{changes[-1].value},{key}")
             continue
         if not equals or not key:
-            shown = key if _KEY.fullmatch(key) and len(key) < 60 else "one of the pairs"
+            shown = key if _KEY.fullmatch(key) and len(key) < 60 else "(not shown)"
             raise UsageError(
-                f"{place}: {shown} is not key=value; group a value that contains commas as key=[val1,val2]"
+                f"{place}: invalid value {shown}: expected key=value; group a value that contains commas "
+                "as key=[val1,val2]"
             )
         sign = _SIGNS.get(key[-1])
         key = key[:-1].rstrip() if sign else key
@@ -66,7 +67,7 @@ def parse_settings(text: str, place: str = "--add-config", operation: str = "set
         unbracketed = value[1:-1].strip() if value.startswith("[") and value.endswith("]") else value
         change = ConfigChange(key, sign or operation, unbracketed)
         if change.operation in LIST_OPERATIONS and not unbracketed:
-            raise UsageError(f"{place}: there is nothing to {change.operation} for {key}")
+            raise UsageError(f"{place}: no values to {change.operation} for {key}")
         changes.append(change)
     refuse_repeated(changes, place)
     return changes
@@ -77,7 +78,7 @@ def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
     changes = parse_settings(text, place)
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"{place}: {change.name} is not a list: there is nothing to {change.operation}")
+            raise UsageError(f"{place}: cannot {change.operation} values of {change.name}: it is not a list")
     return {change.name: change.value or "" for change in changes}
 
 
@@ -98,7 +99,7 @@ def parse_added_file(data: bytes, place: str) -> dict[str, str]:
     lone = {key for key, value in added.items() if not value}
     for number, line in enumerate(data.decode("iso-8859-1").splitlines(), 1):
         if line.strip() in lone:
-            raise InputError(f"{place}: line {number} has no value: key=value is expected (key= for an empty value)")
+            raise InputError(f"{place}: line {number} has no value: expected key=value (key= for an empty value)")
     for key in added:
         _check_key(key, place)
     return added
@@ -108,7 +109,7 @@ def parse_deleted(texts: Sequence[str]) -> list[str]:
     """The keys of all ``--delete-config`` options, in order, each once."""
     keys = [key.strip() for text in texts for key in text.split(",")]
     if "" in keys:
-        raise UsageError("--delete-config: one of the keys is empty")
+        raise UsageError("--delete-config: empty config name")
     return list(dict.fromkeys(keys))
 
 
@@ -116,14 +117,15 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
     """The credential of ``SCRAM-SHA-512=[iterations=8192,password=...]``; iterations -1 or absent is 4096."""
     match = _CREDENTIAL.fullmatch(value)
     if match is None:
-        raise UsageError(f"the credential of {mechanism} must be [iterations=N,password=...] or [password=...]")
+        raise UsageError(f"invalid credential of {mechanism}: expected [iterations=N,password=...] or [password=...]")
     text, password = match.groups()
     if text == "" or not password:
         raise UsageError(
-            f"the credential of {mechanism} lacks {'a number of iterations' if text == '' else 'a password'}"
+            f"invalid credential of {mechanism}: "
+            f"{('a number of iterations' if text == '' else 'a password')} is missing"
         )
     if text is not None and len(text) > 10:
-        raise UsageError(f"the number of iterations of {mechanism} has {len(text)} digits: no broker takes that many")
+        raise UsageError(f"invalid number of iterations of {mechanism}: {len(text)} digits")
     iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text)
     least = SCRAM_MECHANISMS[mechanism]
     if iterations < least:
@@ -156,15 +158,13 @@ def split_outside_brackets(text: str, place: str) -> list[str]:
         else:
             parts[-1] += character
     if depth != 0:
-        raise UsageError(
-            f"{place}: the square brackets do not pair up", hint="--add-config-file takes values of any form"
-        )
+        raise UsageError(f"{place}: unbalanced square brackets", hint="use --add-config-file for values of any form")
     return parts
 
 
 def _check_key(key: str, place: str) -> None:
     if not _KEY.fullmatch(key):
-        raise UsageError(f"{place}: '{key[:60]}' is not a config key: letters, digits, '.', '_' and '-' are expected")
+        raise UsageError(f"{place}: invalid config name '{key[:60]}': expected letters, digits, '.', '_' and '-'")
 
 
 def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, object]) -> InputError | None:

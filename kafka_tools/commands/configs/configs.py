@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
 _CHANGES = ("add_config", "add_config_file", "delete_config", "append_config", "subtract_config")
 DEPRECATED = (
-    "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0: "
-    "use --bootstrap-server where a broker runs"
+    "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0. Use "
+    "--bootstrap-server if a broker is running"
 )
 
 
@@ -160,14 +160,16 @@ def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError("Give one of --describe, --alter.", ctx=context)
     if not given["alter"]:
         if given["dry_run"]:
-            raise UsageError("--dry-run goes with --alter")
+            raise UsageError("--dry-run can only be used with --alter")
         if any(given[name] for name in _CHANGES):
             spelled = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES if given[name])
-            raise UsageError(f"{spelled} goes with --alter")
+            raise UsageError(f"{spelled} can only be used with --alter")
     elif given["explain"]:
-        raise UsageError("--explain goes with --describe alone")
+        raise UsageError("--explain can only be used with --describe")
     elif given["dry_run"] and given["describe"]:
-        raise UsageError("--dry-run changes nothing that --describe beside it could show: leave one of them out")
+        raise UsageError(
+            "--dry-run cannot be combined with --describe: it changes nothing to show. Leave out one of them"
+        )
 
 
 def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
@@ -207,10 +209,10 @@ def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
     deleted = parse_deleted(given["delete_config"])
     both = sorted({change.name for change in changes} & set(deleted))
     if both:
-        raise UsageError(f"{', '.join(both)} cannot be added and deleted in one call")
+        raise UsageError(f"cannot add and delete {', '.join(both)} in one call")
     refuse_repeated(changes)
     if not changes and not deleted:
-        raise UsageError(f"{given['add_config_file']}: there is no config in it")
+        raise UsageError(f"{given['add_config_file']}: the file contains no configs")
     return changes + [ConfigChange(key, "delete") for key in deleted]
 
 
@@ -231,7 +233,7 @@ def _place(
     from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
 
     if connection.names_brokers:
-        raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+        raise UsageError("--zookeeper and --bootstrap-server cannot be combined: give one of them")
     release = judge.stated_release(given["zk_release"]) if given["zk_release"] else None
     zookeeper.check_types(chosen)
     running.note(DEPRECATED)

@@ -65,11 +65,11 @@ def targets(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> 
     names = names_in_order(arguments)
     if short and (types or names):
         raise UsageError(
-            "--entity-type, --entity-name and --entity-default do not go with the short forms such as --topic"
+            "--entity-type, --entity-name and --entity-default cannot be combined with the short forms such as --topic"
         )
     chosen = short or _paired(types, names, alter)
     if len(chosen) > 1 and set(chosen) != {"users", "clients"}:
-        raise UsageError("only users and clients may be given together")
+        raise UsageError("only users and clients can be combined")
     for kind, kind_names in chosen.items():
         for name in kind_names:
             _check_name(Entity(kind, name), alter)
@@ -89,7 +89,7 @@ def _short_forms(given: Mapping[str, Any]) -> dict[str, list[str]]:
 def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[str, Sequence[str | None]]:
     """Entity type -> names, from --entity-type and --entity-name; None is all of the type."""
     if not types:
-        raise UsageError("an entity type is needed: --entity-type, or a short form such as --topic NAME")
+        raise UsageError("missing entity type: give --entity-type, or a short form such as --topic NAME")
     if alter and not names:
         raise UsageError(
             f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
@@ -104,7 +104,7 @@ def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[
         return {kinds[0]: names or [None]}
     if len(names) > len(kinds):
         raise UsageError(
-            "there are more entity names than entity types", hint="several pairs are given with --user and --client"
+            "there are more entity names than entity types", hint="use --user and --client for several pairs"
         )
     if alter and len(names) < len(kinds):
         raise UsageError(
@@ -130,11 +130,11 @@ def names_in_order(arguments: Sequence[str]) -> list[str]:
 def _check_name(entity: Entity, alter: bool) -> None:
     kind, name = entity
     if name == "" and kind not in DEFAULT_TYPES:
-        raise UsageError(f"there are no default {kind}: name one with --entity-name")
+        raise UsageError(f"no default {kind} exist: give --entity-name")
     if kind == "broker-loggers" and not name:
-        raise UsageError("broker-loggers needs the id of a broker")
+        raise UsageError("missing broker id for broker-loggers")
     if kind in ("brokers", "broker-loggers") and name:
         try:
             parse_integer(name)
         except ValueError:
-            raise UsageError(f"the entity name for {kind} must be the id of a broker, not '{name}'") from None
+            raise UsageError(f"invalid entity name '{name}' for {kind}: expected the id of a broker") from None

@@ -25,7 +25,7 @@ def check(targets: list[Target]) -> None:
     for target in targets:
         if target[0].type not in ("users", "clients", "ips") or any(entity.name is None for entity in target):
             raise UsageError(
-                "--explain is about the quotas of a user, a client or both, or of an IP address",
+                "--explain needs a user, a client, both, or an IP address",
                 hint="for example --describe --explain --user alice --client app",
             )
 
@@ -81,9 +81,9 @@ def as_text(rows: list[Row]) -> str:
     for row in rows:
         if row["entity"] != target:
             target = row["entity"]
-            text += f"Quotas that hold for {_who(target)}:\n"
+            text += f"Quotas in effect for {_who(target)}:\n"
         if row["level"] is None:
-            text += f"  {row['quota']}: no quota, no level has one\n"
+            text += f"  {row['quota']}: no quota on any level\n"
             continue
         text += f"  {row['quota']}={java_double(row['value'])} from level {row['level']}, {row['source'].lower()}: "
         text += f"{_entity(row['set_on'])}\n"

@@ -38,7 +38,9 @@ def stated_release(text: str) -> str:
     """The release that ``--zk-release`` names, its patch level aside. Raises UsageError."""
     release = ".".join(text.split(".")[:2])
     if release not in RELEASES:
-        raise UsageError(f"--zk-release: '{text[:20]}' is not a release with ZooKeeper: {', '.join(RELEASES)} are")
+        raise UsageError(
+            f"invalid --zk-release '{text[:20]}': expected a release with ZooKeeper: {', '.join(RELEASES)}"
+        )
     return release
 
 
@@ -78,7 +80,10 @@ class Judge:
             reason = error
         else:
             return True
-        running.note(f"warning: no broker judged topic '{resource.name}': {reason}; what its release takes was checked")
+        running.note(
+            f"warning: no broker validated topic '{resource.name}': {reason}; the values were checked against "
+            "its release"
+        )
         self._admin = None
         return False
 
@@ -108,7 +113,7 @@ def judging(configs: ZooKeeperConfigs, connection: ConnectionOptions, release: s
             if stated
             else f"every release of {releases_text(RELEASES)}"
         )
-        running.note(f"no broker is registered: judged by what is right for {taken}")
+        running.note(f"no broker is registered: validated against {taken}")
         yield Judge(stated or RELEASES)
         return
     possible = {each.broker: stated or _registered_releases(each) for each in registered}
@@ -120,9 +125,9 @@ def judging(configs: ZooKeeperConfigs, connection: ConnectionOptions, release: s
             admin = admin if told else None
         releases = [each for each in RELEASES if any(each in several for several in possible.values())]
         if admin is None:
-            running.note(f"no broker can be asked ({why}): judged by what is right for {releases_text(releases)}")
+            running.note(f"no broker can be reached ({why}): validated against {releases_text(releases)}")
         else:
-            running.note(f"judged by brokers that run, {releases_text(releases)}, validate only")
+            running.note(f"validated by running brokers ({releases_text(releases)}, validate only)")
         yield Judge(releases, admin)
 
 
@@ -139,7 +144,7 @@ def _connected(
         f"[{each.host}]:{each.port}" if ":" in each.host else f"{each.host}:{each.port}" for each in endpoints
     )
     if not addresses:
-        return None, f"none has a listener for security.protocol={protocol}: --command-config names another"
+        return None, f"no broker has a listener for security.protocol={protocol}: set another in --command-config"
     timeout_s = min(ASK_S, connection.timeout_s)
     client = AdminClient(connection.config_of(addresses), timeout_s=timeout_s, trace=tracer(connection.trace))
     return stack.enter_context(client), ""

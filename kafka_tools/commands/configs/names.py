@@ -77,7 +77,7 @@ class EntityType(click.Choice[str]):
 
             near = did_you_mean([str(value)], self.choices)
             listed = ", ".join(self.choices)
-            self.fail(f"'{value}' is not an entity type: {near or f'one of {listed} is expected'}", param, ctx)
+            self.fail(f"invalid entity type '{value}': {near or f'expected one of {listed}'}", param, ctx)
         return str(value)
 
 

@@ -157,9 +157,9 @@ def warnings_of_unknown(place: Place, targets: Sequence[Target], changes: Sequen
     theirs = place.described_names(targets[0], unknown) if unknown else set()
     if theirs:
         listed = ", ".join(sorted(theirs))
-        yield f"warning: {listed}: not a config of {kind} that this tool knows ({KAFKA_MINOR}); the broker judges it"
+        yield f"warning: {listed}: not a known config of {kind} ({KAFKA_MINOR}); the broker validates it"
     taken = {change.name for change in changes if kind == "brokers" or change.operation == "delete"} - theirs
     near = [(name, did_you_mean([name], known)) for name in unknown if name in taken]
     said = [f"{name} ({hint})" for name, hint in near if hint]
     if said:
-        yield f"warning: {kind} have no config {', '.join(said)}; brokers take any name here"
+        yield f"warning: {kind} have no config {', '.join(said)}; brokers accept any name here"

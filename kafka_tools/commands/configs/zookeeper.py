@@ -38,7 +38,7 @@ def check_types(targets: Sequence[Target]) -> None:
     for entity in targets[0]:
         if entity.type not in TYPES:
             raise UsageError(
-                f"{entity.type} are not kept in ZooKeeper", hint="use --bootstrap-server with the address of a broker"
+                f"{entity.type} are not stored in ZooKeeper", hint="use --bootstrap-server with the address of a broker"
             )
 
 
@@ -59,7 +59,7 @@ def apply(
     lost = False
     for target in targets:
         if lost:
-            ended[target] = StoreError("not tried, since the session with ZooKeeper was lost")
+            ended[target] = StoreError("not tried: the ZooKeeper session was lost")
             continue
         try:
             _apply_to(configs, judge, target, changes, validate_only)
@@ -202,7 +202,7 @@ def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
     if entity.type == "topics" and not (_TOPIC_NAME.fullmatch(name) and configs.has_topic(name)):
         raise InputError(f"topic '{name}' does not exist", hint="list topics with kafka-topics --list")
     if entity.type == "brokers" and name and name != str(int(name)):
-        raise InputError(f"'{name}' is not how the brokers write their id: {int(name)}")
+        raise InputError(f"invalid broker id '{name}': brokers write it as {int(name)}")
     if entity.type == "ips" and name:
         try:
             socket.getaddrinfo(name, None)
@@ -219,8 +219,11 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: S
     running = configs.running_brokers()
     if (broker in running) if broker is not None else running:
         raise InputError(
-            f"broker {broker if broker is not None else ', '.join(running)} is running: "
-            "through ZooKeeper its configs can only be changed while it is not",
+            (
+                "cannot change the configs of broker "
+                f"{(broker if broker is not None else ', '.join(running))} through ZooKeeper while it is "
+                "running"
+            ),
             hint="use --bootstrap-server with the address of a broker",
         )
 
@@ -289,7 +292,9 @@ def _numbers(quotas: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
         except ValueError:
             from kafka_tools.zookeeper.nodes import entity_path
 
-            raise InputError(f"ZooKeeper node /config/{entity_path(entity)}: {name} is not a number") from None
+            raise InputError(
+                f"ZooKeeper node /config/{entity_path(entity)}: invalid {name}: expected a number"
+            ) from None
     return found
 
 

@@ -70,7 +70,7 @@ def formatter_settings(options: Mapping[str, Any], properties: Mapping[str, str]
     settings |= properties
     if settings and not has_properties(options["formatter"]):
         refuse_unknown(settings)
-        running.note(f"Warning: {options['formatter']} has no properties; passed over: {', '.join(sorted(settings))}")
+        running.note(f"Warning: {options['formatter']} has no properties; ignored: {', '.join(sorted(settings))}")
     return settings
 
 

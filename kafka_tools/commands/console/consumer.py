@@ -176,7 +176,7 @@ def _pattern(text: str) -> NamePattern:
     try:
         return NamePattern(text)
     except re.error as error:
-        raise click.UsageError(f"--include: not a regular expression: {error}") from error
+        raise click.UsageError(f"invalid regular expression in --include: {error}") from error
 
 
 def _start(options: Mapping[str, Any]) -> int:

@@ -78,7 +78,7 @@ class LineReader:
     def __init__(self, properties: Mapping[str, str]) -> None:
         for name in properties:
             if name not in PROPERTIES and name != "topic":
-                raise UsageError(f"reader property '{name}' is not known", hint=f"known are {', '.join(PROPERTIES)}")
+                raise UsageError(f"unknown reader property '{name}'", hint=f"use one of {', '.join(PROPERTIES)}")
         self._parse_key = _is_true(properties, "parse.key")
         self._parse_headers = _is_true(properties, "parse.headers")
         self._ignore_error = _is_true(properties, "ignore.error")
@@ -102,7 +102,7 @@ class LineReader:
             # Kafka takes this one for a regular expression.
             self._separator = re.compile(_bytes(separator))
         except re.error as error:
-            raise UsageError(f"headers.separator: '{separator}' is not a regular expression: {error}") from error
+            raise UsageError(f"headers.separator: invalid regular expression '{separator}': {error}") from error
         self._is_plain = not (self._parse_key or self._parse_headers)
         self.line_number = 0
 
@@ -171,7 +171,7 @@ def _is_true(properties: Mapping[str, str], name: str) -> bool:
 
 def _refuse_equal(first: str, value: str | None, second: str, other: str) -> None:
     if value == other:
-        raise UsageError(f"{first} and {second} may not be equal")
+        raise UsageError(f"{first} and {second} must differ")
 
 
 def _bytes(text: str) -> bytes:

@@ -194,7 +194,9 @@ def command(**options: Any) -> int:
     from kafka_tools.commands.console.line_reader import LineReader
 
     if options["line_reader"] not in (JAVA_READER, "kafka.tools.ConsoleProducer$LineMessageReader"):
-        raise click.UsageError(f"--line-reader: '{options['line_reader']}' is Java code; there is only {JAVA_READER}")
+        raise click.UsageError(
+            f"unsupported --line-reader '{options['line_reader']}', which is Java code: use {JAVA_READER}"
+        )
     if options["old_batch_size"] is not None:
         running.note(
             "Warning: --max-partition-memory-bytes is deprecated and will be removed in Apache Kafka 5.0. "
@@ -209,7 +211,8 @@ def command(**options: Any) -> int:
     config = client_config(options["bootstrap_server"], file, dict(properties), given, _DEFAULTS)
     if config.get("transactional.id"):
         raise ConfigError(
-            "transactional.id: lines are not written in transactions", hint="leave the setting out for this command"
+            "cannot set transactional.id: lines are not written in transactions",
+            hint="leave the setting out for this command",
         )
     reader = LineReader(_reader_settings(options["reader_config"], dict(reader_properties)))
 
@@ -274,7 +277,7 @@ def _send_lines(
         if splitter.begun_bytes > longest:
             raise InputError(
                 f"line {reader.line_number + 1} of the input is longer than {longest} bytes",
-                hint="max.request.size says how long a record may be; is this a file of lines?",
+                hint="max.request.size limits the size of a record; check that the input is a file of lines",
             )
 
 
@@ -312,7 +315,7 @@ class _Failures:
     def report(self) -> int:
         """The exit status; a line with the number when not all were reported."""
         if self._count > MAX_COMPLAINTS:
-            running.complain(PROGRAM, f"{self._count} records were not delivered in all")
+            running.complain(PROGRAM, f"{self._count} records were not delivered")
         return running.FAILED if self._count else 0
 
 

@@ -46,8 +46,8 @@ def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
     formatter = internal_text.formatter(_simple(name))
     if formatter is None:
         raise UsageError(
-            f"--formatter: '{name}' is not known",
-            hint="known are DefaultMessageFormatter, NoOpMessageFormatter, " + ", ".join(internal_text.NAMES),
+            f"unknown --formatter '{name}'",
+            hint="use DefaultMessageFormatter, NoOpMessageFormatter, " + ", ".join(internal_text.NAMES),
         )
     return formatter
 
@@ -120,7 +120,7 @@ def _deserializer(properties: Mapping[str, str], name: str) -> Deserializer:
         return lambda data: data
     found = _DESERIALIZERS.get(_simple(chosen))
     if found is None:
-        raise UsageError(f"{name}: '{chosen}' is not known", hint=f"known are {', '.join(sorted(_DESERIALIZERS))}")
+        raise UsageError(f"unknown {name} '{chosen}'", hint=f"use one of {', '.join(sorted(_DESERIALIZERS))}")
     encoding = _encoding(properties, name) if _simple(chosen) == "StringDeserializer" else None
     return found if encoding is None else _string(encoding)
 
@@ -136,7 +136,7 @@ def _encoding(properties: Mapping[str, str], name: str) -> str | None:
     try:
         b" ".decode(encoding, "replace")
     except (LookupError, ValueError) as error:  # ValueError: codecs that are for names of hosts and the like
-        raise UsageError(f"{place}: there is no encoding '{encoding}'") from error
+        raise UsageError(f"{place}: unknown encoding '{encoding}'") from error
     return encoding
 
 
@@ -244,8 +244,8 @@ def refuse_unknown(properties: Mapping[str, str]) -> None:
         known = name in _TEXT_PROPERTIES or name in _DESERIALIZERS_OF or name in {f"print.{each}" for each in _COLUMNS}
         if not known and name not in _ENCODINGS:
             raise UsageError(
-                f"formatter property '{name}' is not known",
-                hint=f"known are {', '.join(f'print.{each}' for each in _COLUMNS)}, "
+                f"unknown formatter property '{name}'",
+                hint=f"use {', '.join(f'print.{each}' for each in _COLUMNS)}, "
                 f"{', '.join((*_TEXT_PROPERTIES, *_DESERIALIZERS_OF[:3]))}, and for the encoding of texts "
                 "value.deserializer.deserializer.encoding",
             )

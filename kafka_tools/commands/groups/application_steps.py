@@ -87,7 +87,7 @@ class ApplicationReset:
             plan = read_plan(content, place, [self._group])
             others = sorted(plan.keys() - {self._group})
             if others:
-                raise InputError(f"{place}: a row is of group '{others[0]}', not of '{self._group}'")
+                raise InputError(f"{place}: a row is for group '{others[0]}', not for '{self._group}'")
             if not plan:
                 raise InputError(f"Error parsing reset plan CSV file. It is empty: {place}")
             self._plan = plan[self._group]
@@ -121,12 +121,12 @@ class ApplicationReset:
         group = self._group
         self._say(text.forced(running.shown(group)))
         if self._dry_run:
-            running.note("the members stay for now: nothing is changed in a dry run")
+            running.note("the dry run removes no members")
             return
         with running.about(group):
             for member, error in self._admin.remove_members(group, None).failures().items():
                 if not has_code(error, error_codes.UNKNOWN_MEMBER_ID):  # such a one has gone by itself
-                    raise InputError(f"member '{member}' could not be removed: {error}") from error
+                    raise InputError(f"cannot remove member '{member}': {error}") from error
 
     def _without_streams_members(self) -> None:
         """The same for a group of the streams protocol (KIP-1071), which Kafka's tool does not see."""
@@ -165,16 +165,16 @@ class ApplicationReset:
         listed = self._admin.list_groups()
         if listed.errors:
             raise InputError(
-                f"Which internal topics are of other applications cannot be told: {listed.errors[0]}",
-                hint="name those that are to go with --internal-topics",
+                f"cannot tell which internal topics belong to other applications: {listed.errors[0]}",
+                hint="name the topics to delete with --internal-topics",
             ) from listed.errors[0]
         longer = [each.group_id for each in listed if each.group_id.startswith(f"{self._group}-")]
         others = {topic: group for topic in inferred for group in longer if is_internal(topic, group)}
         for group in sorted(set(others.values())):
             left = ", ".join(topic for topic in others if others[topic] == group)
             running.note(
-                f"left out, since there is a group '{group}', whose application they seem to be of: {left} (to delete "
-                "them all the same, name them with --internal-topics)"
+                f"left out, because they seem to belong to the application of group '{group}': {left} "
+                "(name them with --internal-topics to delete them anyway)"
             )
         return [topic for topic in inferred if topic not in others]
 
@@ -248,7 +248,7 @@ class ApplicationReset:
         place = self._given["from_file"]
         for key in keys:
             if key not in self._plan:
-                raise InputError(f"{place}: there is no offset of partition {key} of an input topic")
+                raise InputError(f"{place}: no offset for partition {key} of an input topic")
         strangers = sorted(self._plan.keys() - set(keys))
         if strangers:
             raise InputError(f"{place}: {strangers[0]} is not a partition of an input topic")

@@ -72,8 +72,10 @@ _NOTHING_IS_DONE = (
 @option("--all-groups", is_flag=True, help="Select every group.")
 @topic_option(
     "--topic",
-    "The topic, or some of its partitions: orders:0,2. May be repeated. With --describe: who consumes it, of all "
-    "groups unless some are named.",
+    (
+        "Topic, or some of its partitions: orders:0,2. Can be repeated. With --describe, show the topic's "
+        "readers, of all groups unless --group is given."
+    ),
 )
 @option("--all-topics", is_flag=True, help="Select every topic for which the group has committed offsets.")
 @option("--member", metavar="ID", multiple=True, help="Member to remove (with --remove-members). Can be repeated.")
@@ -140,18 +142,18 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
         raise click.UsageError(text, ctx=context)
 
     if action == "validate_regex" and given["output_format"] is not None:
-        fail("-o does not go with --validate-regex, which prints one line.")
+        fail("-o cannot be used with --validate-regex, which prints one line.")
     if given["export"] and given["output_format"] is not None:
-        fail("-o does not go with --export, which prints CSV.")
+        fail("-o cannot be used with --export, which prints CSV.")
     if given["group"] and given["all_groups"]:
-        fail("--group and --all-groups exclude each other.")
+        fail("--group and --all-groups cannot be combined.")
     all_of_topic = action == "describe" and given["topic"]
     named = given["group"] or given["all_groups"] or all_of_topic
     if action in ("describe", "delete", "reset_offsets") and not named:
         fail(f"--{action.replace('_', '-')} needs --group or --all-groups.")
     if action == "describe":
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
-            fail("--describe takes one of --members, --offsets and --state.")
+            fail("--describe needs only one of --members, --offsets and --state.")
         if given["state"] not in (None, ANY):
             fail("--describe does not take a value for --state.")
     if action == "remove_members":
@@ -164,13 +166,13 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
     if action == "reset_offsets":
         one_of(context, *MODES)
         if given["dry_run"] and given["execute"]:
-            fail("--dry-run and --execute exclude each other.")
+            fail("--dry-run and --execute cannot be combined.")
         if given["topic"] and given["all_topics"]:
-            fail("--topic and --all-topics exclude each other.")
+            fail("--topic and --all-topics cannot be combined.")
         if given["from_group"] and given["all_groups"]:
-            fail("--from-group needs --group: the groups that get the offsets.")
+            fail("--from-group needs --group: the groups to reset.")
         if given["from_group"] in given["group"]:
-            fail("--from-group is one of the groups that are to be reset.")
+            fail("--from-group must not be one of the groups to reset.")
         if not (given["topic"] or given["all_topics"] or given["from_file"] or given["from_group"]):
             fail("One of the reset scopes should be defined: --all-topics, --topic.")
 
@@ -236,7 +238,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     if output_format is None:
         running.emit(group_text.deleted_groups(running.shown(deleted), bool(errors)))
     rows = [{"group": group, "result": "deleted"} for group in deleted]
-    return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
+    return running.finish(Rows("changed-groups", rows, errors), output_format, "cannot delete")
 
 
 def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:

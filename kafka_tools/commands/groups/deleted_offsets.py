@@ -50,7 +50,7 @@ def delete(
             rows.append({"group": group, **row, "result": "unchanged" if key in absent else "deleted"})
     had_some = {key.topic for key in outcomes if key not in absent}
     for topic in sorted({key.topic for key in absent} - had_some):
-        running.note(f"there was nothing to delete: group '{group}' has no offsets of topic {topic}")
+        running.note(f"nothing to delete: group '{group}' has no offsets of topic {topic}")
     if output_format is None:
         running.emit(group_text.deleted_offsets(running.shown(group), running.shown(shown)))
-    return running.finish(Rows("deleted-offsets", rows, errors), output_format, "could not delete the offset of")
+    return running.finish(Rows("deleted-offsets", rows, errors), output_format, "cannot delete the offset of")

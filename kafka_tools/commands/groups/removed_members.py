@@ -29,4 +29,4 @@ def remove(admin: AdminClient, given: dict[str, Any], output_format: str | None)
         for member in outcomes.succeeded()
     ]
     errors = [ItemError.of(f"member '{member}'", error) for member, error in outcomes.failures().items()]
-    return running.finish(Rows("removed-members", rows, errors), output_format, "could not remove")
+    return running.finish(Rows("removed-members", rows, errors), output_format, "cannot remove")

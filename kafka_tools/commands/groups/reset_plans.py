@@ -34,7 +34,7 @@ def parse_moment_ms(text: str, now_ms: int) -> int:
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of ``PnDTnHnMnS`` (java.time.Duration), or of ``90m``, ``6h``, ``2 days``."""
     if len(text) > LONGEST_TEXT:
-        raise UsageError(f"--by-duration: a value of {len(text)} characters is not a time")
+        raise UsageError(f"invalid --by-duration: {len(text)} characters are too long for a duration")
     if "P" not in text.upper():
         with _about("--by-duration"):
             span = span_ms(text.strip())
@@ -42,7 +42,7 @@ def parse_duration_ms(text: str) -> int:
                 return in_range(text, span)
     match = _ISO_DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()[1:]) or text.strip().upper().endswith("T"):
-        raise UsageError(f"--by-duration: '{text}' is not of the form PnDTnHnMnS, for example PT6H or P1DT30M (or 6h)")
+        raise UsageError(f"invalid --by-duration '{text}': expected PnDTnHnMnS, for example PT6H or P1DT30M (or 6h)")
     days, hours, minutes = (int(part or 0) for part in match.groups()[1:4])
     seconds_ms = round(float((match.group(5) or "0").replace(",", ".")) * 1000)
     total_ms = days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds_ms
@@ -69,7 +69,7 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
                 row = [groups[0], *row]
             if len(row) != 4:
                 form = "topic,partition,offset" if len(groups) == 1 else "group,topic,partition,offset"
-                raise InputError(f"{where}: {form} is expected")
+                raise InputError(f"{where}: expected {form}")
             group, topic = row[0], row[1].strip()
             key = TopicPartition(topic, _number(row[2], where, "a partition", 2**31))
             offsets = plan.setdefault(group, {})

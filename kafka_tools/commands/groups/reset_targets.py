@@ -108,7 +108,7 @@ class Target:
             if not found and self._mode == "from_group":
                 raise InputError(f"group '{self._given['from_group']}' has no committed offsets of topic {topic}")
             if not found:
-                raise OutsideGroup(f"{self._given['from_file']}: there is no offset of topic {topic} for group {group}")
+                raise OutsideGroup(f"{self._given['from_file']}: no offset of topic {topic} for group {group}")
             chosen += found
         return sorted(chosen)
 
@@ -135,7 +135,7 @@ class Target:
             self._log.ask(union, EARLIEST, LATEST)
         if self._skips_gone:
             for key in sorted(union & self._log.gone):
-                running.note(f"{key} does not exist any more: its offset stays as it is")
+                running.note(f"{key} no longer exists: its offset is unchanged")
 
     @property
     def _skips_gone(self) -> bool:
@@ -189,12 +189,12 @@ def _tell_left_out(plan: Plan, groups: Sequence[str], place: str) -> None:
     others = sorted(plan.keys() - set(groups))
     if others:
         names = ", ".join(f"'{group}'" for group in others[:10]) + (" and others" if len(others) > 10 else "")
-        running.note(f"{place}: the rows of groups that are not named here are left out: {names}")
+        running.note(f"{place}: ignored the rows of groups that are not named on the command line: {names}")
 
 
 def _offsets_of(kind: Resettable, group: str) -> Offsets:
     with running.about(group):
         found = kind.committed([group])[group].get()
     if not found:
-        raise InputError(f"group '{group}' has no committed offsets: there is nothing to copy")
+        raise InputError(f"nothing to copy: group '{group}' has no committed offsets")
     return found

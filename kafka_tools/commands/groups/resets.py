@@ -61,7 +61,7 @@ def run(
         csv = plan_csv(plan, with_group=len(given["group"]) != 1) + "\n" if given.get("export") else None
         running.emit(csv or text(running.shown(plan)))
     rows = plan_rows(plan, before, "reset" if given["execute"] else "planned")
-    return running.finish(Rows("reset-offsets", rows, errors), output_format, "could not reset")
+    return running.finish(Rows("reset-offsets", rows, errors), output_format, "cannot reset")
 
 
 def prepare(
@@ -121,24 +121,26 @@ def _refused(group: str, error: KafkaToolsError) -> ItemError:
 
 def _tell_new(groups: Sequence[str], execute: bool) -> None:
     if groups:
-        what = "is made by its first offsets" if len(groups) == 1 else "are made by their first offsets"
+        what = "its first offsets create it" if len(groups) == 1 else "their first offsets create them"
         does = "does" if len(groups) == 1 else "do"
         subject = "group" if len(groups) == 1 else "groups"
         when = "now" if execute else "with --execute"
-        running.note(f"{subject} {_listed(groups)} {does} not exist yet, and {what} {when}")
+        running.note(f"{subject} {_listed(groups)} {does} not exist yet: {what} {when}")
 
 
 def _tell_empty(groups: Sequence[str]) -> None:
     if groups:
         subject, has = ("group", "has") if len(groups) == 1 else ("groups", "have")
-        running.note(f"{subject} {_listed(groups)} {has} no offsets of these topics: there is nothing to reset")
+        running.note(f"nothing to reset: {subject} {_listed(groups)} {has} no offsets of these topics")
 
 
 def _tell_undone(groups: Sequence[str]) -> None:
     """Without its state an application that goes on where it was would count from nothing."""
     if groups:
         whose = "group" if len(groups) == 1 else "groups"
-        running.note(f"internal topics of {whose} {_listed(groups)} are not deleted: offsets could not be committed")
+        running.note(
+            f"internal topics of {whose} {_listed(groups)} are not deleted: some offsets could not be committed"
+        )
 
 
 def _listed(groups: Sequence[str]) -> str:

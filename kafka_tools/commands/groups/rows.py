@@ -95,7 +95,7 @@ def finish_listing(admin: AdminClient, result: Rows, output_format: str | None) 
         from kafka_tools.commands import rights
 
         rights.note_if_limited(admin, "groups", "Describe on a group, or on the cluster for all of them")
-    return running.finish(result, output_format, "could not list the groups of")
+    return running.finish(result, output_format, "cannot list the groups of")
 
 
 def describe(admin: AdminClient, groups: Sequence[str]) -> tuple[list[GroupDescription], list[ItemError]]:
@@ -264,7 +264,7 @@ def log_offsets(
     errors = {}
     for key, error in outcomes.failures().items():
         if isinstance(error, NotFound):
-            running.note(f"{key} does not exist any more: its end offset and lag are unknown")
+            running.note(f"{key} no longer exists: its end offset and lag are unknown")
         else:
             errors[key] = ItemError.of(key, error)
     return {key: value.offset for key, value in outcomes.succeeded().items()}, errors

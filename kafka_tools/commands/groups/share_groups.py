@@ -58,7 +58,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--delete-offsets", is_flag=True, section="Actions", help="Delete the share offsets of topics.")
 @group_option()
 @option("--all-groups", is_flag=True, help="Select every share group.")
-@topic_option("--topic", "The topic, or with --reset-offsets some of its partitions: orders:0,2. May be repeated.")
+@topic_option("--topic", "Topic, or with --reset-offsets some of its partitions: orders:0,2. Can be repeated.")
 @option("--all-topics", is_flag=True, help="Select every topic that the group shares.")
 @views()
 @new_offsets(*(mode for mode in KAFKAS_MODES if mode in MODES))
@@ -161,7 +161,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
                 running.emit(share_group_text.offsets(running.shown(name), running.shown(made), verbose))
             rows += made
     form = "wide" if verbose and output_format == "table" else output_format
-    return running.finish(Rows(kind, rows, errors), form, "could not describe")
+    return running.finish(Rows(kind, rows, errors), form, "cannot describe")
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -181,7 +181,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
         running.emit(group_text.deleted_groups(running.shown(deleted), bool(failed), "share"))
     rows = [{"group": group, "result": "deleted"} for group in deleted]
     errors = [failed[name] for name in wanted if name in failed]
-    return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
+    return running.finish(Rows("changed-groups", rows, errors), output_format, "cannot delete")
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -207,4 +207,4 @@ def _delete_offsets(admin: AdminClient, given: dict[str, Any], output_format: st
         running.emit(share_group_text.deleted_offsets(running.shown(shown)))
     rows = [{"group": group, "topic": topic, "result": "deleted"} for topic in outcomes.succeeded()]
     errors: list[ItemError] = [ItemError.of(f"topic {topic}", error) for topic, error in outcomes.failures().items()]
-    return running.finish(Rows("deleted-share-offsets", rows, errors), output_format, "could not delete the offsets of")
+    return running.finish(Rows("deleted-share-offsets", rows, errors), output_format, "cannot delete the offsets of")

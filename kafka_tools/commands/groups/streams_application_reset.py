@@ -75,7 +75,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         first, second = (name.replace("_", "-") for name in modes[:2])
         raise UsageError(f'Option "[{first}]" can\'t be used with option "[{second}]"')
     if given["dry_run"] and given["execute"]:
-        raise UsageError("--dry-run and --execute exclude each other.")
+        raise UsageError("--dry-run and --execute cannot be combined.")
     words = {word.partition("=")[0] for word in context.meta[ARGUMENTS]}
     if _OLD_CONFIG in words:
         running.note(
@@ -84,18 +84,18 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         )
     if not connection.is_given:
         connection.bootstrap_server = _DEFAULT_SERVER
-        running.note(f"--bootstrap-server is not given: {_DEFAULT_SERVER} is taken")
+        running.note(f"--bootstrap-server is not given: using {_DEFAULT_SERVER}")
     topics = {name: _names(given[name]) for name in ("input_topics", "intermediate_topics", "internal_topics")}
     from kafka_tools.commands.groups.application_steps import ApplicationReset
 
     with connection.admin() as admin:
         reset = ApplicationReset(admin, given | topics, modes[0] if modes else "to_earliest", output_format is None)
-        return running.finish(reset.run(), output_format, "could not reset")
+        return running.finish(reset.run(), output_format, "cannot reset")
 
 
 def _names(texts: tuple[str, ...]) -> list[str]:
     """The names of a list with commas that may be given several times; UsageError for an empty one."""
     names = [name.strip() for text in texts for name in text.split(",")]
     if "" in names:
-        raise UsageError("a list of topics has an empty name: is a comma too many?")
+        raise UsageError("a list of topics contains an empty name: check its commas")
     return list(dict.fromkeys(names))

@@ -68,7 +68,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--all-groups", is_flag=True, help="Select every streams group.")
 @topic_option(
     "--input-topic",
-    "A topic that the application reads, or some of its partitions: orders:0,2. May be repeated.",
+    "Topic that the application reads, or some of its partitions: orders:0,2. Can be repeated.",
 )
 @option("--all-input-topics", is_flag=True, help="Select every topic that the application reads from other writers.")
 @option(
@@ -214,7 +214,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
             if is_text and name in active:
                 running.emit(streams_group_text.offsets(running.shown(name), running.shown(made), verbose))
     form = "wide" if verbose and output_format == "table" else output_format
-    return running.finish(Rows(kind, rows, errors), form, "could not describe")
+    return running.finish(Rows(kind, rows, errors), form, "cannot describe")
 
 
 def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -254,7 +254,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
         text = streams_group_text.deleted_groups(running.shown(deleted), bool(failed), running.shown(cleaned))
         running.emit(text)
     rows = [{"group": group, "result": "deleted"} for group in deleted]
-    return running.finish(Rows("changed-groups", rows, errors), output_format, "could not delete")
+    return running.finish(Rows("changed-groups", rows, errors), output_format, "cannot delete")
 
 
 def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
@@ -295,8 +295,8 @@ def _internal_topics(topics: Sequence[str], groups: Sequence[str]) -> dict[str, 
         owners = sorted((name for name in groups if is_internal(topic, name)), key=len)
         if not owners:
             raise InputError(
-                f"--delete-internal-topic: '{topic}' is not the name of an internal topic of "
-                f"{'these groups' if len(groups) > 1 else 'this group'}; nothing was reset"
+                f"--delete-internal-topic: '{topic}' is not an internal topic of "
+                f"{('these groups' if len(groups) > 1 else 'this group')}; nothing was reset"
             )
         found.setdefault(owners[-1], []).append(topic)
     return found

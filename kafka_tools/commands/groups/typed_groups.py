@@ -36,7 +36,7 @@ def check_committing(fail: Fail, given: Mapping[str, Any]) -> None:
     if not (given["dry_run"] or given["execute"]):
         fail("Option [reset-offsets] takes the option: [execute] or [dry-run]")
     if given["export"] and given["output_format"] is not None:
-        fail("-o does not go with --export, which prints CSV.")
+        fail("-o cannot be used with --export, which prints CSV.")
 
 
 def bracketed(names: Iterable[str]) -> str:

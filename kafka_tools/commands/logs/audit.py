@@ -106,7 +106,7 @@ def command(
     if since_ms is not None:
         from kafka_tools.values import moment_text
 
-        running.note(f"closed segments last written before {moment_text(since_ms)} are left out")
+        running.note(f"left out closed segments last written before {moment_text(since_ms)}")
     result = _audited(log_dirs, AuditOptions(patterns, records=not headers_only, since_ms=since_ms), master)
     if report is not None:
         from kafka_tools.spark.report.page import write_page
@@ -117,7 +117,7 @@ def command(
     else:
         _print_tables(result)
         if report is not None:
-            click.echo(f"The report is in {report}")
+            click.echo(f"Report written to {report}")
     sys.stdout.flush()
     for nothing in result.nothing_in:
         running.complain(click.get_current_context().command_path, f"{nothing.path} {nothing.text}")
@@ -165,9 +165,9 @@ def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
     if report is not None:
         folder = os.path.dirname(os.path.abspath(report))
         if os.path.isdir(report) or not os.path.isdir(folder):
-            raise InputError(f"--report {report}: no file can be written there")
+            raise InputError(f"cannot write --report {report}: not a writable file")
         if any(find_spec(name) is None for name in ("jinja2", "markupsafe")):
-            raise KafkaToolsError("--report needs the package jinja2, which is not installed", hint=INSTALL_HINT)
+            raise KafkaToolsError("cannot write --report: the package jinja2 is not installed", hint=INSTALL_HINT)
 
 
 def _moment_ms(text: str) -> int:
@@ -188,7 +188,7 @@ def _write(path: str, write: Callable[[str], None]) -> None:
     try:
         write(path)
     except OSError as error:
-        raise InputError(f"the report cannot be written to {path}: {error.strerror}") from error
+        raise InputError(f"cannot write the report to {path}: {error.strerror}") from error
 
 
 def _reaches(worst: str | None, fail_on: str) -> bool:
@@ -224,10 +224,10 @@ def _print_tables(result: Audit) -> None:
         shown[:SHOWN_FINDINGS]
     )
     if hidden:
-        click.echo(f"... {hidden} more findings (-o json and --report have them)")
+        click.echo(f"... {hidden} more findings (in -o json and --report)")
     remarks = [f"{row['kind']} {row['count']}" for row in found["finding_counts"] if row["severity"] == "info"]
     if remarks:
-        click.echo(f"\nRemarks (-o json and --report have them): {', '.join(remarks)}")
+        click.echo(f"\nRemarks (in -o json and --report): {', '.join(remarks)}")
     click.echo(f"\n{found['verdict']['text']}")
 
 
@@ -251,7 +251,7 @@ def _print_partitions(partitions: list[dict[str, Any]]) -> None:
         click.echo()
         show_table(columns, rows, sys.stdout)
     if len(filled) > SHOWN_PARTITIONS:
-        click.echo(f"... {len(filled) - SHOWN_PARTITIONS} more partitions (-o json and --report have them)")
+        click.echo(f"... {len(filled) - SHOWN_PARTITIONS} more partitions (in -o json and --report)")
     if len(filled) < len(partitions):
         click.echo(f"... and {len(partitions) - len(filled)} without a batch")
 

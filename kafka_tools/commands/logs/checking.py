@@ -36,7 +36,8 @@ def check(request: DumpRequest, output: Output, *, jobs: int, show_position: boo
     asked = any(getattr(request, name) for name in _NOT_CHECKED) or request.max_bytes != ALL_BYTES
     if jobs > 1 or show_position or asked:
         raise UsageError(
-            "--check reads whole files, one after the other: it goes with what names them, --deep-iteration and -o."
+            "--check reads whole files, one after the other: use it only with options that name files, "
+            "--deep-iteration and -o."
         )
     run = request.run()
     try:
@@ -88,7 +89,7 @@ def _findings(path: str, records: bool) -> Iterator[Finding]:
     with os.scandir(path) as entries:
         if not any(is_directory(entry) and parse_partition_dir(entry.name) is not None for entry in entries):
             raise InputError(
-                f"there are no log files in the directory {path}",
+                f"no log files in directory {path}",
                 hint="give a partition's directory (orders-0), the log directory above it, or files",
             )
     return check_log_dir(path, records=records)

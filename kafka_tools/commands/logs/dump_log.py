@@ -270,7 +270,7 @@ def _check(request: DumpRequest, jobs: int) -> None:
     if len(named) != 1:
         raise click.UsageError("Give files, --files or --partition-dir" + (", one of them." if named else "."))
     if request.bytes_as is not None and (request.form is None or request.summary):
-        raise click.UsageError("--bytes only goes with -o json and -o jsonl.")
+        raise click.UsageError("--bytes can only be used with -o json and -o jsonl.")
     if request.follow:
         from kafka_tools.dump.files import ALL_BYTES
 
@@ -281,11 +281,11 @@ def _check(request: DumpRequest, jobs: int) -> None:
             (request.max_bytes != ALL_BYTES, "--max-bytes"),
         ):
             if given:
-                raise click.UsageError(f"{spelled} does not go with --follow.")
+                raise click.UsageError(f"{spelled} cannot be used with --follow.")
         if request.form == "json":
-            raise click.UsageError("-o json is one document, which --follow never ends: use -o jsonl.")
+            raise click.UsageError("-o json prints one document, which --follow never completes: use -o jsonl.")
         if jobs > 1:
-            raise click.UsageError("--jobs does not go with --follow: segments are followed one after the other.")
+            raise click.UsageError("--jobs cannot be used with --follow, which reads segments one after the other.")
 
 
 def _outcomes(

@@ -129,9 +129,9 @@ class _Worker:
         if self._status == running.OUTPUT_CLOSED:
             raise BrokenPipeError
         if self._status == _OUTPUT_FULL:
-            raise OutputError("standard output, or the disk for temporary files, takes no more")
+            raise OutputError("cannot write to standard output or to the disk for temporary files")
         if self._status or not self._said:
-            raise LogError("a worker process ended before its file was read", hint="try again with --jobs 1")
+            raise LogError("a worker process ended before it read its file", hint="try again with --jobs 1")
         found: tuple[FileOutcome, FileNotes] = pickle.loads(self._said[8:])  # from our own child, through our own pipe
         return found
 
@@ -208,7 +208,7 @@ def in_processes(
     Raises LogError if a worker dies, UsageError without fork, OutputError, BrokenPipeError.
     """
     if not hasattr(os, "fork"):
-        raise UsageError("--jobs needs processes that this system cannot start", hint="leave --jobs out")
+        raise UsageError("cannot start the processes of --jobs on this system", hint="leave out --jobs")
     run.warm_up(readings)
     tasks = _Tasks(run, readings)
     workers: deque[_Worker] = deque()

@@ -135,5 +135,5 @@ def report_notes(notes: FileNotes) -> int:
     for path, pairs in notes.gaps.items():
         running.note(*gaps(path, pairs.items()).rstrip("\n").split("\n"))
     if left > 0:
-        running.complain(PROGRAM, f"{left} more findings are not listed")
+        running.complain(PROGRAM, f"{left} more findings not listed")
     return running.FAILED if notes.damage else 0

@@ -115,7 +115,7 @@ def format_(
     from kafka_tools.shown_text import one_line
 
     if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
-        raise UsageError("--standalone, --no-initial-controllers and --initial-controllers exclude each other")
+        raise UsageError("--standalone, --no-initial-controllers and --initial-controllers cannot be combined")
     settings = read_settings(config)
     if not settings.roles:
         raise ConfigError(
@@ -140,7 +140,7 @@ def format_(
     if request.is_controller and levels["metadata.version"] < metadata_level(_FIRST_THAT_READS):
         running.note(_NOT_FOR_OLDER)
     for directory, reason in unreadable:
-        running.complain("kafka-storage format", f"{directory} cannot be read: {reason}")
+        running.complain("kafka-storage format", f"cannot read {directory}: {reason}")
     return running.FAILED if unreadable else 0
 
 
@@ -149,8 +149,9 @@ _SCRAM_SINCE = 11
 _FIRST_THAT_READS = "4.4-IV0"
 """Of the first release that finds the records of a new cluster where formatting writes them."""
 _NOT_FOR_OLDER = (
-    "Warning: start Kafka 4.4 or newer on these directories. Older releases do not find the feature levels and "
-    "credentials in them; for those, format with the kafka-storage of the release that will run."
+    "Warning: start Kafka 4.4 or newer on these directories. Older releases do not find the feature "
+    "levels and credentials in them; for those, format with the kafka-storage of the release that you "
+    "run."
 )
 
 

@@ -55,7 +55,7 @@ class Option(click.Option):
             value = _as_utf8(ctx, self, value)
         values = value if isinstance(value, list | tuple) else (value,)
         if "" in values and not self.allow_empty:
-            raise click.BadParameter("the value is empty", ctx=ctx, param=self)
+            raise click.BadParameter("invalid value: it is empty", ctx=ctx, param=self)
         if isinstance(self.type, click.types.IntParamType):
             if isinstance(value, str) and value[-1:].isalpha():
                 value = self._in_its_unit(ctx, value)
@@ -88,9 +88,11 @@ class Option(click.Option):
             try:
                 number = parse_integer(text) if isinstance(text, str) else 0
             except ValueError:
-                raise click.BadParameter(f"'{text}' is not a whole number", ctx=ctx, param=self) from None
+                raise click.BadParameter(
+                    f"invalid number '{text}': expected a whole number", ctx=ctx, param=self
+                ) from None
             if not -(2**63) <= number < 2**63:
-                raise click.BadParameter(f"'{text}' is more than 64 bits hold", ctx=ctx, param=self)
+                raise click.BadParameter(f"invalid number '{text}': it does not fit in 64 bits", ctx=ctx, param=self)
 
 
 def _as_utf8(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -110,7 +112,7 @@ def _as_utf8(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
     try:
         return os.fsencode(value).decode("utf-8")
     except UnicodeError:
-        raise click.BadParameter("the value is not UTF-8 text", ctx=ctx, param=parameter) from None
+        raise click.BadParameter("invalid value: it is not UTF-8 text", ctx=ctx, param=parameter) from None
 
 
 class Command(click.Command):
@@ -140,7 +142,7 @@ class Command(click.Command):
             else:
                 strange = "unexpected extra argument" in error.message
             if strange and any(_MAY_HOLD_SECRET.search(word) for word in ctx.meta[ARGUMENTS]):
-                text = "a word belongs to no option (not shown, it may be a secret): are quotes missing around a value?"
+                text = "unexpected argument (not shown, it may be a secret): check for missing quotes around a value"
                 raise click.UsageError(text, ctx=ctx) from None
             raise
 
@@ -155,7 +157,7 @@ class Command(click.Command):
                 continue  # an empty word means the current directory
             # What an unset variable of the shell leaves between quotes is no file.
             if value == "" or (isinstance(value, tuple) and "" in value):
-                raise click.BadParameter("the value is empty", ctx=ctx, param=parameter)
+                raise click.BadParameter("invalid value: it is empty", ctx=ctx, param=parameter)
 
     def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
         """Raise what tells more than that there is no such option, if anything does."""
@@ -271,4 +273,4 @@ def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequenc
     for name, actions in allowed.items():
         if is_given(context.params.get(name)) and action not in actions:
             spelled = " or ".join(f"--{each.replace('_', '-')}" for each in actions)
-            raise click.UsageError(f"--{name.replace('_', '-')} only goes with {spelled}.", ctx=context)
+            raise click.UsageError(f"--{name.replace('_', '-')} can only be used with {spelled}.", ctx=context)

@@ -91,7 +91,7 @@ class ConnectionOptions:
     def check(self) -> None:
         """UsageError unless something says where to connect."""
         if self.bootstrap_server and self.bootstrap_controller:
-            raise UsageError("--bootstrap-server and --bootstrap-controller exclude each other: give one of them")
+            raise UsageError("--bootstrap-server and --bootstrap-controller cannot be combined: give one of them")
         if not self.is_given:
             raise UsageError("--bootstrap-server is required", hint="for example --bootstrap-server localhost:9092")
 
@@ -135,8 +135,8 @@ def note_unknown(config: ClientConfig) -> None:
     dotted = [name for name in config.unknown if "." in name and name.replace(".", "").replace("_", "").isalnum()]
     others = len(config.unknown) - len(dotted)
     if config.unknown:
-        names = ", ".join(dotted + ([f"of {others} line(s) that look like no setting (not shown)"] if others else []))
-        running.note(f"warning: {config.source}: no client setting of Kafka has the name {names}")
+        names = ", ".join(dotted + ([f"of {others} line(s) that are not valid settings (not shown)"] if others else []))
+        running.note(f"warning: {config.source}: Kafka has no client setting with the name {names}")
 
 
 def connection_options(

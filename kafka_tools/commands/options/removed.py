@@ -22,20 +22,18 @@ _ACLS_OF_BROKERS = "give --bootstrap-server HOST:PORT: brokers change the ACLs o
 REMOVED: dict[str, dict[str, Removed]] = {
     "kafka-topics": {
         "--zookeeper": Removed("3.0", _BROKER),
-        "--force": Removed("3.0", f"{_NEEDLESS}: nothing is asked"),
-        "--disable-rack-aware": Removed(
-            "3.5", "give --replica-assignment to place replicas without regard to the brokers' racks"
-        ),
+        "--force": Removed("3.0", f"{_NEEDLESS}: no confirmation is asked for"),
+        "--disable-rack-aware": Removed("3.5", "give --replica-assignment to place replicas independently of racks"),
     },
     "kafka-reassign-partitions": {
         "--zookeeper": Removed("3.0", f"{_BROKER}; brokers before 2.4 need the script of their own release"),
     },
     "kafka-consumer-groups": {
-        "--zookeeper": Removed("2.0", f"groups are kept by brokers: {_BROKER}"),
-        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: groups are those of brokers, there are no others"),
+        "--zookeeper": Removed("2.0", f"groups are stored on brokers: {_BROKER}"),
+        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: all groups are stored on brokers"),
     },
     "kafka-streams-application-reset": {
-        "--zookeeper": Removed("3.0", f"{_BROKER}: nothing is asked of ZooKeeper"),
+        "--zookeeper": Removed("3.0", f"{_BROKER}: ZooKeeper is not used"),
     },
     "kafka-acls": {
         "--authorizer": Removed("4.0", _ACLS_OF_BROKERS),
@@ -43,7 +41,7 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--zk-tls-config-file": Removed("4.0", _ACLS_OF_BROKERS),
     },
     "kafka-get-offsets": {
-        "--offsets": Removed("3.0", f"{_NEEDLESS}: one offset of each partition is told"),
+        "--offsets": Removed("3.0", f"{_NEEDLESS}: one offset of each partition is shown"),
         "--max-wait-ms": Removed("3.0", "give --timeout TIME"),
     },
     "kafka-features": {
@@ -61,7 +59,7 @@ REMOVED: dict[str, dict[str, Removed]] = {
     "kafka-console-consumer": {
         "--zookeeper": Removed("2.0", _BROKER),
         "--new-consumer": Removed("2.0", f"{_NEEDLESS}: there is one consumer"),
-        "--blacklist": Removed("2.0", "give --include REGEX with what is wanted"),
+        "--blacklist": Removed("2.0", "give --include REGEX to select topics"),
         "--delete-consumer-offsets": Removed(
             "2.0", "write kafka-consumer-groups --delete --group GROUP, or give --from-beginning with a new group"
         ),
@@ -75,4 +73,4 @@ REMOVED: dict[str, dict[str, Removed]] = {
 def explanation(command: str, option: str) -> str | None:
     """The sentence about an option that was removed; None for one that never was there. ``command``: kafka-topics."""
     found = REMOVED.get(command, {}).get(option)
-    return found and f"{option} is gone since Kafka {found.since}: {found.instead}."
+    return found and f"{option} was removed in Kafka {found.since}: {found.instead}."

@@ -21,9 +21,7 @@ def duration_ms(text: str | int) -> int:
     except InputError:
         milliseconds = 0
     if not 0 < milliseconds < 2**31:
-        raise click.BadParameter(
-            f"'{text}' is not a time span: 500ms, 30s, 2m, or a number of milliseconds is expected"
-        )
+        raise click.BadParameter(f"invalid duration '{text}': expected 500ms, 30s, 2m, or a number of milliseconds")
     return milliseconds
 
 
@@ -34,7 +32,7 @@ def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
         # The text itself may hold a password, so it is not repeated.
-        raise click.BadParameter("key=value is expected")
+        raise click.BadParameter("invalid value: expected key=value")
     return key.strip(), rest
 
 
@@ -48,7 +46,7 @@ def broker_addresses(text: str) -> str:
     bare = [part for part in parts if not part.rpartition(":")[2].isdigit()]
     if not bare:
         return text
-    running.note(f"{', '.join(bare)}: no port is given, {BROKER_PORT} is taken")
+    running.note(f"{', '.join(bare)}: no port given, using {BROKER_PORT}")
     return ",".join(format_address(*parse_address(part, BROKER_PORT)) for part in parts)
 
 

@@ -61,7 +61,7 @@ def refuse_without_zookeeper(given: Mapping[str, Any]) -> None:
     """UsageError for an option of ZooKeeper's where brokers are asked."""
     for name in ("zk_release", "zk_new_chroot", "zk_digest_file", "zk_tls_config_file"):
         if given.get(name):
-            raise UsageError(f"--{name.replace('_', '-')} only goes with --zookeeper")
+            raise UsageError(f"--{name.replace('_', '-')} can only be used with --zookeeper")
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def open_configs(given: Mapping[str, Any], timeout_s: float, *, changing: bool) 
     if digest_file:
         digest = read_text(digest_file, "digest file").strip()
         if ":" not in digest:
-            raise InputError(f"{digest_file}: user:password is expected")
+            raise InputError(f"invalid {digest_file}: expected user:password")
     values = read_properties(tls_file, "TLS config file") if tls_file else {}
     settings = ZooKeeperSettings(
         connect, timeout_s, digest=digest, set_acl=values.get("zookeeper.set.acl", "").lower() == "true"
@@ -101,7 +101,7 @@ def _tls(values: Mapping[str, str], source: str, folder: str) -> dict[str, Any]:
     given = {name.removeprefix(_PREFIX): value for name, value in values.items() if name.startswith(_PREFIX)}
     ignored = [_PREFIX + name for name in _UNSUPPORTED if name in given]
     if ignored:
-        running.note(f"warning: {source}: {', '.join(ignored)} is left to the TLS library")
+        running.note(f"warning: {source}: {', '.join(ignored)} is ignored; the TLS library decides")
     algorithm = given.get("endpoint.identification.algorithm", given.get("hostnameVerification", "https"))
     found: dict[str, Any] = {"check_hostname": algorithm.lower() in ("https", "true")}
     if given.get("truststore.location"):

@@ -64,7 +64,7 @@ def command(
     """Delete the records of partitions before an offset."""
     one_of(context, "offset_json_file", "topic")
     if bool(topic) != (before is not None):
-        raise UsageError("--topic and --before go together: --topic NAME[:N,...] --before OFFSET|TIME|end")
+        raise UsageError("--topic and --before need each other: --topic NAME[:N,...] --before OFFSET|TIME|end")
     connection.check()
     offsets: dict[TopicPartition, int] = {}
     errors: list[ItemError] = []
@@ -123,7 +123,7 @@ def _plan_and_delete(
             running.note(line)
         rows = [plan.row() for plan in plans]
         return running.finish(
-            Rows(PLANNED, rows, [*errors, *unknown.values()]), form or "table", "could not plan the deletion from"
+            Rows(PLANNED, rows, [*errors, *unknown.values()]), form or "table", "cannot plan the deletion from"
         )
     for line in deletion_plans.soon_summarized(admin, offsets) if tell else ():
         running.note(line)
@@ -151,4 +151,4 @@ def _delete(admin: AdminClient, offsets: dict[TopicPartition, int], errors: list
         for partition, low_watermark in outcomes.succeeded().items()
     ]
     errors = errors + [ItemError.of(partition, error) for partition, error in outcomes.failures().items()]
-    return running.finish(Rows(DELETED, rows, errors), form, "could not delete records of")
+    return running.finish(Rows(DELETED, rows, errors), form, "cannot delete records of")

@@ -78,12 +78,12 @@ def parse_before(text: str, now_ms: int) -> Before:
         return Before(HIGH_WATERMARK)
     if typed.isascii() and typed.isdigit():
         if len(typed) > 19 or int(typed) > _MAX_OFFSET:
-            raise UsageError(f"--before: an offset is at most {_MAX_OFFSET}")
+            raise UsageError(f"invalid --before: expected an offset of at most {_MAX_OFFSET}")
         return Before(int(typed))
     try:
         return Before(None, moment_ms(text, now_ms))
     except InputError as error:
-        raise UsageError(f"--before: {error}", hint=f"or an offset, or '{END}' for all that is committed") from error
+        raise UsageError(f"--before: {error}", hint=f"or an offset, or '{END}' for all committed records") from error
 
 
 def offsets_of(
@@ -126,13 +126,13 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
         configs = admin.describe_configs(asked, timeout_s=seconds) if asked else {}
     for name in names:
         if name in INTERNAL_TOPICS:
-            found[name] = "is one of Kafka's own: its brokers will refuse to delete records of it"
+            found[name] = "is an internal topic of Kafka: brokers will refuse to delete its records"
     for resource, outcome in configs.items():
         policy = next((each.value for each in outcome.value or () if each.name == CLEANUP_POLICY), None) or ""
         policies = policy.replace(" ", "").split(",")
         if COMPACT in policies and DELETE not in policies:
             found[resource.name] = (
-                f"has {CLEANUP_POLICY}={policy}: its brokers will refuse to delete records of it (POLICY_VIOLATION)"
+                f"has {CLEANUP_POLICY}={policy}: brokers will refuse to delete its records (POLICY_VIOLATION)"
             )
     return found
 
@@ -209,9 +209,12 @@ def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
         sizes = [each.estimated_bytes for each in own]
         known = [each for each in sizes if each is not None]
         size = f", about {sum(known)} bytes (an estimate)" if len(known) == len(own) else ""
-        lines.append(f"{topic}: {sum(each.records for each in own)} records of {_count(len(own))} go{size}")
+        lines.append(f"{topic}: {sum(each.records for each in own)} records of {_count(len(own))} to delete{size}")
         lines += [
-            f"{each.partition}: offset {each.before_offset} is beyond its end {each.log_end_offset}, which is refused"
+            (
+                f"{each.partition}: cannot delete before offset {each.before_offset}: it is beyond the end "
+                f"offset {each.log_end_offset}"
+            )
             for each in own
             if each.before_offset > each.log_end_offset
         ]

@@ -149,4 +149,4 @@ def _show(
         for (topic, number), each in found
     ]
     errors += [ItemError.of(key, error) for key, error in failures.items()]
-    return running.finish(Rows(KIND, rows, errors), form, "could not get the offset of")
+    return running.finish(Rows(KIND, rows, errors), form, "cannot get the offset of")

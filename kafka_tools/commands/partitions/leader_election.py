@@ -32,8 +32,8 @@ _OWN_SCRIPT = (
     "kafka-preferred-replica-election.sh --zookeeper HOST:PORT [--path-to-json-file FILE]"
 )
 _NO_UNCLEAN = (
-    "brokers of Kafka 2.4 and later hold unclean elections for clients; with an older release set the topic's "
-    "unclean.leader.election.enable=true for a while (kafka-configs)"
+    "brokers of Kafka 2.4 and later hold unclean elections for clients; with an older release, set "
+    "unclean.leader.election.enable=true on the topic until a leader is elected (kafka-configs)"
 )
 
 
@@ -146,7 +146,7 @@ def _show(outcomes: Outcomes[TopicPartition, None], election_type: str, form: st
         if key in results
     ]
     errors = [ItemError.of(key, error) for key, error in failed.items()]
-    status = running.finish(Rows(KIND, rows, errors), form, "could not elect a leader of")
+    status = running.finish(Rows(KIND, rows, errors), form, "cannot elect a leader of")
     if failed:
         running.note(f"{len(failed)} replica(s) could not be elected")
     return status

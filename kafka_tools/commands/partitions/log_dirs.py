@@ -67,7 +67,7 @@ def _ids(text: str) -> list[int]:
     for part in (each for each in text.split(",") if each):
         digits = part.strip().removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and abs(int(part)) < 2**31):
-            raise UsageError(f"--broker-list: '{part}' is not the id of a broker")
+            raise UsageError(f"invalid --broker-list '{part}': expected the id of a broker")
         found.append(int(part))
     return list(dict.fromkeys(found))
 

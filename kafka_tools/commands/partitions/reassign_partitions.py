@@ -197,7 +197,7 @@ def command(
         chosen = None if reassignment_json_file is None else read_text(reassignment_json_file, "reassignment file")
         with connection.admin(is_lasting=True) as admin:
             states = followed(admin, chosen, reassignment_json_file or "", say=say)
-        return running.finish(states, output_format, "did not get there:")
+        return running.finish(states, output_format, "not reassigned as requested:")
     assert reassignment_json_file is not None
     text = read_text(reassignment_json_file, "reassignment file")
     if action == "verify":
@@ -205,7 +205,7 @@ def command(
 
         with connection.admin() as admin:
             states = verified(admin, text, reassignment_json_file, preserve_throttles=preserve_throttles, say=say)
-        return running.finish(states, output_format, "could not verify")
+        return running.finish(states, output_format, "cannot verify")
     from kafka_tools.commands.partitions.reassignment import changes
     from kafka_tools.commands.partitions.reassignment.throttles import NO_THROTTLE, Throttle
 

@@ -74,14 +74,16 @@ def check(given: Mapping[str, Any], action: str) -> None:
     for name in (*people[:2], "principal"):
         for text in given[name]:
             if ":" not in text:  # Kafka stores principals with an empty name, or an empty type, too
-                raise UsageError(f"--{name.replace('_', '-')}: '{text}' is not a principal: User:name is expected")
+                raise UsageError(f"invalid --{name.replace('_', '-')} '{text}': expected a principal such as User:name")
     if action == "add" and given["resource_pattern_type"] in ("any", "match"):
         raise UsageError(
             f"A '--resource-pattern-type' value of '{given['resource_pattern_type']}' is not valid when adding acls"
         )
     for name in ("cluster", "idempotent"):
         if given[name] and given["resource_pattern_type"] != "literal":
-            raise UsageError(f"--{name} only goes with --resource-pattern-type literal: the cluster has no patterns")
+            raise UsageError(
+                f"--{name} can only be used with --resource-pattern-type literal: the cluster has no patterns"
+            )
     _check_narrowing(given, action)
 
 
@@ -92,14 +94,14 @@ def _check_narrowing(given: Mapping[str, Any], action: str) -> None:
     """
     for kind in ("allow", "deny"):
         if given[f"{kind}_host"] and not given[f"{kind}_principal"]:
-            raise UsageError(f"--{kind}-host needs --{kind}-principal: whose entries are from there is not said")
+            raise UsageError(f"--{kind}-host needs --{kind}-principal")
     if action == "remove" and not (given["allow_principal"] or given["deny_principal"]):
         for option in ("operation", "producer", "consumer"):
             if given[option]:
                 raise UsageError(
                     f"--remove with --{option} needs --allow-principal or --deny-principal",
-                    hint="without --operation, --producer and --consumer all entries of the resources are removed, "
-                    "whosever they are",
+                    hint="without --operation, --producer or --consumer, all entries of the resources are "
+                    "removed, for every principal",
                 )
 
 
@@ -125,7 +127,7 @@ def plan(given: Mapping[str, Any], action: str) -> Plan:
     found = resources(given, action)
     if not found:
         raise UsageError(
-            "at least one resource is needed: --topic, --group, --cluster, --transactional-id, --delegation-token "
+            "no resource given: use --topic, --group, --cluster, --transactional-id, --delegation-token "
             "or --user-principal"
         )
     planned: Plan = {}
@@ -162,7 +164,7 @@ def _operation(text: str) -> str:
     known = {name.replace("_", ""): name for name in AclOperation.known() if name != "ANY"}
     found = known.get(text.strip().upper().replace("_", ""))
     if found is None:
-        raise UsageError(f"--operation: '{text}' is not an operation: {', '.join(sorted(known.values()))}")
+        raise UsageError(f"invalid --operation '{text}': expected one of {', '.join(sorted(known.values()))}")
     return found
 
 

@@ -152,7 +152,7 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
             running.emit(acl_text.adding(running.shown(str(resource)), running.shown(added)))
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
     rows = dict.fromkeys((binding for each in wanted.values() for binding in each if binding in there), "unchanged")
-    return _finish(rows | dict.fromkeys(outcomes.succeeded(), "added"), errors, output_format, "could not add")
+    return _finish(rows | dict.fromkeys(outcomes.succeeded(), "added"), errors, output_format, "cannot add")
 
 
 def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_sure: bool) -> int:
@@ -169,11 +169,11 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
             if entry not in found:
                 errors.append(ItemError(f"{entry} of {resource}", None, _not_there(entry, listed)))
         if not entries and not listed:
-            errors.append(ItemError(str(resource), None, "there are no entries of it"))
+            errors.append(ItemError(str(resource), None, "no ACL entries found"))
         if not (found or (listed and not entries)):
             continue
         if not (is_sure or _confirmed(resource, found)):
-            errors.append(ItemError(str(resource), None, "the answer was not y, nothing is removed"))
+            errors.append(ItemError(str(resource), None, "not confirmed with y: nothing was removed"))
             continue
         filters |= {AclFilter(*_words(resource), *entry): resource for entry in found}
         if not entries:
@@ -191,7 +191,7 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
     if output_format is None:
         plural = "entry was" if len(done) == 1 else "entries were"
         running.note(f"{len(done)} {plural} removed")
-    return _finish(done, errors, output_format, "could not remove")
+    return _finish(done, errors, output_format, "cannot remove")
 
 
 def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
@@ -199,8 +199,8 @@ def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
     same = (entry.principal, entry.host, entry.permission)
     others = sorted({each.operation for each in listed if (each.principal, each.host, each.permission) == same})
     if not others:
-        return "there is no such entry"
-    return f"there is no such entry; there are some with --operation {', '.join(others)}"
+        return "no such ACL entry"
+    return f"no such ACL entry; entries exist with --operation {', '.join(others)}"
 
 
 def _finish(done: dict[Any, str], errors: list[ItemError], output_format: str | None, failed: str) -> int:
@@ -243,7 +243,7 @@ def _confirmed(resource: ResourcePattern, entries: list[Any]) -> bool:
     try:
         return read_answer().strip().lower() == "y"
     except OSError as error:
-        raise InputError(f"no answer on standard input: {error.strerror or error}") from error
+        raise InputError(f"cannot read the answer from standard input: {error.strerror or error}") from error
 
 
 def _words(resource: ResourcePattern) -> tuple[str, str, str]:

@@ -93,7 +93,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     renewers = [parse_principal(text.strip()) for text in given["renewer_principal"]]
     if action == "create":
         if len(owners) > 1:
-            raise UsageError("a token has one owner")
+            raise UsageError("invalid --owner-principal: expected one owner for a token")
         return _create(connection, owners, renewers, given["max_life_time_period"], output_format)
     if action == "describe":
         return _describe(connection, owners, output_format)

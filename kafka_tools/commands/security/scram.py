@@ -75,7 +75,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     if action != "describe" and not given["username"]:
         raise UsageError(f"--{action} needs --username")
     if given["zookeeper"] and connection.is_given:
-        raise UsageError("--zookeeper and --bootstrap-server exclude each other: give one of them")
+        raise UsageError("--zookeeper and --bootstrap-server cannot be combined: give one of them")
     if not given["zookeeper"]:
         refuse_without_zookeeper(given)
     if not given["zookeeper"] and not connection.is_given:
@@ -184,9 +184,11 @@ def _added(text: str, password_file: str | None) -> dict[str, str]:
     for mechanism in without:
         # Before a password is asked for: what is wrong here is not mended by one. The value may hold one, misspelt.
         if not _WITHOUT_PASSWORD.fullmatch(given[mechanism].strip()):
-            raise UsageError(f"the credential of {mechanism} must be [iterations=N,password=...] or [password=...]")
+            raise UsageError(
+                f"invalid credential of {mechanism}: expected [iterations=N,password=...] or [password=...]"
+            )
     if password_file and not without:
-        raise UsageError("--add holds a password already: --password-file has no use")
+        raise UsageError("--add contains a password already: leave out --password-file")
     if without:
         password = _read_password(password_file)
         for mechanism in without:
@@ -210,7 +212,7 @@ def _check_mechanisms(names: Any, place: str) -> None:
     for name in names:
         if name not in SCRAM_MECHANISMS:
             raise UsageError(
-                f"{place}: '{name[:60]}' is not a SCRAM mechanism: {' or '.join(SCRAM_MECHANISMS)} is expected",
+                f"{place}: invalid SCRAM mechanism '{name[:60]}': expected {' or '.join(SCRAM_MECHANISMS)}",
                 hint=did_you_mean([name], SCRAM_MECHANISMS),
             )
 
@@ -220,11 +222,11 @@ def _read_password(path: str | None) -> str:
         text = read_text(path, "password file")
         password = text.removesuffix("\n").removesuffix("\r")
         if not password:
-            raise InputError(f"password file {path}: it is empty")
+            raise InputError(f"password file {path}: the file is empty")
         return password
     if not sys.stdin.isatty():
         raise UsageError(
-            "there is no terminal to ask for the password on", hint="give --password-file FILE, or - for standard input"
+            "cannot ask for the password: no terminal", hint="give --password-file FILE, or - for standard input"
         )
     password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
     return password

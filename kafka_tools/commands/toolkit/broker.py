@@ -108,7 +108,7 @@ def run(
         properties["delegation.token.secret.key"] = secret
     merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=set_here)
     if adopt is not None and not dirs:
-        raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs: where the copy is to live")
+        raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs, as the target of the copy")
     serve(
         merged, dirs, release=release, fsync=fsync, adopt=adopt, lost_data_dirs=lost_data_dirs, ready=click.echo,
     )  # fmt: skip
@@ -142,6 +142,6 @@ def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tupl
         properties = read_properties(properties_file)
     _, dirs = with_overrides(properties, listen=None, data_dir=data_dir, overrides={})
     if not dirs:
-        raise UsageError("--data-dir, or a server.properties with log.dirs, is needed")
+        raise UsageError("--data-dir, or a server.properties with log.dirs, is required")
     mended = mend_all(dirs, SystemClock(), lost=lost_data_dirs)
     emit("\n".join(mended.lines()) + "\n")

@@ -17,22 +17,22 @@ def _cluster(place: TourPlace) -> list[Step]:
     at = ["--bootstrap-server", place.bootstrap_server]
     return [
         Step(
-            "Which requests the broker takes, in which versions",
+            "Show the API versions of the broker",
             ["kafka-broker-api-versions", *at],
             has(f"{place.bootstrap_server} (id: 1 rack: null isFenced: false) -> (", "Produce(0): "),
         ),
         Step(
-            "At which levels the cluster's features are",
+            "Show the feature levels of the cluster",
             ["kafka-features", *at, "describe"],
             has("Feature: metadata.version", f"FinalizedVersionLevel: {KAFKA_MINOR}-IV"),
         ),
         Step(
-            "Who decides",
+            "Show the metadata quorum",
             ["kafka-metadata-quorum", *at, "describe", "--status"],
             has(f"ClusterId:              {place.cluster_id}", "LeaderId:               1"),
         ),
         Step(
-            "Ask clients for metrics, every five minutes",
+            "Subscribe to client metrics, every five minutes",
             ["kafka-client-metrics", *at, "--alter", "--name", "slow", "--metrics", "*", "--interval", "5m"],
             has("Altered client metrics config for slow."),
         ),
@@ -49,26 +49,26 @@ def _security(place: TourPlace) -> list[Step]:
     tokens = ["kafka-delegation-tokens", "--bootstrap-server", place.login_server, "--command-config", str(login)]
     return [
         Step(
-            "Which SCRAM mechanisms the user has",
+            "Show the SCRAM mechanisms of the user",
             ["kafka-scram", "--bootstrap-server", place.bootstrap_server, "--describe", "--username", USER],
             has(USER, "SCRAM-SHA-256"),
         ),
         Step(
-            "The user logs in and asks for a delegation token",
+            "Log in as the user and create a delegation token",
             [*tokens, "--create", "--max-life-time-period", "-1"],
             has("Created delegation token with tokenId : ", f"User:{USER}"),
         ),
-        Step("And sees that it is there", [*tokens, "--describe"], has("Total number of tokens : 1")),
+        Step("Show the token", [*tokens, "--describe"], has("Total number of tokens : 1")),
     ]
 
 
 def _groups(place: TourPlace) -> list[Step]:
     at = ["--bootstrap-server", place.bootstrap_server]
     return [
-        Step("Share groups: there are none", ["kafka-share-groups", *at, "--list"], lists()),
-        Step("Streams groups: none either", ["kafka-streams-groups", *at, "--list"], lists()),
+        Step("List the share groups", ["kafka-share-groups", *at, "--list"], lists()),
+        Step("List the streams groups", ["kafka-streams-groups", *at, "--list"], lists()),
         Step(
-            "What the reset of a Streams application would do",
+            "Show the reset of a Streams application without executing it",
             [
                 *["kafka-streams-application-reset", *at, "--application-id", "billing", "--input-topics", "orders"],
                 "--dry-run",
@@ -82,22 +82,22 @@ def _directories(place: TourPlace) -> list[Step]:
     properties = str(place.folder / "server.properties")
     return [
         Step(
-            "Whose the formatted directory is now",
+            "Show the cluster of the formatted directory",
             ["kafka-storage", "info", "--config", properties],
             has(f"  {place.data_dir}\n", f"cluster.id={place.cluster_id}"),
         ),
         Step(
-            "Look for damage in it",
+            "Check the directory for damage",
             ["kafka-dump-log", "--check", str(place.data_dir)],
             _finds_nothing,
         ),
         Step(
-            "Completion of commands and options for bash",
+            "Print the completion script for bash",
             ["kafka-tools", "completion", "bash"],
             has("complete -F", " kafka-topics"),
         ),
         Step(
-            "The commands under the names of Kafka's scripts",
+            "Install the commands under the names of Kafka's scripts",
             ["kafka-tools", "install-scripts", "--sh", str(place.folder / "bin")],
             has(str(place.folder / "bin")),
         ),

@@ -52,7 +52,7 @@ def command(directory: str, with_sh: bool) -> None:
         others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
         raise ConfigError(
             f"{os.path.join(directory, foreign[0])}{others} is not a script of kafka-tools: nothing was written",
-            hint="name a folder of its own, and put it on PATH before the other one",
+            hint="choose a separate folder, and put it on PATH before the other one",
         )
     text = launcher(sys.executable)
     for name in names:
@@ -102,7 +102,7 @@ def _tell_what_path_finds(directory: str, names: Sequence[str]) -> None:
     """Say so when typing a name would start another program than the one that was written."""
     folders = [os.path.realpath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     if os.path.realpath(directory) not in folders:
-        running.note(f"{directory} is not on PATH: put it there, before a folder with Kafka's own scripts")
+        running.note(f"{directory} is not on PATH: add it before the folder of Kafka's own scripts")
         return
     others = {name: found for name in names if (found := shutil.which(name)) and not _is_in(found, directory)}
     for name, found in others.items():

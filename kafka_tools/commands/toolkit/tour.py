@@ -51,7 +51,7 @@ def command(every_command: bool, keep: bool, no_audit: bool) -> int:
     started_s = time.monotonic()
     with _ended_in_order():
         taken = _take_all(keep, every_command=every_command, with_audit=not no_audit)
-    click.echo(f"\nAll {taken} steps did what they should, in {time.monotonic() - started_s:.1f} s.")
+    click.echo(f"\nAll {taken} steps succeeded, in {time.monotonic() - started_s:.1f} s.")
     return 0
 
 
@@ -63,8 +63,8 @@ def _require_spark() -> None:
     missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
     if missing:
         raise KafkaToolsError(
-            f"the tour's last step needs Spark, and {' and '.join(missing)} is not installed",
-            hint="pip install 'kafka-operator-tools[spark]', or leave the step out with --no-audit",
+            f"cannot run the last step, which needs Spark: {' and '.join(missing)} is not installed",
+            hint="pip install 'kafka-operator-tools[spark]', or leave out the step with --no-audit",
         )
 
 
@@ -260,7 +260,7 @@ def _start_broker(settings: BrokerSettings) -> tuple[subprocess.Popen[bytes], To
         broker.wait()
         said = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         reason = f": {said[-1]}" if said else ""
-        raise StepFailed(f"the broker did not start{reason}") from error
+        raise StepFailed(f"cannot start the broker{reason}") from error
     click.echo(line.rstrip())
     return broker, place
 

@@ -82,7 +82,7 @@ def _topics(place: TourPlace) -> list[Step]:
     topics = ["kafka-topics", "--bootstrap-server", place.bootstrap_server]
     return [
         Step(
-            "Who is there",
+            "List the brokers",
             ["kafka-cluster", "cluster-id", "--bootstrap-server", place.bootstrap_server],
             has(f"Cluster ID: {place.cluster_id}"),
         ),
@@ -92,13 +92,13 @@ def _topics(place: TourPlace) -> list[Step]:
             has("Created topic orders."),
         ),
         Step(
-            "A compacted one as well",
+            "Create a compacted topic",
             [*topics, "--create", "--topic", "customers", "--config", "cleanup.policy=compact"],
             has("Created topic customers."),
         ),
-        Step("List them", [*topics, "--list"], lists("customers", "orders")),
+        Step("List the topics", [*topics, "--list"], lists("customers", "orders")),
         Step(
-            "Describe one",
+            "Describe a topic",
             [*topics, "--describe", "--topic", "orders"],
             has("Topic: orders", f"PartitionCount: {PARTITIONS}", *(f"Partition: {n}" for n in range(PARTITIONS))),
         ),
@@ -117,7 +117,7 @@ def _configs(place: TourPlace) -> list[Step]:
             has("Completed updating config for topic orders."),
         ),
         Step(
-            "Describe them",
+            "Describe the configs",
             [*configs, "--describe", *topic],
             has("retention.ms=86400000", "segment.bytes=1048576"),
         ),
@@ -132,7 +132,7 @@ def _configs(place: TourPlace) -> list[Step]:
             has(f"Completed updating config for user {USER}."),
         ),
         Step(
-            "Describe the user: quotas, and of the password nothing but the iterations",
+            "Describe the user: quotas, and only the iterations of the password",
             [*configs, "--describe", *user],
             all_of(
                 has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192"),
@@ -163,7 +163,7 @@ def _records(place: TourPlace, records: list[str]) -> list[Step]:
             input_file=place.folder / "orders.txt",
         ),
         Step(
-            "Consume them in a group",
+            "Consume the records in a group",
             ["kafka-console-consumer", *bootstrap, *group, *shown],
             lists(*records),
         ),
@@ -177,19 +177,19 @@ def _groups(place: TourPlace) -> list[Step]:
     return [
         Step("List the groups", [*groups, "--list"], lists("billing")),
         Step(
-            "Groups of every type, with what they speak",
+            "List groups of every type, with their protocols",
             ["kafka-groups", "--bootstrap-server", place.bootstrap_server, "--list"],
             has("billing", "PROTOCOL", "consumer"),
         ),
-        Step("The group has read everything", describe, _lag(0)),
-        Step("Reset it to the start", reset, _was_reset),
-        Step("It is behind by all records now", describe, _lag(RECORDS)),
+        Step("Show that the group has read everything", describe, _lag(0)),
+        Step("Reset the group to the start", reset, _was_reset),
+        Step("Show that the group lags by all records", describe, _lag(RECORDS)),
     ]
 
 
 def _transactions(place: TourPlace) -> list[Step]:
     hanging = ["kafka-transactions", "--bootstrap-server", place.bootstrap_server, "find-hanging", "--topic", "orders"]
-    return [Step("No transaction hangs and holds up readers", hanging, _nothing_hangs)]
+    return [Step("Find hanging transactions, which would block readers", hanging, _nothing_hangs)]
 
 
 def _reassignment(place: TourPlace) -> list[Step]:
@@ -197,7 +197,7 @@ def _reassignment(place: TourPlace) -> list[Step]:
     command = ["kafka-reassign-partitions", "--bootstrap-server", place.bootstrap_server]
     return [
         Step(
-            "Propose which brokers the partitions go to",
+            "Propose a reassignment of the partitions",
             [*command, *generate],
             has("Proposed partition reassignment configuration", '"topic":"orders","partition":2,"replicas":[1]'),
         )
@@ -207,17 +207,17 @@ def _reassignment(place: TourPlace) -> list[Step]:
 def _log(place: TourPlace) -> list[Step]:
     return [
         Step(
-            "Where the partitions end",
+            "Show the end offsets of the partitions",
             ["kafka-get-offsets", "--bootstrap-server", place.bootstrap_server, "--topic", "orders"],
             _ends,
         ),
         Step(
-            "And how large they are on disk",
+            "Show the size of the partitions on disk",
             ["kafka-log-dirs", "--bootstrap-server", place.bootstrap_server, "--describe", "--topic-list", "orders"],
             has(f'"logDir":"{place.data_dir}"', *(f'"partition":"orders-{number}"' for number in range(PARTITIONS))),
         ),
         Step(
-            "Delete records below an offset, from a JSON file",
+            "Delete records before an offset, from a JSON file",
             [
                 "kafka-delete-records",
                 "--bootstrap-server",
@@ -228,7 +228,7 @@ def _log(place: TourPlace) -> list[Step]:
             has(f"partition: orders-0\tlow_watermark: {DELETED_BEFORE}"),
         ),
         Step(
-            "Let preferred replicas lead: here they do",
+            "Elect the preferred leaders",
             [
                 "kafka-leader-election",
                 "--bootstrap-server",
@@ -243,12 +243,12 @@ def _log(place: TourPlace) -> list[Step]:
             has("Valid replica already elected for partitions orders-0"),
         ),
         Step(
-            "Dump the segments on disk, records and all",
+            "Dump the segments on disk, with their records",
             ["kafka-dump-log", "--files", _segments(place.data_dir), "--print-data-log"],
             _dumped,
         ),
         Step(
-            "Look at the cluster's metadata on disk",
+            "Browse the cluster metadata on disk",
             ["kafka-metadata-shell", "--snapshot", str(place.data_dir), "ls", "image/topics/byName"],
             has("customers\n", "orders\n"),
         ),

@@ -14,13 +14,15 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
             replicas = [parse_integer(each) for each in part.split(":")]
         except ValueError:
             raise UsageError(
-                f"--replica-assignment: '{part}' is not a list of broker ids such as 0:1 (partition {at})"
+                f"invalid --replica-assignment '{part}': expected broker ids such as 0:1 (partition {at})"
             ) from None
         if len(set(replicas)) != len(replicas):
             raise UsageError(f"--replica-assignment: partition {at} names a broker twice: {part}")
         if partitions and len(replicas) != len(partitions[0]):
             raise UsageError(f"--replica-assignment: partition {at} has a different replication factor: {part}")
         if not all(0 <= broker < 2**31 for broker in replicas):
-            raise UsageError(f"--replica-assignment: partition {at}: a broker id is 0 to {2**31 - 1}: {part}")
+            raise UsageError(
+                f"--replica-assignment: invalid broker id in partition {at}: expected 0 to {2**31 - 1}: {part}"
+            )
         partitions.append(replicas)
     return partitions

@@ -26,7 +26,7 @@ def like(admin: AdminClient, source: str, topic: NewTopic) -> NewTopic:
     with running.about(source):
         described = describe(admin, admin.describe_topics([source]), [])
         if described.errors:
-            raise KafkaToolsError(f"could not clone topic '{source}': {described.errors[0].message}")
+            raise KafkaToolsError(f"cannot clone topic '{source}': {described.errors[0].message}")
         (row,) = described.rows
         configs = _own_configs(admin, source) | dict(topic.configs or {})
     if topic.assignment is None:
@@ -56,5 +56,5 @@ def _tell(source: str, topic: NewTopic, configs: Mapping[str, str | None]) -> No
         if topic.assignment is not None
         else (f"{topic.partitions} partitions, replication factor {topic.replication_factor}, ")
     )
-    listed = ", ".join(f"{name}={value}" for name, value in sorted(configs.items())) or "no configs of its own"
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(configs.items())) or "no configs"
     running.note(f"like {source}: {size}{listed}")

@@ -43,11 +43,13 @@ class TopicPattern:
         cleaned = text.strip().replace(",", "|").replace(" ", "")
         cleaned = re.sub("^[\"']+|[\"']+$", "", cleaned)
         if _JAVA_ONLY.search(cleaned):
-            raise UsageError(f"the pattern '{text}' uses a part of Java's regular expressions that is not supported")
+            raise UsageError(
+                f"unsupported regular expression '{text}': it uses a part of Java's syntax that is not supported"
+            )
         try:
             self._pattern = NamePattern(cleaned)
         except re.error as error:
-            raise UsageError(f"'{text}' is an invalid regular expression: {error}") from error
+            raise UsageError(f"invalid regular expression '{text}': {error}") from error
 
     def matches(self, name: str) -> bool:
         """Whether the whole of ``name`` matches."""
@@ -87,21 +89,21 @@ def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[st
         if matched and not meant:
             raise InputError(
                 f"Topic '{text}' does not exist as expected; as a pattern it would {action} {', '.join(matched)}",
-                hint=f"for these write --topic '({text})'",
+                hint=f"to select these, write --topic '({text})'",
             )
         return meant
     kept = [name for name in matched if internal[name]]
     meant = [name for name in matched if not internal[name]]
     if kept and not meant:
         raise InputError(
-            f"the pattern '{text}' matches only topics of Kafka's own: {', '.join(kept)}",
-            hint=f"to {action} one of them give its name and no pattern",
+            f"the pattern '{text}' matches only internal topics of Kafka: {', '.join(kept)}",
+            hint=f"to {action} an internal topic, give its name instead of a pattern",
         )
     if meant:
         count = "1 topic" if len(meant) == 1 else f"{len(meant)} topics"
         running.note(f"the pattern '{text}' matches {count} to {action}: {', '.join(meant)}")
     if kept:
-        running.note(f"left out, since a pattern does not {action} topics of Kafka's own: {', '.join(kept)}")
+        running.note(f"left out internal topics, which a pattern cannot {action}: {', '.join(kept)}")
     return meant
 
 

@@ -74,7 +74,7 @@ def _configs(
     described = admin.describe_configs(resources, include_defaults=include_defaults) if resources else {}
     for resource, outcome in described.items():
         if outcome.error:
-            errors.append(ItemError.of(f"settings of {resource.name}", outcome.error))
+            errors.append(ItemError.of(f"configs of {resource.name}", outcome.error))
         else:
             found[resource.name] = {entry.name: entry for entry in outcome.get()}
     return found
@@ -100,8 +100,8 @@ def _reassignments(
         return {}
     except AuthorizationFailed:
         running.note(
-            "warning: reassignments in progress are not shown, and replicas that they add count as missing: "
-            "that takes Describe on the cluster"
+            "warning: reassignments in progress are not shown, and the replicas that they add count as "
+            "missing: showing them needs Describe on the cluster"
         )
         return {}
     except KafkaToolsError as error:

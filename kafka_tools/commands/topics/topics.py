@@ -142,7 +142,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     action = one_of(context, *ACTIONS)
     if action == "alter" and given["config"]:
         raise click.UsageError(
-            "--config only goes with --create: write kafka-configs --alter --topic NAME --add-config KEY=VALUE.",
+            ("--config can only be used with --create: use kafka-configs --alter --topic NAME --add-config KEY=VALUE."),
             ctx=context,
         )
     only_with(context, action, _ALLOWED)
@@ -191,9 +191,7 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
     assignment = None
     if given["replica_assignment"]:
         if given["partitions"] or given["replication_factor"]:
-            raise UsageError(
-                "--replica-assignment says how many partitions and replicas there are: leave out the others"
-            )
+            raise UsageError("--replica-assignment defines partitions and replicas: leave out the other options")
         from kafka_tools.commands.topics.assignments import parse_replica_assignment
 
         assignment = parse_replica_assignment(given["replica_assignment"])
@@ -233,7 +231,7 @@ def _alter(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
     total = given["partitions"]
     if not total:
-        raise UsageError("--alter needs --partitions; settings are changed with kafka-configs")
+        raise UsageError("--alter needs --partitions; use kafka-configs to change configs")
     assignment = None
     if given["replica_assignment"]:
         from kafka_tools.commands.topics.assignments import parse_replica_assignment
@@ -301,12 +299,10 @@ def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
             raise UsageError(f"--topic-id: {error}") from error
         if topic_id != ZERO_UUID:
             if given["topic"]:
-                running.note("both --topic and --topic-id are given: only the topic id is used")
+                running.note("--topic is ignored: --topic-id selects the topic")
             known = {listing.topic_id for listing in admin.list_topics(include_internal=not given["exclude_internal"])}
             if known == {ZERO_UUID}:
-                raise InputError(
-                    "the topics of this cluster have no ids (Kafka 2.8 brought them)", hint="give --topic NAME"
-                )
+                raise InputError("the topics of this cluster have no ids (new in Kafka 2.8)", hint="give --topic NAME")
             if topic_id not in known and not given["if_exists"]:
                 with running.about(given["topic_id"]):
                     raise InputError(f"TopicId '{given['topic_id']}' does not exist as expected")
@@ -347,7 +343,7 @@ def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) ->
         if not given["if_exists"]:
             error.item = given["topic"]
             raise
-        running.note(f"{error}: nothing is done")
+        running.note(f"{error}: nothing was done")
         return [], []
     _require(names, given)
     return names, [] if given["if_exists"] else missing(given["topic"], listed)
@@ -365,4 +361,4 @@ def _outcome_of_each(outcomes: Any, missing: list[str], result: str, verb: str, 
     errors = [ItemError.of(name, error) for name, error in outcomes.failures().items()] if outcomes else []
     errors += [ItemError(name, None, f"Topic '{name}' does not exist as expected") for name in missing]
     rows = [{"topic": name, "result": result} for name, outcome in outcomes.items() if outcome.error is None]
-    return running.finish(Rows("changed-topics", rows, errors), output_format, f"could not {verb}")
+    return running.finish(Rows("changed-topics", rows, errors), output_format, f"cannot {verb}")

@@ -128,6 +128,6 @@ def control(record: Record) -> tuple[str, int, str]:
             return f"UNKNOWN({number})", 0, "null"
         message, version = control_value(number, record.value)
     except CorruptBatch as error:
-        raise LogError(f"the control record at offset {record.offset} cannot be read: {error}") from error
+        raise LogError(f"cannot read the control record at offset {record.offset}: {error}") from error
     document: dict[str, Any] = to_json(message, version)
     return NAMES[number], version, java_json(document)

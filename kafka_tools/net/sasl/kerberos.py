@@ -26,8 +26,8 @@ _OTHERS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _REFUSED = "Authentication failed during authentication due to invalid credentials with SASL mechanism GSSAPI"
 """What Kafka tells clients whose ticket is not accepted."""
 _LOGIN_HINT = (
-    "check that klist shows a ticket (kinit gets one), or keyTab and principal in sasl.jaas.config; and that "
-    "the broker is addressed by the name in its principal"
+    "check that klist shows a ticket (kinit gets one), or check keyTab and principal in "
+    "sasl.jaas.config; and address the broker by the name in its principal"
 )
 
 
@@ -47,13 +47,14 @@ def kerberos_login(config: ClientConfig) -> KerberosLogin:
     in_config, in_jaas = config[SERVICE_KEY].strip(), options.get("serviceName", "").strip()
     if in_config and in_jaas and in_config != in_jaas:
         raise ConfigError(
-            f"{SERVICE_KEY} is {in_config}, and serviceName in sasl.jaas.config is {in_jaas}: they must not differ"
+            f"{SERVICE_KEY} is {in_config}, but serviceName in sasl.jaas.config is {in_jaas}: set the "
+            "same value in both"
         )
     service = in_config or in_jaas
     if not service:
         raise ConfigError(
             f"sasl.mechanism is GSSAPI{_by_default(config)}, but {SERVICE_KEY} is not set",
-            hint="it is the first part of the brokers' principals, most often kafka; or set sasl.mechanism to another",
+            hint="set it to the first part of the brokers' principals, usually kafka; or set another sasl.mechanism",
         )
     keytab = _plain_path(options.get("keyTab")) if _is_true(options, "useKeyTab") else None
     if _is_true(options, "useKeyTab") and not keytab:
@@ -67,7 +68,7 @@ def kerberos_login(config: ClientConfig) -> KerberosLogin:
             'principal="name@REALM"; address brokers by their fully qualified domain names',
         )
     if keytab is not None and not os.access(keytab, os.R_OK):
-        raise ConfigError(f"sasl.jaas.config: keyTab {keytab} is not there, or cannot be read by this user")
+        raise ConfigError(f"sasl.jaas.config: cannot read keyTab {keytab}")
     principal = options.get("principal", "").strip() or None
     return KerberosLogin(service, principal, keytab, use_cache, _plain_path(options.get("ticketCache")))
 
@@ -82,7 +83,7 @@ def _module_options(config: ClientConfig) -> dict[str, str]:
     if len(entries) != 1 or entries[0].simple_name != "Krb5LoginModule":
         raise ConfigError(
             f"sasl.mechanism is GSSAPI{_by_default(config)}, but sasl.jaas.config is not a Krb5LoginModule",
-            hint=f"set sasl.mechanism to that of the module: {', '.join(_OTHERS)}; or the line to "
+            hint=f"set sasl.mechanism to that of the module: {', '.join(_OTHERS)}; or set the line to "
             "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;",
         )
     return entries[0].options or {"useTicketCache": "false"}
@@ -128,7 +129,7 @@ class KerberosClient:
                 return bytes(self._context.step(challenge or None) or b"")
             offer = bytes(self._context.unwrap(challenge or b"").message)
             if len(offer) != 4 or not offer[0] & NO_LAYER:
-                raise AuthenticationFailed("GSSAPI: the broker asks for a security layer, which Kafka does not use")
+                raise AuthenticationFailed("GSSAPI: the broker requires a security layer, which Kafka does not use")
             # No name after it: the broker takes the ticket's.
             answer = bytes(self._context.wrap(_NO_LAYER_CHOSEN, False).message)
         except self._gssapi.exceptions.GSSError as error:
@@ -137,7 +138,7 @@ class KerberosClient:
         return answer
 
     def __repr__(self) -> str:
-        return f"KerberosClient({self._peer}, {'done' if self.done else 'under way'})"
+        return f"KerberosClient({self._peer}, {'done' if self.done else 'in progress'})"
 
     def _failed(self, error: Any) -> AuthenticationFailed:
         return AuthenticationFailed(f"GSSAPI login at {self._peer} failed: {_text(error)}", hint=_LOGIN_HINT)
@@ -162,7 +163,7 @@ class KerberosServer:
             keys = api.Credentials(name=name, usage="accept", store={"keytab": keytab})
             self._context = api.SecurityContext(creds=keys, usage="accept")
         except api.exceptions.GSSError as error:
-            raise ConfigError(f"keyTab {keytab} cannot be used: {_text(error)}") from error
+            raise ConfigError(f"cannot use keyTab {keytab}: {_text(error)}") from error
 
     def step(self, message: bytes) -> bytes:
         """The answer to a client's message."""
@@ -200,7 +201,7 @@ def require_gssapi() -> ModuleType:
     except (ImportError, OSError) as error:
         raise ConfigError(
             "sasl.mechanism GSSAPI needs the Python package gssapi and the machine's Kerberos libraries",
-            hint="pip install 'kafka-operator-tools[kerberos]' (to be built it needs libkrb5-dev or krb5-devel)",
+            hint="pip install 'kafka-operator-tools[kerberos]' (building it needs libkrb5-dev or krb5-devel)",
         ) from error
     module: ModuleType = gssapi
     return module

@@ -58,8 +58,8 @@ class OAuthBearerClient:
         for name, value in (extensions or {}).items():
             if name == "auth" or not _EXTENSION.fullmatch(f"{name}={value}"):
                 raise ConfigError(
-                    f"sasl.jaas.config: the extension '{name}' cannot be sent",
-                    hint="its name is letters (but not auth), its value printable ASCII",
+                    f"sasl.jaas.config: invalid extension '{name}'",
+                    hint="use letters (but not auth) for its name, and printable ASCII for its value",
                 )
         self._state = "start"
         self.done = False

@@ -100,8 +100,8 @@ class ScramClient:
         iterations = int(iterations_text)
         if not self._kind.min_iterations <= iterations <= MAX_ITERATIONS_ACCEPTED:
             raise AuthenticationFailed(
-                f"{self.mechanism}: the server asks for {iterations} iterations; "
-                f"{self._kind.min_iterations} to {MAX_ITERATIONS_ACCEPTED} are accepted"
+                f"{self.mechanism}: the server requires {iterations} iterations; supported are "
+                f"{self._kind.min_iterations} to {MAX_ITERATIONS_ACCEPTED}"
             )
         salted = scram_math.salted_password(self._kind, self._password, _base64(salt_text, self.mechanism), iterations)
         key = scram_math.client_key(self._kind, salted)

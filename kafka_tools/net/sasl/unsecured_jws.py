@@ -176,5 +176,5 @@ def _number(options: Mapping[str, str], name: str, default: float) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigError(f"sasl.jaas.config: {name} is not a number")
+        raise ConfigError(f"sasl.jaas.config: invalid {name}: expected a number")
     return value

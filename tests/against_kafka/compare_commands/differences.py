@@ -97,21 +97,33 @@ def judged_first(ours: Ended, theirs: Ended) -> bool:
 
 RULES = (
     Rule(".*", "Rows are sorted", order),
-    Rule(".*", "A wrong command line exits 2", usage),
+    Rule(".*", "An invalid command line exits 2", usage),
     Rule(".*", "Errors go to stderr", failed),
-    Rule(".*", "Remarks go to stderr", remarks),
+    Rule(".*", "Notes and warnings go to stderr", remarks),
     *(
-        Rule(groups, "A line of the file of `--from-file` without an offset", failing_with(1, 0, "GROUP +TOPIC"))
+        Rule(groups, "row without an offset", failing_with(1, 0, "GROUP +TOPIC"))
         for groups in ("consumer-groups", "share-groups")
     ),
-    Rule("consumer-groups", "leaves the others alone; Kafka's tool stops there", others_shown),
+    Rule("consumer-groups", "continues with the others; Kafka's tool stops", others_shown),
     Rule("delete-records", "A negative offset other than -1", failing_with(1, 0, "OffsetOutOfRangeException")),
     Rule("delete-records", "A topic or partition that does not exist", failing_with(1, 0, "TimeoutException")),
-    Rule("reassign-partitions", "name what does not exist", failing_with(1, 1, "does not exist|TimeoutException")),
-    Rule("reassign-partitions", "name what does not exist", failing_with(1, 0, "replica set is  rather than")),
+    Rule(
+        "reassign-partitions",
+        "report topics, partitions and brokers that do not exist",
+        failing_with(1, 1, "does not exist|TimeoutException"),
+    ),
+    Rule(
+        "reassign-partitions",
+        "report topics, partitions and brokers that do not exist",
+        failing_with(1, 0, "replica set is  rather than"),
+    ),
     Rule("transactions", "refuses an id that its coordinator does not have", failing_with(1, 0, "^$")),
-    Rule("streams-application-reset", "A file that lacks a partition", failing_with(1, 1, "NullPointerException")),
-    Rule("streams-application-reset", "Everything is judged before anything", judged_first),
+    Rule(
+        "streams-application-reset",
+        "For a file with missing or additional partitions",
+        failing_with(1, 1, "NullPointerException"),
+    ),
+    Rule("streams-application-reset", "The command validates everything before it makes a change", judged_first),
 )
 
 

@@ -132,4 +132,4 @@ def test_a_controller_that_was_removed_and_stays_registered_is_told_half_by_half
 def test_before_4_4_a_controller_is_removed_and_not_unregistered(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err, _ = remove({}, capsys, release="4.3")
     assert (status, out) == (1, REMOVED)
-    assert "brokers of Kafka 4.4 and later speak UnregisterController v0" in err
+    assert "brokers of Kafka 4.4 and later support UnregisterController v0" in err

@@ -105,7 +105,7 @@ def test_a_hanging_transaction_is_aborted_by_its_start_and_readers_go_on(run: Ru
     assert missing.err == f"kafka-transactions: {text}\n"
     other = run("abort", *place, "--start-offset", 0, "--producer-id", hanging.producer_id + 1)
     assert other.status == 1
-    assert f"is one of producer id {hanging.producer_id}, not {hanging.producer_id + 1}" in other.err
+    assert f"belongs to producer id {hanging.producer_id}, not {hanging.producer_id + 1}" in other.err
     assert run("abort", *place, "--start-offset", 0) == (0, "", "")
     assert len(cells(run("find-hanging", *place).out)) == 1
     (row,) = data(run("describe-producers", *place, "-o", "json"))
@@ -211,7 +211,10 @@ def test_command_lines_that_are_wrong_in_the_order_of_kafkas_tool(run: Run) -> N
         (("find-hanging", "--partition", 0), "requires either --topic or --broker-id to limit the scope"),
         (("find-hanging", "--partition", 0, "--broker-id", 1), "The --partition argument requires --topic"),
         (("describe",), "Missing option '--transactional-id'"),
-        (("list", "--duration-filter", "1MB"), "'1MB' is not a whole number: 'MB' is not a unit of time"),
+        (
+            ("list", "--duration-filter", "1MB"),
+            "'1MB' is not a whole number: invalid unit of time 'MB'",
+        ),
     ):
         ended = run(*words)
         assert (ended.status, ended.out) == (2, ""), words
@@ -233,7 +236,10 @@ def test_an_id_that_an_old_broker_makes_is_not_called_terminated(capsys: pytest.
         told = capsys.readouterr().err
         ended = running.run(cli.load("transactions"), words, "kafka-transactions")
     assert made == 1
-    assert "`misspelt`: TRANSACTIONAL_ID_NOT_FOUND: nothing was ended; asking made the id, with producer id " in told
+    assert (
+        "`misspelt`: TRANSACTIONAL_ID_NOT_FOUND: no transaction was ended; the request created the "
+        "transactional id, with producer id "
+    ) in told
     assert (ended, *capsys.readouterr()) == (0, "", "")
 
 
@@ -318,7 +324,7 @@ def test_an_id_whose_coordinator_does_not_describe_it_is_an_error_and_the_rest_i
     ended, _ = scripted("find-hanging --topic t --partition 0", fault=known_but_not_told)
     assert ended.status == 1
     assert [row[2] for row in cells(ended.out)] == ["ProducerId", "6"]
-    assert "could not be searched: transactional id x: TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in ended.err
+    assert "cannot search: transactional id x: TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in ended.err
 
 
 def _open_on_t0(request: DescribeProducersRequest, version: int, producers: tuple[int, ...] = (5,)) -> Any:
@@ -366,6 +372,6 @@ def test_partitions_that_cannot_be_searched_for_one_cause_are_one_line() -> None
     tried = tried_on("kafka-transactions find-hanging --topic t", cluster, FILES)
     assert (tried.status, tried.complaint) == (1, "")
     assert tried.err == (
-        "kafka-transactions find-hanging: could not be searched: 12 partitions (t-0, t-1, t-2, ...): "
-        "LEADER_NOT_AVAILABLE: each is offline: in sync was broker 7, which is not alive\n"
+        "kafka-transactions find-hanging: cannot search: 12 partitions (t-0, t-1, t-2, ...): "
+        "LEADER_NOT_AVAILABLE: each is offline: its last in-sync broker 7 is not running\n"
     )

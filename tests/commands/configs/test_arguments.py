@@ -97,7 +97,7 @@ def test_a_wrong_credential_is_refused_without_its_password(value) -> None:
 
 
 def test_the_iterations_of_a_message_are_those_that_were_given() -> None:
-    with pytest.raises(UsageError, match="the number of iterations of SCRAM-SHA-256 has 14 digits"):
+    with pytest.raises(UsageError, match="invalid number of iterations of SCRAM-SHA-256: 14 digits"):
         parse_scram("SCRAM-SHA-256", "iterations=99999999999999,password=x")
 
 

@@ -198,8 +198,7 @@ def test_explain_says_which_of_the_eight_levels_wins(run: Run) -> None:
             assert (row["level"], row["source"], row["value"]) == (level, source, level * 1000000)
         text = run("--describe", "--explain", *who).out
         assert text.startswith(
-            "Quotas that hold for user 'who' and client-id 'app':\n"
-            "  producer_byte_rate: no quota, no level has one\n"
+            "Quotas in effect for user 'who' and client-id 'app':\n  producer_byte_rate: no quota on any level\n"
             "  consumer_byte_rate=1000000.0 from level 1, client of user: user 'who', client-id 'app'\n"
             "    not level 2, default client of user: user 'who', default client-id, 2000000.0\n"
         )
@@ -230,7 +229,7 @@ def test_explain_of_an_address(run: Run) -> None:
         (("--alter", "--user", "u", "--add-config", "producer.byte.rate=1"), 2, "did you mean producer_byte_rate?"),
         (("--alter", "--user", "u", "--add-config", "SCRAM-SHA-265=[password=p]"), 2, "did you mean SCRAM-SHA-256"),
         (("--alter", "--ip", "127.0.0.1", "--add-config", "connection_rate=1"), 2, "connection_creation_rate"),
-        (("--describe", "--entity-type", "topic"), 2, "'topic' is not an entity type: did you mean topics?"),
+        (("--describe", "--entity-type", "topic"), 2, "invalid entity type 'topic': did you mean topics?"),
         (("--describe", "--entity-type", "planets"), 2, "one of topics, clients"),
         (("--alter", "--client-metrics", "m", "--add-config", "intervall.ms=1000"), 1, "did you mean interval.ms?"),
         (("--alter", "--group", "g", "--add-config", "consumer.session.timeout=1"), 1, "consumer.session.timeout.ms"),
@@ -248,7 +247,7 @@ def test_a_broker_takes_any_name_so_a_misspelt_one_is_warned_of(run: Run) -> Non
     ended = run("--alter", "--broker", 1, "--add-config", "log.cleaner.thraeds=2,my.plugin.setting=x", "--dry-run")
     assert ended.err == (
         "warning: brokers have no config log.cleaner.thraeds (did you mean log.cleaner.threads?); "
-        "brokers take any name here\n"
+        "brokers accept any name here\n"
     )
 
 
@@ -422,8 +421,10 @@ def test_a_unit_that_a_config_does_not_have_is_one_line_and_changes_nothing(
     assert refused == (
         2,
         "",
-        "kafka-configs: --add-config: Invalid value 7x for configuration retention.ms: Not a number of type LONG: 'x' "
-        "is not a unit of time: ms, s, m, h, d or w\n",
+        (
+            "kafka-configs: --add-config: Invalid value 7x for configuration retention.ms: Not a number of "
+            "type LONG: invalid unit of time 'x': expected ms, s, m, h, d or w\n"
+        ),
     )
     file = tmp_path / "configs.properties"
     file.write_text("segment.bytes=10GB\n", encoding="utf-8")

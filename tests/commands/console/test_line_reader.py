@@ -99,14 +99,14 @@ def test_line_numbers_count() -> None:
 @pytest.mark.parametrize(
     ("properties", "text"),
     [
-        ({"headers.delimiter": ","}, "headers.delimiter and headers.separator may not be equal"),
-        ({"headers.delimiter": ":"}, "headers.delimiter and headers.key.separator may not be equal"),
-        ({"headers.separator": ":"}, "headers.separator and headers.key.separator may not be equal"),
-        ({"null.marker": "\t"}, "null.marker and key.separator may not be equal"),
-        ({"null.marker": ","}, "null.marker and headers.separator may not be equal"),
-        ({"null.marker": ":"}, "null.marker and headers.key.separator may not be equal"),
-        ({"parse.kye": "true"}, "reader property 'parse.kye' is not known"),
-        ({"headers.separator": "["}, "is not a regular expression"),
+        ({"headers.delimiter": ","}, "headers.delimiter and headers.separator must differ"),
+        ({"headers.delimiter": ":"}, "headers.delimiter and headers.key.separator must differ"),
+        ({"headers.separator": ":"}, "headers.separator and headers.key.separator must differ"),
+        ({"null.marker": "\t"}, "null.marker and key.separator must differ"),
+        ({"null.marker": ","}, "null.marker and headers.separator must differ"),
+        ({"null.marker": ":"}, "null.marker and headers.key.separator must differ"),
+        ({"parse.kye": "true"}, "unknown reader property 'parse.kye'"),
+        ({"headers.separator": "["}, "invalid regular expression"),
     ],
 )
 def test_properties_that_cannot_work_are_refused(properties: dict[str, str], text: str) -> None:

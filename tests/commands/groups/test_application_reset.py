@@ -133,10 +133,10 @@ def test_offsets_of_a_file_are_those_of_all_partitions_of_input_topics(run: Run,
     assert "Topic: orders Partition: 0 Offset: 7\n" in run(*words)[1]
     for content, text in (
         ("", "Error parsing reset plan CSV file. It is empty"),
-        ("orders,0,7\n", "there is no offset of partition orders-1 of an input topic"),
+        ("orders,0,7\n", "no offset for partition orders-1 of an input topic"),
         ("orders,0,7\norders,1,0\nbetween,0,1\n", "between-0 is not a partition of an input topic"),
-        ("somebody,orders,0,7\n", "a row is of group 'somebody', not of 'app'"),
-        ("orders;0;7\n", "plan.csv, line 1: topic,partition,offset is expected"),
+        ("somebody,orders,0,7\n", "a row is for group 'somebody', not for 'app'"),
+        ("orders;0;7\n", "plan.csv, line 1: expected topic,partition,offset"),
     ):
         plan.write_text(content)
         status, _, err = run(*words)
@@ -150,7 +150,7 @@ def test_topics_that_do_not_exist_are_skipped_and_fail_the_command(run: Run) -> 
         "Following input topics are not found, skipping them\nTopic: ordres\n"
         "Following intermediate topics are not found, skipping them\nTopic:betwen\n"
     ) in out
-    assert "could not reset topic ordres: this input topic does not exist" in err
+    assert "cannot reset topic ordres: this input topic does not exist" in err
     assert "Topic: orders Partition: 0 Offset: 0" in out
 
 
@@ -172,7 +172,7 @@ def test_topics_of_an_application_whose_id_begins_alike_stay(run: Run, admin: Ad
         admin.alter_group_offsets("app-2", {IN_0: 0}).raise_any()
         status, out, err = run("--input-topics", "orders", "--dry-run")
         assert (status, other in out) == (0, False)
-        assert f"there is a group 'app-2', whose application they seem to be of: {other} (to delete " in err
+        assert f"they seem to belong to the application of group 'app-2': {other} (name them " in err
         status, out, _ = run("--internal-topics", other, "--dry-run")
         assert (status, other in out) == (0, True)
     finally:
@@ -219,7 +219,7 @@ def test_a_group_with_members_is_refused_unless_they_are_forced_out(run: Run, se
         assert "Consumer group 'app-live' is still active. Members: billing at /127.0.0.1. Make sure to stop all" in err
         status, out, err = run("--input-topics", "orders", "--force", "--dry-run", application="app-live")
         assert (status, out.splitlines()[0]) == (0, "Force deleting all active members in the group: app-live")
-        assert "the members stay for now" in err
+        assert "the dry run removes no members" in err
         assert len(admin.describe_groups(["app-live"])["app-live"].get().members) == 1
         status, out, _ = run("--input-topics", "orders", "--force", application="app-live")
         assert (status, out.splitlines()[0]) == (0, "Force deleting all active members in the group: app-live")
@@ -236,7 +236,7 @@ def test_members_stay_in_their_group_where_the_command_line_or_its_file_is_wrong
         poll_until_assigned(consumer)
         for words, text in (
             (("--internal-topics", "orders"), "Not internal: orders"),
-            (("--from-file", str(plan)), "there is no offset of partition orders-1 of an input topic"),
+            (("--from-file", str(plan)), "no offset for partition orders-1 of an input topic"),
         ):
             status, out, err = run("--input-topics", "orders", "--force", *words, application="app-live")
             assert (status, out, text in err) == (1, "", True), err
@@ -287,7 +287,7 @@ def test_internal_topics_stay_while_offsets_cannot_be_committed(capsys: pytest.C
 
     (status, out, err), played = runner(COMMAND, told, capsys)("--application-id app --input-topics t")
     assert (status, "Done." in out) == (1, False)
-    assert "could not reset t-0 of group 'app': UNKNOWN_MEMBER_ID" in err
+    assert "cannot reset t-0 of group 'app': UNKNOWN_MEMBER_ID" in err
     assert "Members: app at /10.0.0.9." in err
     assert "internal topics were not deleted" in err
     assert sent(played, DeleteTopicsRequest) == []
@@ -313,8 +313,8 @@ def test_command_lines_that_are_wrong(capsys: pytest.CaptureFixture[str]) -> Non
         {
             "": "Missing required option(s) [application-id]",
             f"{app} --to-latest --to-offset 3": 'Option "[to-latest]" can\'t be used with option "[to-offset]"',
-            f"{app} --dry-run --execute": "--dry-run and --execute exclude each other.",
-            f"{app} --input-topics a,,b": "a list of topics has an empty name",
+            f"{app} --dry-run --execute": "--dry-run and --execute cannot be combined.",
+            f"{app} --input-topics a,,b": "a list of topics contains an empty name",
             f"{app} --to-current": "No such option",
         },
     )

@@ -65,10 +65,10 @@ def test_offsets_of_another_group_are_copied_to_groups_that_are_new(run: Run, ad
         for group in ("green", "teal")
         for topic, offset in (("bills", "1"), ("orders", "3"))
     ]
-    assert "groups 'green', 'teal' do not exist yet, and are made by their first offsets with --execute" in err
+    assert "groups 'green', 'teal' do not exist yet: their first offsets create them with --execute" in err
     status, _, err = run(*copy, "--execute")
     assert status == 0
-    assert "groups 'green', 'teal' do not exist yet, and are made by their first offsets now" in err
+    assert "groups 'green', 'teal' do not exist yet: their first offsets create them now" in err
     assert offsets(admin, "green") == offsets(admin, "teal") == {ORDERS_0: 3, BILLS_0: 1}
     assert "exist" not in run(*copy, "--execute")[2]
 
@@ -84,10 +84,10 @@ def test_only_the_topics_that_are_named_are_copied(run: Run, admin: AdminClient)
 def test_groups_that_have_nothing_to_copy(run: Run) -> None:
     status, out, err = run("--from-group", "nobody", "--group", "green", "--execute")
     assert (status, out) == (1, "")
-    assert "group 'nobody' has no committed offsets: there is nothing to copy" in err
+    assert "nothing to copy: group 'nobody' has no committed offsets" in err
     for words, text in (
         (("--from-group", "blue", "--all-groups"), "--from-group needs --group"),
-        (("--from-group", "blue", "--group", "blue"), "--from-group is one of the groups that are to be reset."),
+        (("--from-group", "blue", "--group", "blue"), "--from-group must not be one of the groups to reset."),
         (("--from-group", "blue", "--group", "g", "--to-latest"), "Give exactly one of"),
     ):
         status, out, err = run(*words)
@@ -99,9 +99,9 @@ def test_rows_of_groups_that_are_not_named_are_told(run: Run, tmp_path: Path) ->
     plan.write_bytes("\ufeffblue,orders,0,4\r\ngreen,orders,0,1\r\n".encode())
     status, out, err = run("--group", "blue", "--from-file", str(plan), "--dry-run")
     assert (status, [line.split() for line in out.splitlines()[2:]]) == (0, [["blue", "orders", "0", "4"]])
-    assert "plan.csv: the rows of groups that are not named here are left out: 'green'" in err
+    assert "plan.csv: ignored the rows of groups that are not named on the command line: 'green'" in err
     status, _, err = run("--group", "blue", "--group", "grey", "--from-file", str(plan), "--dry-run")
-    assert (status, "could not reset group 'grey': No reset plan for group grey found" in err) == (1, True)
+    assert (status, "cannot reset group 'grey': No reset plan for group grey found" in err) == (1, True)
 
 
 def test_of_a_file_only_the_topics_that_are_named_are_reset(run: Run, tmp_path: Path) -> None:
@@ -112,4 +112,4 @@ def test_of_a_file_only_the_topics_that_are_named_are_reset(run: Run, tmp_path: 
         status, out, _ = run(*words, "--topic", topic)
         assert (status, [" ".join(line.split()[1:]) for line in out.splitlines()[2:]]) == (0, rows)
     status, _, err = run(*words, "--topic", "refunds")
-    assert (status, "plan.csv: there is no offset of topic refunds for group blue" in err) == (1, True)
+    assert (status, "plan.csv: no offset of topic refunds for group blue" in err) == (1, True)

@@ -85,8 +85,8 @@ def test_of_three_members_one_is_there_and_is_removed(run: Run, live: str) -> No
     status, out, err = run("--remove-members", "--group", live, "--member", "nobody", *way, "--instance", "none")
     assert (status, out) == (1, f"Members removed from group '{live}': '{way[1]}'\n")
     assert [line.split(":")[1] for line in err.splitlines()] == [
-        " could not remove member 'nobody'",
-        " could not remove member 'none'",
+        " cannot remove member 'nobody'",
+        " cannot remove member 'none'",
     ]
 
 
@@ -123,10 +123,10 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
         (("--remove-members", "--member", "m"), "--remove-members needs one --group."),
         (("--remove-members", "--group", "g"), "needs --member or --instance, or --all-members."),
         (("--remove-members", "--group", "g", "--all-members", "--member", "m"), "needs --member or --instance, or"),
-        (("--delete", "--group", "g", "--member", "m"), "--member only goes with --remove-members."),
+        (("--delete", "--group", "g", "--member", "m"), "--member can only be used with --remove-members."),
         (
             ("--reset-offsets", "--group", "g", "--all-topics", "--to-latest", "--export", "-o", "json"),
-            "-o does not go with --export, which prints CSV.",
+            "-o cannot be used with --export, which prints CSV.",
         ),
     ):
         status, out, err = run(*words)

@@ -25,4 +25,4 @@ def test_a_topic_without_offsets_is_named(capsys: pytest.CaptureFixture[str]) ->
         out, err = capsys.readouterr()
     found = {(row["topic"], row["partition"]): row["result"] for row in json.loads(out)["data"]}
     assert found == {("had", 0): "deleted", ("had", 1): "unchanged", ("none", 0): "unchanged"}
-    assert err == "there was nothing to delete: group 'g' has no offsets of topic none\n"
+    assert err == "nothing to delete: group 'g' has no offsets of topic none\n"

@@ -55,13 +55,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_of_three_groups_one_is_not_there_and_the_others_are_described(run: Run) -> None:
     (status, out, err), _ = run("--describe --group idle --group none --group busy --state -o csv")
     assert (status, [line.split(",")[0] for line in out.splitlines()[1:]]) == (1, ["busy", "idle"])
-    assert "could not describe group 'none': GROUP_ID_NOT_FOUND: Group none not found." in err
+    assert "cannot describe group 'none': GROUP_ID_NOT_FOUND: Group none not found." in err
 
 
 def test_of_three_groups_one_can_be_deleted_and_the_reasons_of_the_others_name_members(run: Run) -> None:
     (status, out, err), cluster = run("--delete --group busy --group idle --group orders-consumers")
     assert (status, out) == (1, "\nThese share groups were deleted successfully: 'idle'\n")
-    assert "could not delete group 'busy': Share group 'busy' is not EMPTY. Members: app at /10.0.0.9" in err
+    assert "cannot delete group 'busy': Share group 'busy' is not EMPTY. Members: app at /10.0.0.9" in err
     assert "Group 'orders-consumers' is not a share group." in err
     (request,) = sent(cluster, DeleteGroupsRequest)
     assert request.groups_names == ["idle"]
@@ -90,7 +90,7 @@ def test_a_group_whose_offsets_are_not_told_is_an_error_and_the_others_are_shown
 
     (status, out, err), _ = run("--describe --group busy --group idle", fault=denied)
     assert (status, out) == (1, "\nShare group 'idle' has no offset information.\n")
-    assert "could not describe the offsets of group 'busy': GROUP_AUTHORIZATION_FAILED" in err
+    assert "cannot describe the offsets of group 'busy': GROUP_AUTHORIZATION_FAILED" in err
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.2", "3.9", "4.0"])
@@ -133,8 +133,8 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
             "--describe --group g --all-groups": "can't be used with option",
             "--describe --group g --state Empty": "Option [describe] does not take a value for [state]",
             "--list --state Empty,Lost": "Invalid state list 'Empty,Lost'. Valid states are: Dead, Empty, Stable",
-            "--list --verbose": "--verbose only goes with --describe.",
-            "--delete --group g --topic t": "--topic only goes with --reset-offsets or --delete-offsets.",
+            "--list --verbose": "--verbose can only be used with --describe.",
+            "--delete --group g --topic t": "--topic can only be used with --reset-offsets or --delete-offsets.",
             "--reset-offsets --group g --topic t --to-latest": "takes the option: [execute] or [dry-run]",
             "--reset-offsets --group g --topic t --execute --to-latest --to-earliest": "can't be used with option",
             "--reset-offsets --group g --to-latest --dry-run": "of these options: [all-topics], [from-file], [topic]",
@@ -144,8 +144,8 @@ def test_command_lines_that_are_wrong(run: Run) -> None:
             "--reset-offsets --group g --topic t --from-file plan.csv --dry-run": (
                 'Option "[topic]" can\'t be used with option "[from-file]"'
             ),
-            "--reset-offsets --group g --topic t --to-current --dry-run --export -o csv": "-o does not go with",
-            "--describe --group g --export": "--export only goes with --reset-offsets.",
+            "--reset-offsets --group g --topic t --to-current --dry-run --export -o csv": "-o cannot be used with",
+            "--describe --group g --export": "--export can only be used with --reset-offsets.",
             "--delete-offsets --group g": "Option [delete-offsets] takes the following options: [group], [topic]",
         },
     )

@@ -31,9 +31,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     ("words", "verb"),
     [
         ("--describe --state", ""),
-        ("--delete", "could not delete "),
-        ("--reset-offsets --topic t --to-earliest --execute", "could not reset "),
-        ("--reset-offsets --topic t --to-earliest --dry-run", "could not reset "),
+        ("--delete", "cannot delete "),
+        ("--reset-offsets --topic t --to-earliest --execute", "cannot reset "),
+        ("--reset-offsets --topic t --to-earliest --dry-run", "cannot reset "),
     ],
 )
 @pytest.mark.parametrize("form", ["", " -o json"])

@@ -47,7 +47,7 @@ def test_a_description_says_so_and_tells_no_lag(capsys: pytest.CaptureFixture[st
     (status, out, err), _ = runner("streams-groups", untold, capsys)("--describe --group app -o json")
     (row,) = json.loads(out)["data"]
     assert (status, row["current_offset"], row["lag"]) == (1, None, None)
-    assert "could not describe the offset of t-0 of group 'app': TOPIC_AUTHORIZATION_FAILED" in err
+    assert "cannot describe the offset of t-0 of group 'app': TOPIC_AUTHORIZATION_FAILED" in err
 
 
 def test_a_reset_does_not_count_from_the_end_instead(capsys: pytest.CaptureFixture[str]) -> None:

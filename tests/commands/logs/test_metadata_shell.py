@@ -73,7 +73,7 @@ def test_a_record_that_was_passed_over_is_told_and_the_status_is_1(
     assert shell("-s", path, "ls", "image/topics/byName") == 1
     out, err = capsys.readouterr()
     assert out == "a\n"
-    assert err == f"kafka-metadata-shell: {path}: not taken: the record at offset 0: broker 9 is not registered\n"
+    assert err == f"kafka-metadata-shell: cannot apply {path}: the record at offset 0: broker 9 is not registered\n"
 
 
 def test_quotas_of_defaults_have_an_empty_name_and_are_listed(

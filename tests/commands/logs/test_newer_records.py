@@ -124,7 +124,7 @@ def test_the_shell_passes_over_them_and_shows_the_level(folder: Path, capsys: py
         assert run("metadata-shell", "-s", folder, "cat", f"image/{node}") == 0
         out, err = capsys.readouterr()
         assert text in out
-        assert err.startswith(f"passed over: 5 records are {NEWER}: ") and err.count("\n") == 1
+        assert err.startswith(f"ignored: 5 records are {NEWER}: ") and err.count("\n") == 1
 
 
 def test_info_names_a_level_that_is_newer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,7 @@ def test_a_directory_that_cannot_be_read_is_told_and_the_others_are_formatted(
     assert format_(tmp_path, "-s") == 1
     out, err = capsys.readouterr()
     assert out.startswith(f"I/O error trying to read log directory {tmp_path}/a. Ignoring...\nBootstrap metadata: ")
-    assert err.startswith(f"kafka-storage format: {tmp_path}/a cannot be read: ")
+    assert err.startswith(f"kafka-storage format: cannot read {tmp_path}/a: ")
     assert (tmp_path / "b" / "meta.properties").exists()
     assert os.listdir(tmp_path / "a") == ["meta.properties"]
 
@@ -170,15 +170,15 @@ NEEDED = (
     "words, changed, status, text",
     [
         ([], {}, 2, NEEDED),
-        (["-s", "-N"], {}, 2, "--standalone, --no-initial-controllers and --initial-controllers exclude each other"),
+        (["-s", "-N"], {}, 2, "--standalone, --no-initial-controllers and --initial-controllers cannot be combined"),
         (["-s"], {"process_roles": "broker"}, 1, "You can only use --standalone on a controller."),
         (["-s"], {"controller_quorum_voters": "1@h:1"}, 1, "You cannot specify controller.quorum.voters and format"),
         (["-s"], {"process_roles": None}, 1, "The kafka configuration file appears to be for a legacy cluster."),
         (["-s"], {"process_roles": "broker,king"}, 1, "Unknown process role 'king' (only"),
         (["-s"], {"node_id": None}, 1, "node.id is not set"),
-        (["-s"], {"node_id": "one"}, 1, "node.id is not a number: one"),
+        (["-s"], {"node_id": "one"}, 1, "invalid node.id 'one'"),
         (["-s"], {"node_id": "-1"}, 1, "You must specify a valid non-negative node ID."),
-        (["-s"], {"log_dirs": "a\\u0000b"}, 1, "the name of a log directory holds a character with the code 0"),
+        (["-s"], {"log_dirs": "a\\u0000b"}, 1, "the name of a log directory contains a NUL character"),
         (["-s"], {"controller_listener_names": None}, 1, "No controller listeners found."),
         (["-s", "-r", "9.9"], {}, 1, "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, 3.4"),
         (["-s", "-r", MADE_LATER], {}, 1, f"Unknown metadata.version '{MADE_LATER}'. Supported"),
@@ -338,7 +338,7 @@ def test_a_fifo_in_the_place_of_the_identity_keeps_nobody_waiting(tmp_path: Path
 def test_what_is_in_the_way_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "away").symlink_to(tmp_path / "missing")
     assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/away"), "-t", CLUSTER, "-s") == 1
-    wanted = f"{tmp_path}/away cannot be read: it is a link to {tmp_path}/missing, which is not there"
+    wanted = f"cannot read {tmp_path}/away: it is a link to {tmp_path}/missing, which does not exist"
     assert wanted in capsys.readouterr().err
     (tmp_path / "taken" / FIRST_SNAPSHOT).mkdir(parents=True)
     assert storage("format", "-c", config(tmp_path, log_dirs=f"{tmp_path}/taken"), "-t", CLUSTER, "-s") == 1

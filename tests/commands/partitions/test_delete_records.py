@@ -60,10 +60,10 @@ def test_records_before_an_offset_go_and_how_many_is_said_first(run: Run, topic:
         "Executing records delete operation\nRecords delete operation completed:\n"
         f"partition: {topic}-0\tlow_watermark: 4\n"
     )
-    assert asked.err.startswith(f"{topic}: 4 records of 1 partition go, about ")
+    assert asked.err.startswith(f"{topic}: 4 records of 1 partition to delete, about ")
     assert asked.err.endswith(" bytes (an estimate)\n")
     again = run("delete-records", "--topic", f"{topic}:0", "--before", 4)
-    assert again.err == f"{topic}: 0 records of 1 partition go, about 0 bytes (an estimate)\n"
+    assert again.err == f"{topic}: 0 records of 1 partition to delete, about 0 bytes (an estimate)\n"
 
 
 def test_all_that_is_committed_goes_with_end(run: Run, topic: str) -> None:
@@ -74,7 +74,7 @@ def test_all_that_is_committed_goes_with_end(run: Run, topic: str) -> None:
 def test_a_moment_is_echoed_and_what_is_older_goes(run: Run, topic: str) -> None:
     early = run("delete-records", "--topic", topic, "--before", "2020-01-01")
     assert early.err.splitlines()[0] == "records before the first one at or after 2020-01-01T00:00:00.000Z"
-    assert early.err.splitlines()[1].startswith(f"{topic}: 0 records of 3 partitions go")
+    assert early.err.splitlines()[1].startswith(f"{topic}: 0 records of 3 partitions to delete")
     assert early.out.count("low_watermark: 0\n") == 3
     late = run("delete-records", "--topic", topic, "--before", "2100-01-01")
     assert late.out.count("low_watermark: 10\n") == 2
@@ -130,15 +130,15 @@ def test_a_dry_run_shows_what_would_go_and_deletes_nothing(run: Run, topic: str)
     shown = run(*arguments)
     assert shown.status == 0
     assert shown.out.split()[:4] == ["TOPIC", "PARTITION", "LOG-START-OFFSET", "BEFORE-OFFSET"]
-    assert f"{topic}-2: offset 5 is beyond its end 0, which is refused\n" in shown.err
+    assert f"{topic}-2: cannot delete before offset 5: it is beyond the end offset 0\n" in shown.err
     assert f"{topic}:0:0\n" in run("get-offsets", "--topic", topic, "--time", "earliest").out
 
 
 def test_nothing_goes_where_the_offset_is_beyond_the_end(run: Run, topic: str) -> None:
     asked = run("delete-records", "--topic", topic, "--before", 99, "--dry-run", "-o", "json")
     assert [(row["records"], row["estimated_bytes"]) for row in json.loads(asked.out)["data"]] == [(0, 0)] * 3
-    assert asked.err.startswith(f"{topic}: 0 records of 3 partitions go, about 0 bytes (an estimate)\n")
-    assert f"{topic}-0: offset 99 is beyond its end 10, which is refused\n" in asked.err
+    assert asked.err.startswith(f"{topic}: 0 records of 3 partitions to delete, about 0 bytes (an estimate)\n")
+    assert f"{topic}-0: cannot delete before offset 99: it is beyond the end offset 10\n" in asked.err
 
 
 def test_a_dry_run_of_a_file_shows_the_same(run: Run, topic: str, tmp_path) -> None:
@@ -152,12 +152,12 @@ def test_one_partition_of_three_that_fails_leaves_the_others_and_exits_1(run: Ru
     asked = run("delete-records", "--topic", topic, "--before", 10)
     assert asked.status == 1
     assert asked.out.count("low_watermark: 10\n") == 2
-    assert f"{topic}-2: offset 10 is beyond its end 0, which is refused\n" in asked.err
-    assert f"kafka-delete-records: could not delete records of {topic}-2: OFFSET_OUT_OF_RANGE" in asked.err
+    assert f"{topic}-2: cannot delete before offset 10: it is beyond the end offset 0\n" in asked.err
+    assert f"kafka-delete-records: cannot delete records of {topic}-2: OFFSET_OUT_OF_RANGE" in asked.err
     unknown = run("delete-records", "--topic", topic, "--topic", "no-such-topic", "--before", 0)
     assert unknown.status == 1
     assert unknown.out.count("low_watermark: 10\n") == 2
-    assert "could not delete records of topic no-such-topic: UNKNOWN_TOPIC_OR_PARTITION" in unknown.err
+    assert "cannot delete records of topic no-such-topic: UNKNOWN_TOPIC_OR_PARTITION" in unknown.err
 
 
 @pytest.mark.parametrize("with_file", [True, False])
@@ -175,15 +175,15 @@ def test_a_topic_whose_policy_will_refuse_is_told_before_it_starts(
     assert dry.status == 0
     assert len(recorded) == 0
     warning = (
-        f"warning: topic '{name}' has cleanup.policy=compact: its brokers will refuse to delete records of it "
+        f"warning: topic '{name}' has cleanup.policy=compact: brokers will refuse to delete its records "
         "(POLICY_VIOLATION)"
     )
     assert dry.err.splitlines()[0] == warning
     asked = run("delete-records", *words)
     assert asked.err.splitlines()[0] == warning
     assert asked.status == 1
-    why = "POLICY_VIOLATION: records can be deleted only where the topic's cleanup.policy has delete"
-    assert f"could not delete records of {name}-0: {why}\n" in asked.err
+    why = "POLICY_VIOLATION: records can only be deleted if the topic's cleanup.policy contains delete"
+    assert f"cannot delete records of {name}-0: {why}\n" in asked.err
     assert run("configs", "--alter", "--topic", name, "--add-config", "cleanup.policy=[compact,delete]").status == 0
     assert "warning" not in run("delete-records", *words).err
 
@@ -198,7 +198,7 @@ def test_a_topic_without_a_policy_is_not_said_to_refuse(run: Run) -> None:
 def test_topics_of_kafkas_own_are_told_as_well(run: Run) -> None:
     asked = run("delete-records", "--topic", "__consumer_offsets:0", "--before", "end", "--dry-run")
     assert asked.err.splitlines()[0] == (
-        "warning: topic '__consumer_offsets' is one of Kafka's own: its brokers will refuse to delete records of it"
+        "warning: topic '__consumer_offsets' is an internal topic of Kafka: brokers will refuse to delete its records"
     )
 
 
@@ -206,9 +206,9 @@ def test_sizes_that_are_not_told_leave_the_estimate_out(broker: EmbeddedBroker, 
     with broker.faults.error("describe_log_dirs", "CLUSTER_AUTHORIZATION_FAILED", times=1):
         asked = run("delete-records", "--topic", topic, "--before", 3, "--dry-run", "-o", "json")
     assert asked.status == 0
-    assert (
-        asked.err
-        == f"{topic}: 6 records of 3 partitions go\n{topic}-2: offset 3 is beyond its end 0, which is refused\n"
+    assert asked.err == (
+        f"{topic}: 6 records of 3 partitions to delete\n{topic}-2: cannot delete before offset 3: it is beyond "
+        "the end offset 0\n"
     )
     assert {row["estimated_bytes"] for row in json.loads(asked.out)["data"]} == {None}
 

@@ -45,7 +45,7 @@ def test_a_topic_that_is_deleted_meanwhile_stops_nothing_else(capsys: Printed) -
     write(("t", 0), ("gone", 1), ("t", 2))
     status, out, err = brokers.run(f"{BATCHES} --throttle 50000000", capsys)
     assert (status, brokers.replicas, throttled(brokers)) == (1, {0: (2, 3), 2: (2, 3)}, {})
-    assert out.endswith("Moved: 2 of 3 partitions; 0 were there already, 1 failed.\n")
+    assert out.endswith("Moved: 2 of 3 partitions; 0 were already in place, 1 failed.\n")
     assert f"{NAME}: Error reassigning partition(s): gone-1: UNKNOWN_TOPIC_OR_PARTITION" in err
 
 
@@ -58,7 +58,7 @@ def test_a_topic_that_is_deleted_while_it_moves_is_said_to_be_gone(capsys: Print
     status, out, err = brokers.run(f"{BATCHES} --throttle 50000000", capsys)
     assert (status, brokers.replicas, throttled(brokers)) == (1, {1: (2, 3)}, {})
     assert "gone-0: UNKNOWN_TOPIC_OR_PARTITION" in err
-    assert out.endswith("Moved: 1 of 2 partitions; 0 were there already, 1 failed.\n")
+    assert out.endswith("Moved: 1 of 2 partitions; 0 were already in place, 1 failed.\n")
 
 
 @pytest.mark.parametrize("how", ["--batch-size 1", "--watch"])
@@ -69,8 +69,8 @@ def test_a_broker_that_restarts_when_a_batch_begins_is_waited_for(how: str, caps
     write(("t", 0))
     status, out, err = brokers.run(f"--execute {FILE} {how}", capsys)
     assert (status, brokers.replicas) == (0, {0: (2, 3)}), err
-    assert "waiting for broker 3 to come back, for 5 min at most" in err
-    assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
+    assert "waiting up to 5 min for broker 3" in err
+    assert out.endswith("Moved: 1 of 1 partitions; 0 were already in place.\n")
 
 
 def test_a_broker_that_goes_between_the_look_and_the_begin_is_waited_for(capsys: Printed) -> None:
@@ -106,7 +106,7 @@ def test_throttles_of_brokers_that_answer_go_when_one_hangs(
     assert (status, brokers.moving, throttled(brokers).keys()) == (1, {}, {"3"}), err
     assert "Clearing broker-level throttles on brokers 1,2\nClearing topic-level throttles on topic t\n" in out
     again = "--list" if is_recorded else "--verify"
-    assert f"warning: broker 3 is away: its throttles are left, run {again} again when it is back" in err
+    assert f"warning: broker 3 is down: its throttles stay; run {again} again when it is back" in err
     assert brokers.now_s < 60
     getattr(brokers, how).clear()
     brokers.run("--list" if is_recorded else f"--verify {FILE}", capsys)
@@ -131,7 +131,7 @@ def test_no_other_command_removes_the_throttles_of_batches_to_come(line: str, ca
     with _ledger().hold():
         status, out, err = brokers.run(line, capsys)
         assert (status, throttled(brokers)) == (0, before)
-        assert "throttles stay: another --execute of yours is running on this host" in err
+        assert "throttles stay: another --execute of yours on this host is running" in err
         assert "Clearing" not in out
     assert brokers.run("--list", capsys)[0] == 0
     assert throttled(brokers) == {}
@@ -154,7 +154,7 @@ def test_a_verify_elsewhere_leaves_the_throttles_of_moves_between_log_directorie
     write(("t", 1), replicas=(1, 2))
     _, _, err = brokers.run(f"--verify {FILE}", capsys)
     assert (throttled(brokers), list(before)) == (before, ["1"])
-    assert "throttles stay: replicas move between the log directories of broker 1" in err
+    assert "throttles stay: replicas are moving between the log directories of broker 1" in err
 
 
 def test_what_moved_and_what_failed_add_up(capsys: Printed) -> None:
@@ -163,9 +163,11 @@ def test_what_moved_and_what_failed_add_up(capsys: Printed) -> None:
     write(("t", 0), ("t", 1), replicas=(1, 3), log_dirs=["any", "/b"])
     status, out, err = brokers.run(BATCHES, capsys)
     assert status == 1
-    assert out.endswith("Moved: 0 of 2 partitions; 0 were there already, 2 failed.\n")
+    assert out.endswith("Moved: 0 of 2 partitions; 0 were already in place, 2 failed.\n")
     assert "t-0-3: KAFKA_STORAGE_ERROR: log directory /b of broker 3: disk error" in err
-    assert "warning: what lies in /b of broker 1 is not known: KAFKA_STORAGE_ERROR: log directory /b: disk error" in err
+    assert (
+        "warning: the contents of /b on broker 1 are unknown: KAFKA_STORAGE_ERROR: log directory /b: disk error" in err
+    )
     status, _, err = brokers.run(f"--execute {FILE} --additional", capsys)
     assert (status, "t-0-3: KAFKA_STORAGE_ERROR: log directory /b of broker 3" in err) == (1, True)
 

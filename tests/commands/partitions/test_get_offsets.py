@@ -132,7 +132,7 @@ def test_one_partition_of_three_that_fails_leaves_the_others_and_exits_1(broker:
         asked = run("get-offsets", *arguments)
         document = json.loads(run("get-offsets", *arguments, "-o", "json").out)
     assert (asked.status, asked.out) == (1, "orders:0:3\norders:10:7\n")
-    assert asked.err.startswith("kafka-get-offsets: could not get the offset of orders-2: ")
+    assert asked.err.startswith("kafka-get-offsets: cannot get the offset of orders-2: ")
     assert [row["partition"] for row in document["data"]] == [0, 10]
     assert [error["item"] for error in document["errors"]] == ["orders-2"]
 

@@ -65,7 +65,7 @@ def test_a_throttled_move_is_cancelled_through_the_next_controller(capsys: Print
     assert (status, brokers.moving) == (1, {})
     assert "Successfully cancelled partition reassignments for: t-0,t-1\n" in out
     assert "Clearing broker-level throttles on brokers 2,3\nClearing topic-level throttles on topic t\n" in out
-    assert "warning: broker 1 is away: its throttles are left, run --list again when it is back\n" in err
+    assert "warning: broker 1 is down: its throttles stay; run --list again when it is back\n" in err
     assert [name for (_, name), values in brokers.configs.items() if values] == ["1"]
 
 
@@ -74,9 +74,9 @@ def test_batches_go_on_through_the_next_controller(capsys: Printed) -> None:
     brokers.at.append((3.0, lambda: hang(brokers)))
     status, out, err = brokers.run(f"--execute {FILE} --batch-size 1 --throttle 50000000", capsys)
     assert (status, brokers.replicas) == (0, {0: (2, 3), 1: (2, 3)}), err
-    assert out.endswith("Moved: 2 of 2 partitions; 0 were there already.\n")
+    assert out.endswith("Moved: 2 of 2 partitions; 0 were already in place.\n")
     assert [name for (_, name), values in brokers.configs.items() if values] == ["1"]
-    assert "broker 1 is away: its throttles are left" in err
+    assert "broker 1 is down: its throttles stay" in err
 
 
 def test_a_command_that_has_no_time_for_the_next_controller_says_how_to_go_on(capsys: Printed) -> None:
@@ -85,4 +85,4 @@ def test_a_command_that_has_no_time_for_the_next_controller_says_how_to_go_on(ca
     status, out, err = brokers.run(f"--cancel {FILE} --timeout 20s", capsys)
     assert (status, out) == (1, "")
     assert "timed out after 20 s" in err
-    assert "turns to the next one 30 s later (controller.socket.timeout.ms)" in err
+    assert "tries the next one after 30 s (controller.socket.timeout.ms)" in err

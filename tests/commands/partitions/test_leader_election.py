@@ -68,7 +68,7 @@ def test_each_partition_has_its_result_and_one_of_three_that_fails_leaves_the_ot
         "org.apache.kafka.common.errors.PreferredLeaderNotAvailableException: said by it\n"
     )
     assert asked.err == (
-        "kafka-leader-election: could not elect a leader of orders-1: PREFERRED_LEADER_NOT_AVAILABLE: said by it\n"
+        "kafka-leader-election: cannot elect a leader of orders-1: PREFERRED_LEADER_NOT_AVAILABLE: said by it\n"
         "1 replica(s) could not be elected\n"
     )
     assert [(row["partition"], row["election"], row["result"]) for row in rows["data"]] == [

@@ -94,7 +94,7 @@ def write(name: str, *entries: object) -> None:
             "-b h:1 --list --preserve-throttles",
             'Option "[preserve-throttles]" can\'t be used with action "[list]"',
         ),
-        ("--zookeeper h:1 --list", "--zookeeper is gone since Kafka 3.0"),
+        ("--zookeeper h:1 --list", "--zookeeper was removed in Kafka 3.0"),
     ],
 )
 def test_a_wrong_command_line_has_kafkas_words(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +178,7 @@ def test_what_does_not_exist_is_named_before_anything_is_sent(run: Run) -> None:
     verified = run("--verify --reassignment-json-file plan.json --preserve-throttles")
     assert verified.status == 1
     assert f"no active reassignment of partition nowhere-0, but replica set is  rather than {id}.\n" in verified.out
-    assert f"{NAME}: could not verify nowhere-0: UNKNOWN_TOPIC_OR_PARTITION" in verified.err
+    assert f"{NAME}: cannot verify nowhere-0: UNKNOWN_TOPIC_OR_PARTITION" in verified.err
     write("plan.json", {"topic": "orders", "partition": 9, "replicas": [id]})
     assert run("--execute --reassignment-json-file plan.json").err.startswith(
         f"{NAME}: Unable to find partition: orders-9\n"
@@ -374,7 +374,7 @@ def test_moves_between_log_directories_need_no_api_of_2_4(
         0,
         True,
     )
-    assert "throttles stay: whether reassignments are under way is not known" in ended.err
+    assert "throttles stay: cannot tell whether reassignments are in progress" in ended.err
     ended = brokers.run("--cancel --reassignment-json-file plan.json", capsys)
     assert (ended.status, ended.out) == (0, "None of the specified partition moves are active.")
     assert "only moves between log directories are cancelled: brokers before Kafka 2.4" in ended.err

@@ -62,7 +62,9 @@ def test_a_document_without_a_version_is_version_1() -> None:
     ],
 )
 def test_a_field_of_another_type_is_refused_with_its_place(field: str, value: object) -> None:
-    assert str(refusal(read, {"partitions": [GOOD | {field: value}]})).startswith(f"plan.json: partitions[0].{field}")
+    assert str(refusal(read, {"partitions": [GOOD | {field: value}]})).startswith(
+        f"plan.json: invalid partitions[0].{field}"
+    )
 
 
 @pytest.mark.req("RJ-5")
@@ -110,7 +112,7 @@ def test_entries_are_checked_one_after_the_other() -> None:
     short, wrong = GOOD | {"log_dirs": []}, GOOD | {"topic": 5}
     assert "is different from size" in str(refusal(read, {"partitions": [short, wrong]}))
     error = refusal(read, {"partitions": [wrong, short, {}]})
-    assert str(error) == "plan.json: partitions[0].topic is an integer, a string is expected"
+    assert str(error) == "plan.json: invalid partitions[0].topic: expected a string, not an integer"
     assert error.hint is not None and "partitions[2].replicas is missing" in error.hint
 
 
@@ -161,7 +163,7 @@ def test_broker_lists_are_numbers_each_once() -> None:
     assert read_broker_list("0,1,2") == read_broker_list("0,1, 2,") == [0, 1, 2]
     assert str(refusal(read_broker_list, "1,2,1,2")) == "Broker list contains duplicate entries: [1, 2]"
     for text in ("", "x", "1,,2", "-1", "99999999999", "٣"):
-        assert "is not a broker id" in str(refusal(read_broker_list, text))
+        assert "invalid broker id" in str(refusal(read_broker_list, text))
 
 
 @pytest.mark.req("RJ-10")

@@ -168,14 +168,17 @@ class FourBrokers:
         ("--generate --strategy striped", "Invalid value for '--strategy': 'striped' is not one of 'kafka', "),
         ("--generate --strategy kafka --broker-list 1", 'Missing required argument "[topics-to-move-json-file]"'),
         ("--generate --topic t", 'Missing required argument "[broker-list]"'),
-        ("--generate --strategy kafka --evacuate 1", "--evacuate does not go with --strategy kafka, which places all"),
-        ("--generate --strategy leaders --replication-factor 2 --topic t", "--replication-factor does not go with "),
-        ("--generate --strategy by-size --seed 5", "--seed goes with --strategy kafka only"),
+        (
+            "--generate --strategy kafka --evacuate 1",
+            "--evacuate cannot be used with --strategy kafka, which places all",
+        ),
+        ("--generate --strategy leaders --replication-factor 2 --topic t", "--replication-factor cannot be used with "),
+        ("--generate --strategy by-size --seed 5", "--seed can only be used with --strategy kafka"),
         ("--generate --replication-factor 2", "--replication-factor needs --topic or --topics-to-move-json-file"),
         ("--generate --replication-factor 0 --topic t", "Invalid value for '--replication-factor': 0 is not in the"),
         (
             "--generate --topic t --topics-to-move-json-file f --evacuate 1",
-            "--topic and --topics-to-move-json-file exc",
+            "--topic and --topics-to-move-json-file cannot",
         ),
         (
             "--execute --reassignment-json-file f --strategy by-size",
@@ -196,7 +199,7 @@ def test_options_that_do_not_go_together_are_named(line: str, message: str, caps
 def test_ids_of_brokers_are_numbers_and_differ(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     brokers = FourBrokers({"t": [[1]]})
     wrong = brokers.run(f"--strategy least-movement {option} 1,x", capsys)
-    assert wrong.err.startswith(f"{NAME}: {option}: 'x' is not a broker id")
+    assert wrong.err.startswith(f"{NAME}: {option}: invalid broker id 'x'")
     twice = brokers.run(f"--strategy least-movement {option} 2,2", capsys)
     assert (twice.status, twice.err) == (1, f"{NAME}: Broker list contains duplicate entries: [2]\n")
 
@@ -217,7 +220,7 @@ def test_documents_go_to_stdout_and_the_summary_to_stderr(capsys: pytest.Capture
     assert table[3][:5] == ["3", "b", "3", "->", "2"]
     assert table[4][:5] == ["4", "b", "0", "->", "1"]
     assert ended.err.splitlines()[-1].startswith(
-        "between the fullest broker and the emptiest: replicas 3 -> 1, leaders 2 -> 1, bytes 300 B -> 100 B"
+        "between the fullest and the emptiest broker: replicas 3 -> 1, leaders 2 -> 1, bytes 300 B -> 100 B"
     )
     assert brokers.run("--strategy least-movement", capsys) == ended, "the same again"
 
@@ -268,7 +271,7 @@ def test_a_broker_that_is_away_is_evacuated(capsys: pytest.CaptureFixture[str]) 
     assert "away" in ended.err
     unknown = brokers.run("--evacuate 7", capsys)
     assert (unknown.status, unknown.err.splitlines()[0]) == (
-        1, f"{NAME}: --evacuate: broker 7 is not alive and has no replica",
+        1, f"{NAME}: --evacuate: broker 7 is not running and has no replica",
     )  # fmt: skip
 
 
@@ -280,7 +283,7 @@ def test_a_broker_that_is_away_does_not_stop_a_balance(capsys: pytest.CaptureFix
     assert all({"a", "b"} == {brokers.racks[id] for id in each} for each in proposed.values())
     leaders = brokers.run("--strategy leaders --topic t", capsys)
     assert leaders.proposed()["t-0"] == [4, 1], "--execute takes no broker that is away"
-    assert "2 partition(s), such as t-0, have a replica on a broker that is away and stay as they are" in leaders.err
+    assert "2 partition(s), such as t-0, have a replica on a broker that is down and stay unchanged" in leaders.err
 
 
 def test_the_replication_factor_changes_and_what_can_stay_does(capsys: pytest.CaptureFixture[str]) -> None:
@@ -299,7 +302,9 @@ def test_brokers_that_are_not_listed_lose_their_replicas_and_get_none(capsys: py
     proposed = brokers.run("--strategy least-movement --broker-list 1,3 --topic t", capsys).proposed()
     assert all(set(each) == {1, 3} for each in proposed.values())
     nobody = brokers.run("--strategy least-movement --broker-list 8,9", capsys)
-    assert nobody.err.startswith(f"{NAME}: No broker is left that may take replicas.\n  alive are 1, 2, 3, 4; ")
+    assert nobody.err.startswith(
+        f"{NAME}: No broker is left that can take replicas.\n  running brokers are 1, 2, 3, 4; "
+    )
 
 
 def test_what_is_under_way_is_planned_from_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
@@ -308,7 +313,7 @@ def test_what_is_under_way_is_planned_from_where_it_ends(capsys: pytest.CaptureF
     brokers.moving["t", 0] = ([2, 3, 1], [2], [1])
     ended = brokers.run("--evacuate 1", capsys)
     assert ended.proposed() == {}
-    assert ended.err.startswith("1 reassignment(s) are under way: planned from where they will end\n")
+    assert ended.err.startswith("1 reassignment(s) in progress: the plan starts from their targets\n")
 
 
 def test_racks_that_are_half_known_are_refused_in_kafkas_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,10 +339,10 @@ def test_a_broker_that_does_not_tell_of_its_disks_stops_nothing(capsys: pytest.C
     brokers = FourBrokers({"t": [[1, 3], [1, 3], [1, 3], [1, 3]]})
     brokers.log_dir_errors[4] = error_codes.CLUSTER_AUTHORIZATION_FAILED
     by_number = brokers.run("--strategy least-movement --topic t", capsys)
-    assert "warning: what is on the disks of broker 4 is not known: CLUSTER_AUTHORIZATION_FAILED" in by_number.err
+    assert "warning: the contents of the disks of broker 4 are unknown: CLUSTER_AUTHORIZATION_FAILED" in by_number.err
     assert any(4 in each for each in by_number.proposed().values())
     by_size = brokers.run("--strategy by-size --topic t", capsys)
-    assert "broker 4 gets nothing new: how much it holds is not known" in by_size.err
+    assert "broker 4 gets no new replicas: its disk usage is unknown" in by_size.err
     assert not any(4 in each for each in by_size.proposed().values())
     brokers.placed["t"] = [[1, 4], [1, 4]]
     kept = brokers.run("--strategy by-size --topic t", capsys)
@@ -363,10 +368,13 @@ def test_the_document_has_the_summary_as_numbers(capsys: pytest.CaptureFixture[s
 def test_brokers_before_3_3_do_not_tell_how_large_their_disks_are(capsys: pytest.CaptureFixture[str]) -> None:
     ended = FourBrokers({"t": [[1, 3], [1, 3]]}, release="2.8").run("--strategy by-size", capsys)
     assert sorted(ended.proposed().values()) in ([[1, 4]], [[2, 3]], [[2, 4]], [[4, 2]])
-    assert "brokers before 3.3 do not tell how large their disks are: that all fits is not checked\n" in ended.err
+    assert (
+        "brokers before 3.3 do not report the size of their disks: the plan does not check that everything fits\n"
+        in ended.err
+    )
 
 
 def test_a_plan_needs_no_api_of_2_4(capsys: pytest.CaptureFixture[str]) -> None:
     ended = FourBrokers({"t": [[1, 3]]}, release="2.3").run("--evacuate 1", capsys)
     assert (ended.status, [1 in each for each in ended.proposed().values()]) == (0, [False])
-    assert "reassignments that are under way are not known: brokers before Kafka 2.4" in ended.err
+    assert "reassignments in progress are unknown: brokers before Kafka 2.4" in ended.err

@@ -110,7 +110,7 @@ def test_what_others_changed_meanwhile_is_left_and_named(run: Run) -> None:
     ended = run("--verify --reassignment-json-file plan.json")
     assert ended.status == 0
     assert f"{FOLLOWER_RATE}=8000 of " in ended.err
-    assert "is left: it was not set by --execute" in ended.err
+    assert "stays: --execute did not set it" in ended.err
     assert set_rates(run) == {FOLLOWER_RATE: "8000"}
 
 
@@ -191,7 +191,7 @@ def test_where_nothing_can_be_recorded_it_is_said(run: Run, monkeypatch: pytest.
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null")
     ended = run(f"{EXECUTE} 5000")
     assert ended.status == 0
-    assert "throttles cannot be recorded in /dev/null" in ended.err
+    assert "cannot record throttles in /dev/null" in ended.err
     run("--verify --reassignment-json-file plan.json")
     assert set_rates(run) == {}
 
@@ -264,7 +264,7 @@ def test_who_stops_in_the_middle_of_writing_is_not_waited_for_and_named(
         _ledger().add({ConfigResource("broker", "1"): {LEADER_RATE: "5"}})
     finally:
         os.close(descriptor)
-    assert f"another command has not finished writing in {folder}" in capsys.readouterr().err
+    assert f"another command is still writing in {folder}" in capsys.readouterr().err
     assert _ledger().broker_ids() == {1}
     _ledger().add({ConfigResource("broker", "2"): {LEADER_RATE: "5"}})
     assert capsys.readouterr().err == ""
@@ -294,10 +294,10 @@ def test_a_broker_that_cannot_be_reached_keeps_its_throttles_and_no_other_does(
     )
     throttles.clear(admin, {1, 2}, {"t"}, Ledger(admin, "c"), say=False)
     assert changed == {first: [ConfigChange(LEADER_RATE, "delete")], topic: [ConfigChange(LEADER_REPLICAS, "delete")]}
-    assert "broker 2 is away: its throttles are left, run --list again" in capsys.readouterr().err
+    assert "broker 2 is down: its throttles stay; run --list again" in capsys.readouterr().err
     assert (_ledger().broker_ids(), _ledger().topics()) == ({2}, set())
     throttles.restore_recorded(admin, Ledger(admin, "c"))
-    assert "broker 2 is away: its throttles are left, run --list again" in capsys.readouterr().err
+    assert "broker 2 is down: its throttles stay; run --list again" in capsys.readouterr().err
 
 
 def test_throttles_of_what_may_have_begun_stay_and_that_is_said() -> None:
@@ -307,4 +307,4 @@ def test_throttles_of_what_may_have_begun_stay_and_that_is_said() -> None:
     )
     tried = ended(f"kafka-reassign-partitions {EXECUTE} 5000", cluster, FILES)
     assert (tried.status, tried.complaint) == (1, "")
-    assert "throttles stay: what is not answered may have begun" in tried.err
+    assert "throttles stay: an unanswered request may have started a move" in tried.err

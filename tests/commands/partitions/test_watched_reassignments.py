@@ -49,7 +49,7 @@ def test_what_is_under_way_is_followed_to_its_end(capsys: Printed) -> None:
     status, out, err = brokers.run("--watch", capsys)
     assert (status, err) == (0, "")
     first, last = out.splitlines()
-    assert re.fullmatch(r"2 partitions under way, (199|200) MiB left", first), "then quiet, for less than 30 s"
+    assert re.fullmatch(r"2 partitions in progress, (199|200) MiB left", first), "then quiet, for less than 30 s"
     assert last == "Completed: 2 of 2 reassignments."
     assert brokers.replicas == {0: (2, 3), 1: (3, 1)}
     assert 10 <= brokers.now_s < 20
@@ -64,7 +64,7 @@ def test_bytes_rate_and_time_left_are_those_of_the_last_half_minute(capsys: Prin
     lines = out.splitlines()[:-1]
     assert len(lines) == 7, "every 30 s of 200"
     for line in lines[1:]:
-        found = re.fullmatch(r"1 partition under way, (\S+) MiB left, 512 KiB/s, about (.+)", line)
+        found = re.fullmatch(r"1 partition in progress, (\S+) MiB left, 512 KiB/s, about (.+)", line)
         assert found is not None, line
         seconds = sum(int(n) * {"s": 1, "min": 60}[unit] for n, unit in re.findall(r"(\d+) (s|min)", found[2]))
         assert abs(seconds - float(found[1]) * 2) < 3
@@ -78,7 +78,7 @@ def test_moves_between_log_directories_are_followed_too(capsys: Printed) -> None
     assert (status, row["broker"], row["state"], row["current_log_dir"]) == (0, 2, "completed", "/b")
     brokers.futures[0, 1] = "/b", brokers.now_s
     _, out, _ = brokers.run("--watch", capsys)
-    assert out.startswith("1 move between log directories under way, 100.0 MiB left\n")
+    assert out.startswith("1 move between log directories in progress, 100.0 MiB left\n")
 
 
 def test_what_begins_meanwhile_is_followed_as_well(capsys: Printed) -> None:
@@ -109,7 +109,9 @@ def test_what_somebody_cancels_did_not_get_there(capsys: Printed) -> None:
     brokers.at.append((5.0, lambda: brokers.moving.pop(0)))
     status, out, err = brokers.run("--watch", capsys)
     assert (status, out.splitlines()[-1]) == (1, "Completed: 1 of 2 reassignments.")
-    assert err.startswith(f"{NAME}: did not get there: t-0: There is no active reassignment of partition t-0, but ")
+    assert err.startswith(
+        f"{NAME}: not reassigned as requested: t-0: There is no active reassignment of partition t-0, but "
+    )
 
 
 def test_recorded_throttles_go_at_the_end_and_those_of_others_stay(state_folder: Path, capsys: Printed) -> None:
@@ -137,7 +139,7 @@ def test_throttles_of_a_broker_that_is_away_are_said_to_be_left(capsys: Printed)
     brokers.dead.add(3)
     for _ in range(2):
         _, _, err = brokers.run("--list", capsys)
-        assert "broker 3 is away: its throttles are left, run --list again when it is back" in err
+        assert "broker 3 is down: its throttles stay; run --list again when it is back" in err
     brokers.dead.clear()
     _, _, err = brokers.run("--list", capsys)
     assert ("is away" in err, any(brokers.configs.values())) == (False, False)
@@ -153,7 +155,7 @@ def test_ctrl_c_leaves_the_reassignment_going_and_says_so(capsys: Printed) -> No
     brokers.at.append((5.0, interrupt))
     status, _, err = brokers.run("--watch", capsys)
     assert status == 130
-    assert err == "interrupted: what has begun goes on, and so do its throttles; --watch follows it again\n"
+    assert err == "interrupted: moves in progress and their throttles stay; --watch follows it again\n"
     assert list(brokers.moving) == [0]
     assert brokers.run("--watch", capsys)[0] == 0
 
@@ -166,8 +168,8 @@ def test_a_broker_that_is_away_does_not_stop_it(capsys: Printed) -> None:
     status, out, err = brokers.run("--watch", capsys)
     assert (status, out.splitlines()[-1]) == (0, "Completed: 2 of 2 reassignments.")
     assert err.splitlines() == [
-        "warning: broker 3 does not answer: 1 partition waits for it",
-        "broker 3 is no longer waited for",
+        "warning: broker 3 does not respond: 1 partition waits for it",
+        "no longer waiting for broker 3",
     ]
 
 
@@ -193,9 +195,9 @@ def test_a_move_between_directories_goes_on_while_its_broker_does_not_tell(
         brokers.at += [(3.0, lambda: brokers.dead.add(2)), (40.0, brokers.dead.clear)]
     status, out, err = brokers.run(line, capsys)
     assert (status, brokers.paths) == (0, {(0, 2): "/b"})
-    assert err == ("warning: broker 2 does not answer: 1 partition waits for it\nbroker 2 is no longer waited for\n")
+    assert err == ("warning: broker 2 does not respond: 1 partition waits for it\nno longer waiting for broker 2\n")
     assert brokers.now_s >= 40
-    assert "1 move between log directories under way" in out
+    assert "1 move between log directories in progress" in out
 
 
 @pytest.mark.parametrize("line", ["--watch --reassignment-json-file plan.json", f"{EXECUTE} --batch-size 1"])
@@ -268,13 +270,13 @@ def test_a_cluster_that_is_silent_for_a_while_is_asked_again(silent_s: float, ca
 
     brokers.cluster.fault = fault
     status, out, err = brokers.run("--watch", capsys)
-    assert err.startswith("warning: the cluster does not answer, trying again for 5 min: ")
+    assert err.startswith("warning: the cluster does not respond, retrying for 5 min: ")
     if silent_s < 300:
         assert (status, out.splitlines()[-1]) == (0, "Completed: 1 of 1 reassignment.")
-        assert err.endswith("the cluster answers again\n")
+        assert err.endswith("the cluster responds again\n")
     else:
         assert status == 1
-        assert err.endswith("  what has begun goes on; --watch follows it again\n")
+        assert err.endswith("  moves in progress continue; --watch follows them again\n")
 
 
 def test_a_terminal_has_one_line_that_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +291,7 @@ def test_a_terminal_has_one_line_that_is_rewritten(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COLUMNS", "12")
     out = Terminal()
     line = StatusLine(out, ManualClock())
-    line.show("one partition under way")
+    line.show("one partition in progress")
     line.show("two")
     line.clear()
     line.clear()
@@ -310,10 +312,10 @@ def test_so_many_partitions_are_moved_at_once(capsys: Printed) -> None:
     lines = out.splitlines()
     assert lines[0] == "Current partition replica assignment"
     assert [line.split(", ")[0] for line in lines[5:]] == [
-        "batch 1 of 3: 2 partitions under way",
-        "batch 2 of 3: 2 partitions under way",
-        "batch 3 of 3: 1 partition under way",
-        "Moved: 5 of 5 partitions; 0 were there already.",
+        "batch 1 of 3: 2 partitions in progress",
+        "batch 2 of 3: 2 partitions in progress",
+        "batch 3 of 3: 1 partition in progress",
+        "Moved: 5 of 5 partitions; 0 were already in place.",
     ]
 
 
@@ -337,13 +339,13 @@ def test_the_same_command_again_goes_on_where_it_was_killed(capsys: Printed) -> 
     line = f"{EXECUTE} --batch-size 1 --throttle 5000000"
     status, _, err = brokers.run(line, capsys)
     assert (status, brokers.begun, list(brokers.moving)) == (130, [[0], [1]], [1])
-    assert "the same command again goes on with the rest" in err
+    assert "repeat the command to continue with the rest" in err
     assert brokers.configs[4, "3"]
     status, out, _ = brokers.run(line, capsys)
     assert (status, brokers.begun) == (0, [[0], [1], [2], [3]]), "what is under way is not begun again"
-    assert out.endswith("Moved: 3 of 4 partitions; 1 were there already.\n")
+    assert out.endswith("Moved: 3 of 4 partitions; 1 were already in place.\n")
     assert not any(brokers.configs.values()), "nor are throttles left"
-    assert brokers.run(line, capsys)[1].endswith("Moved: 0 of 4 partitions; 4 were there already.\n")
+    assert brokers.run(line, capsys)[1].endswith("Moved: 0 of 4 partitions; 4 were already in place.\n")
     assert len(brokers.begun) == 4
 
 
@@ -365,7 +367,7 @@ def test_partitions_that_fail_do_not_stop_the_rest(capsys: Printed) -> None:
     status, out, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
     assert status == 1
     assert [brokers.replicas[number] for number in range(5)] == [(2, 3), (1, 2), (2, 3), (1, 2), (2, 3)]
-    assert out.endswith("Moved: 3 of 7 partitions; 0 were there already, 4 failed.\n")
+    assert out.endswith("Moved: 3 of 7 partitions; 0 were already in place, 4 failed.\n")
     complaints = [line for line in err.splitlines() if line.startswith(NAME)]
     assert [line.split(": ")[2] for line in complaints] == ["t-9", "nowhere-0", "t-1", "t-3"]
     assert "warning: batch 2 of 5: 1 partition failed: the first is t-1: INVALID_REPLICA_ASSIGNMENT" in err
@@ -386,13 +388,13 @@ def test_partitions_for_a_broker_that_is_away_are_put_off_and_tried_at_the_end(c
     write(*plan(0), *plan(1, 2, replicas=(2, 1)))
     status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
     assert (status, brokers.begun, brokers.replicas[0]) == (1, [[1], [2]], (1, 2))
-    assert f"{NAME}: Error reassigning partition(s): t-0: broker 3 does not exist, or does not answer: nothing" in err
+    assert f"{NAME}: Error reassigning partition(s): t-0: broker 3 does not exist or does not respond: no " in err
     brokers = MovingCluster(3)
     brokers.dead.add(3)
     brokers.at.append((5.0, brokers.dead.clear))
     status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
     assert (status, brokers.begun) == (0, [[1], [2], [0]])
-    assert err == "warning: batch 1 of 3: 1 partition put off: broker 3 does not exist, or does not answer\n"
+    assert err == "warning: batch 1 of 3: 1 partition postponed: broker 3 does not exist or does not respond\n"
 
 
 def test_a_batch_that_waits_for_a_dead_broker_is_left_behind(capsys: Printed) -> None:
@@ -401,11 +403,11 @@ def test_a_batch_that_waits_for_a_dead_broker_is_left_behind(capsys: Printed) ->
     write(*plan(0), *plan(1, 2, replicas=(2, 1)))
     status, out, err = brokers.run(f"{EXECUTE} --batch-size 1 --throttle 50000000", capsys)
     assert (status, brokers.begun, list(brokers.moving)) == (1, [[0], [1], [2]], [0])
-    assert "warning: broker 3 does not answer: 1 partition waits for it" in err
-    assert "warning: batch 1 of 3: 1 partition left behind: nothing of it moves" in err
-    assert "t-0: still under way: nothing has moved for 5 min: waits for broker 3" in err
-    assert "throttles stay: 1 partition is under way" in err
-    assert out.endswith("Moved: 2 of 3 partitions; 0 were there already, 1 failed.\n")
+    assert "warning: broker 3 does not respond: 1 partition waits for it" in err
+    assert "warning: batch 1 of 3: 1 partition left behind: no progress" in err
+    assert "t-0: still in progress: no progress for 5 min: waiting for broker 3" in err
+    assert "throttles stay: 1 partition is in progress" in err
+    assert out.endswith("Moved: 2 of 3 partitions; 0 were already in place, 1 failed.\n")
     assert brokers.now_s < 600
     brokers.dead.clear()
     assert brokers.run(f"{EXECUTE} --batch-size 1", capsys)[0] == 0
@@ -441,7 +443,7 @@ def test_a_partition_may_have_the_name_of_another_ones_replica(capsys: Printed) 
     brokers.names[1] = "t-0"
     write(*plan(0, replicas=(1, 2), log_dirs=["/b", "any"]), *plan(1, replicas=(2, 1), topic="t-0"))
     status, out, err = brokers.run(f"{EXECUTE} --watch -o json", capsys)
-    assert (status, [line for line in err.splitlines() if "under way" not in line]) == (0, [])
+    assert (status, [line for line in err.splitlines() if "in progress" not in line]) == (0, [])
     assert [(row["topic"], row["partition"], row["broker"]) for row in json.loads(out)["data"]] == [
         ("t", 0, None), ("t-0", 1, None), ("t", 0, 1),
     ]  # fmt: skip
@@ -453,7 +455,7 @@ def test_what_others_move_elsewhere_is_not_there_already(capsys: Printed) -> Non
     write(*plan(0, replicas=(2, 3, 1)))
     status, out, _ = brokers.run(f"{EXECUTE} --watch --additional", capsys)
     assert (status, brokers.replicas) == (0, {0: (2, 3, 1)})
-    assert out.endswith("Moved: 1 of 1 partitions; 0 were there already.\n")
+    assert out.endswith("Moved: 1 of 1 partitions; 0 were already in place.\n")
 
 
 @pytest.mark.parametrize("line", [f"{EXECUTE} --batch-size 1 --throttle 2000000", "--watch"])
@@ -493,7 +495,7 @@ def test_a_cluster_that_is_silent_when_a_batch_has_begun_is_asked_again(capsys: 
     brokers.cluster.fault = silent
     status, _, err = brokers.run(f"{EXECUTE} --batch-size 1", capsys)
     assert (status, brokers.replicas) == (0, {0: (2, 3), 1: (2, 3)}), err
-    assert "the cluster answers again" in err
+    assert "the cluster responds again" in err
 
 
 @pytest.mark.parametrize(

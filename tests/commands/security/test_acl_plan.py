@@ -62,11 +62,11 @@ def test_the_cluster_has_no_prefixed_pattern() -> None:
 @pytest.mark.parametrize(
     ("action", "changes", "message"),
     [
-        ("add", {}, "at least one resource"),
+        ("add", {}, "no resource given"),
         ("add", {"topic": ("t",)}, "--allow-principal, --deny-principal"),
         ("add", {"topic": ("t",), "allow_principal": ALICE, "resource_pattern_type": "match"}, "not valid when adding"),
-        ("add", {"topic": ("t",), "allow_principal": ("alice",)}, "'alice' is not a principal"),
-        ("add", {"topic": ("t",), "allow_principal": ALICE, "operation": ("Fly",)}, "'Fly' is not an operation"),
+        ("add", {"topic": ("t",), "allow_principal": ("alice",)}, "'alice': expected a principal"),
+        ("add", {"topic": ("t",), "allow_principal": ALICE, "operation": ("Fly",)}, "invalid --operation 'Fly'"),
         ("add", {"topic": ("t",), "allow_principal": ALICE, "operation": ("ClusterAction",)}, "only supports"),
         ("add", {"topic": ("t",), "principal": ALICE}, "--principal option is only available if --list"),
         ("add", {"producer": True, "allow_principal": ALICE}, "With --producer you must specify a --topic"),
@@ -80,7 +80,11 @@ def test_the_cluster_has_no_prefixed_pattern() -> None:
         ("remove", {"topic": ("t",), "producer": True}, "--remove with --producer needs --allow-principal or"),
         ("remove", {"topic": ("t",), "group": ("g",), "consumer": True}, "--remove with --consumer needs"),
         ("list", {"allow_principal": ALICE}, "--list can't be used with --allow-principal"),
-        ("list", {"cluster": True, "resource_pattern_type": "any"}, "--cluster only goes with --resource-pattern-type"),
+        (
+            "list",
+            {"cluster": True, "resource_pattern_type": "any"},
+            "--cluster can only be used with --resource-pattern-type",
+        ),
         ("remove", {"topic": ("t",), "cluster": True, "resource_pattern_type": "match"}, "the cluster has no patterns"),
     ],
 )

@@ -44,7 +44,7 @@ def test_an_entry_that_is_not_there_is_named_when_it_is_to_be_removed(run: Run) 
     entry = "(principal=User:alcie, host=*, operation=READ, permissionType=ALLOW)"
     assert err == (
         "1 entry was removed\n"
-        f"kafka-acls: could not remove {entry} of {resource}: there is no such entry\n"
+        f"kafka-acls: cannot remove {entry} of {resource}: no such ACL entry\n"
     )  # fmt: skip
 
 
@@ -52,14 +52,14 @@ def test_that_a_resource_has_no_entries_is_said_when_all_of_them_are_to_be_remov
     status, out, err = run("--remove", "--group", "nobodys")
     assert (status, out) == (1, "")
     resource = "ResourcePattern(resourceType=GROUP, name=nobodys, patternType=LITERAL)"
-    assert err == f"0 entries were removed\nkafka-acls: could not remove {resource}: there are no entries of it\n"
+    assert err == f"0 entries were removed\nkafka-acls: cannot remove {resource}: no ACL entries found\n"
 
 
 def test_without_an_operation_it_is_said_which_there_are_before_anybody_is_asked(run: Run) -> None:
     assert run("--add", "--topic", "asked", *ALICE, "--operation", "Write")[0] == 0
     status, out, err = run("--remove", "--topic", "asked", "--allow-principal", "User:alice")
     assert (status, out) == (1, "")
-    assert "there is no such entry; there are some with --operation READ, WRITE\n" in err
+    assert "no such ACL entry; entries exist with --operation READ, WRITE\n" in err
     assert "(y/n)" not in err
 
 

@@ -116,7 +116,7 @@ def test_a_misspelt_password_is_told_before_one_is_asked_for(run: Run, tmp_path:
     for way in ((), ("--password-file", file)):
         ended = run("--add", f"SCRAM-SHA-256=[{value}]", "--username", "u", *way)
         assert (ended.status, ended.out) == (2, "")
-        assert "must be [iterations=N,password=...] or [password=...]" in ended.err
+        assert "expected [iterations=N,password=...] or [password=...]" in ended.err
         assert "secret" not in ended.err
 
 

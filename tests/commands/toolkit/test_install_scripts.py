@@ -58,7 +58,9 @@ def test_where_a_name_is_taken_by_something_else_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["kafka-configs.sh"]
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"kafka-tools: {taken} is not a script of kafka-tools: nothing was written\n  name a folder")
+    assert err.startswith(
+        f"kafka-tools: {taken} is not a script of kafka-tools: nothing was written\n  choose a separate folder"
+    )
     assert install(tmp_path) == 0  # the other spelling is free
 
 
@@ -71,9 +73,7 @@ def test_it_says_when_path_finds_another_program_first(
     (kafka / "kafka-topics.sh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{kafka}:/usr/bin:/bin")
     assert install("--sh", ours) == 0
-    assert capsys.readouterr().err == (
-        f"{ours} is not on PATH: put it there, before a folder with Kafka's own scripts\n"
-    )
+    assert capsys.readouterr().err == (f"{ours} is not on PATH: add it before the folder of Kafka's own scripts\n")
     monkeypatch.setenv("PATH", f"{kafka}:{ours}:/usr/bin:/bin")
     assert install("--sh", ours) == 0
     assert capsys.readouterr().err == f"PATH finds another kafka-topics.sh first: {kafka}/kafka-topics.sh\n"

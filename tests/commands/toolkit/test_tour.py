@@ -61,7 +61,7 @@ def test_every_step_does_what_it_should(tmp_path: Path) -> None:
     done = run_tour(tmp_path, "--no-audit", "--all")
     assert done.returncode == 0, done.stdout + done.stderr
     number = count(tmp_path) + len(further_steps(place(tmp_path)))
-    assert f"\nAll {number} steps did what they should, in " in done.stdout
+    assert f"\nAll {number} steps succeeded, in " in done.stdout
     assert "$ kafka-topics --bootstrap-server 127.0.0.1:" in done.stdout
     assert "Created topic orders." in done.stdout
     assert "partition: orders-0\tlow_watermark: 100" in done.stdout
@@ -85,7 +85,7 @@ def test_the_last_step_audits_with_spark(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{count(tmp_path) + 1}. Audit the broker's data directory with Spark\n" in done.stdout
     assert ", nothing wrong" in done.stdout
-    assert f"\nAll {count(tmp_path) + 1} steps did what they should, in " in done.stdout
+    assert f"\nAll {count(tmp_path) + 1} steps succeeded, in " in done.stdout
     assert leftovers(tmp_path) == []
 
 
@@ -140,7 +140,7 @@ def test_a_broker_that_does_not_start_is_one_line(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(tour, "_program", lambda arguments: program)
     with pytest.raises(StepFailed) as caught, tour._running_broker(tour.BrokerSettings.write(tmp_path)):
         pass
-    assert str(caught.value) == "the broker did not start: the disk is full"
+    assert str(caught.value) == "cannot start the broker: the disk is full"
 
 
 def test_lines_are_compared_in_any_order_and_counted() -> None:

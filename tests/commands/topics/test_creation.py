@@ -72,13 +72,13 @@ def test_a_topic_is_made_like_another_one(run: Run) -> None:
 def test_what_the_brokers_give_every_topic_is_not_set_on_the_new_one(run: Run) -> None:
     assert run("--create", "--topic", "plain").status == 0
     made = run("--create", "--topic", "plain-too", "--clone-from", "plain")
-    assert made.err == "like plain: 1 partitions, replication factor 1, no configs of its own\n"
+    assert made.err == "like plain: 1 partitions, replication factor 1, no configs\n"
 
 
 def test_a_topic_to_clone_that_does_not_exist_is_a_failure(run: Run) -> None:
     made = run("--create", "--topic", "orphan", "--clone-from", "no-such-topic")
     assert (made.status, made.out) == (1, "")
-    assert made.err.startswith("kafka-topics: could not clone topic 'no-such-topic': UNKNOWN_TOPIC_OR_PARTITION")
+    assert made.err.startswith("kafka-topics: cannot clone topic 'no-such-topic': UNKNOWN_TOPIC_OR_PARTITION")
     document = json.loads(run("--create", "--topic", "orphan", "--clone-from", "no-such-topic", "-o", "json").out)
     assert document["errors"][0]["item"] == "no-such-topic"
     assert run("--list", "--clone-from", "source").status == 2
@@ -129,7 +129,7 @@ def test_a_broker_without_a_port_is_at_9092_and_that_is_said(capsys: pytest.Capt
     with VirtualNetwork(nodes).in_use():
         assert running.run(cli.load("topics"), words, "kafka-topics") == 1
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first == "127.0.0.254, [::1]: no port is given, 9092 is taken"
+    assert first == "127.0.0.254, [::1]: no port given, using 9092"
     assert "127.0.0.254:9092" in second
     for text, said in (("9092", "port"), ("host:x", "port"), ("host:99999", "port"), ("::1", "brackets")):
         assert running.run(cli.load("topics"), ["--list", "-b", text], "kafka-topics") == 2

@@ -59,7 +59,7 @@ def test_a_name_that_is_not_there_changes_no_other_topic() -> None:
     with pytest.raises(InputError) as failure:
         to_change("a.b", listed("a_b", "axb"), "delete")
     assert str(failure.value) == "Topic 'a.b' does not exist as expected; as a pattern it would delete a_b, axb"
-    assert failure.value.hint == "for these write --topic '(a.b)'"
+    assert failure.value.hint == "to select these, write --topic '(a.b)'"
     assert to_change("(a.b)", listed("a_b", "axb"), "delete") == ["a_b", "axb"]
 
 
@@ -68,12 +68,12 @@ def test_a_pattern_names_what_it_matches_and_leaves_kafkas_own_topics_out(capsys
     assert to_change(".*", names, "delete") == ["a.b", "orders"]
     assert capsys.readouterr().err.splitlines() == [
         "the pattern '.*' matches 2 topics to delete: a.b, orders",
-        "left out, since a pattern does not delete topics of Kafka's own: "
+        "left out internal topics, which a pattern cannot delete: "
         "__consumer_offsets, __remote_log_metadata, __transaction_state",
     ]
 
 
 @pytest.mark.parametrize("text", ["__.*", "(__consumer_offsets)", "__consumer_offset[s]"])
 def test_a_pattern_that_matches_only_kafkas_own_topics_is_refused(text) -> None:
-    with pytest.raises(InputError, match=r"matches only topics of Kafka's own: __consumer_offsets$"):
+    with pytest.raises(InputError, match=r"matches only internal topics of Kafka: __consumer_offsets$"):
         to_change(text, listed("__consumer_offsets", "orders"), "delete")

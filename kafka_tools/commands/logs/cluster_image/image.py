@@ -101,7 +101,7 @@ class ClusterImage:
         """Raises InputError if there is none."""
         found = self.topics.get(id)
         if found is None:
-            raise InputError(f"there is no topic with the id {uuid_text(id)}")
+            raise InputError(f"no topic has the id {uuid_text(id)}")
         return found
 
     def broker(self, id: int, epoch: int) -> BrokerState:
@@ -166,7 +166,7 @@ def _change_partition(image: ClusterImage, record: records.PartitionChangeRecord
 
 def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
     if record.topic_name and record.topic_name not in image.topics_by_name:
-        raise InputError(f"there is no topic {record.topic_name}")
+        raise InputError(f"topic {record.topic_name} does not exist")
     chosen = [image.topics_by_name[record.topic_name]] if record.topic_name else list(image.topics.values())
     for topic in chosen:
         for partition in topic.partitions.values():
@@ -209,7 +209,7 @@ def _known_configs() -> dict[int, set[str]]:
 def _feature(image: ClusterImage, record: records.FeatureLevelRecord) -> None:
     if record.name == METADATA_VERSION:
         if record.feature_level not in known_levels() and not is_newer(METADATA_VERSION, record.feature_level):
-            raise InputError(f"metadata.version {record.feature_level} is not known")
+            raise InputError(f"unknown metadata.version {record.feature_level}")
         image.metadata_version = record.feature_level
     elif record.name != _KRAFT_VERSION:
         if record.feature_level:
@@ -249,7 +249,7 @@ def _acl(image: ClusterImage, record: records.AccessControlEntryRecord) -> None:
 
 def _remove_acl(image: ClusterImage, record: records.RemoveAccessControlEntryRecord) -> None:
     if record.id not in image.acls:
-        raise InputError(f"there is no ACL with the id {uuid_text(record.id)}")
+        raise InputError(f"no ACL has the id {uuid_text(record.id)}")
     del image.acls[record.id]
 
 

@@ -89,18 +89,18 @@ class _Loader:
         """The image as read so far. Raises LogError if there was no record."""
         if not self._records:
             raise LogError(
-                f"{path} has no metadata records",
+                f"{path} contains no metadata records",
                 path=path,
-                hint="a new cluster's first snapshot has none; others are files of topics",
+                hint="the first snapshot of a new cluster contains none; other files belong to topics",
             )
         refused = None
         if self._refused:
             more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
-            refused = f"{path}: not taken: {self._first_refusal}{more}"
+            refused = f"cannot apply {path}: {self._first_refusal}{more}"
         if self._waiting is not None:
-            self.remarks.append(f"passed over: a transaction that has not ended, of {len(self._waiting)} records")
+            self.remarks.append(f"ignored a transaction in progress, of {len(self._waiting)} records")
         if self._newer.counts:
-            self.remarks.append(f"passed over: {newer_text(self._newer.counts)}")
+            self.remarks.append(f"ignored: {newer_text(self._newer.counts)}")
         return Loaded(self.image, self.remarks, refused)
 
     def directory(self, path: str) -> None:
@@ -117,8 +117,8 @@ class _Loader:
             self.image.provenance = self.image.provenance._replace(offset=start - 1)
         logs = [segment for segment in files.segments if segment.log is not None]
         if logs and logs[0].base_offset > start:
-            where = f"the snapshot ends at offset {start}" if files.checkpoints else "there is no snapshot"
-            raise LogError(f"{files.directory}: the log begins at offset {logs[0].base_offset}, and {where}", path=path)
+            where = f"the snapshot ends at offset {start}" if files.checkpoints else "no snapshot exists"
+            raise LogError(f"{files.directory}: the log starts at offset {logs[0].base_offset}, and {where}", path=path)
         for number, segment in enumerate(logs):
             assert segment.log is not None
             if number + 1 < len(logs) and logs[number + 1].base_offset <= start:
@@ -130,9 +130,9 @@ class _Loader:
         files = partition_files(inner if os.path.isdir(inner) else path)
         if not files.checkpoints and not any(segment.log for segment in files.segments):
             raise LogError(
-                f"{path} has no metadata log",
+                f"{path} contains no metadata log",
                 path=path,
-                hint=f"give {METADATA_DIRECTORY}, the log directory that it is in, or one of its files",
+                hint=f"give {METADATA_DIRECTORY}, the log directory that contains it, or one of its files",
             )
         return files
 
@@ -201,7 +201,7 @@ def _sound_batches(path: str, grows: bool, remarks: list[str]) -> Iterator[Batch
                     view = each
                     yield _sound(view, path)
                 elif each.kind == "torn-tail" and view is not None:
-                    remarks.append(f"{path}: {each.text}: passed over, a broker may be writing it")
+                    remarks.append(f"ignored {path}: {each.text}; a broker may be writing it")
                 elif each.kind != "zero-tail":
                     raise CorruptBatch(each.text, position=each.position)
         except CorruptBatch as error:
@@ -210,7 +210,7 @@ def _sound_batches(path: str, grows: bool, remarks: list[str]) -> Iterator[Batch
             at = "" if error.position is None else f" at position {error.position}"
             raise CorruptBatch(f"{path}{at}: {error}", path=path, position=error.position) from error
     if path.endswith(names.CHECKPOINT) and not _ends_snapshot(view):
-        raise CorruptBatch(f"{path} does not end with a snapshot's footer", path=path)
+        raise CorruptBatch(f"{path} does not end with the footer of a snapshot", path=path)
 
 
 def _sound(view: BatchView, path: str) -> BatchView:

@@ -66,7 +66,7 @@ def look_at(log_dirs: Sequence[str]) -> LogDirectories:
             found.formatted[directory] = read_meta_properties(os.path.join(directory, META_FILE))
         except FileNotFoundError:
             if os.path.islink(directory) and not os.path.exists(directory):
-                found.unreadable.append((directory, f"it is a link to {os.readlink(directory)}, which is not there"))
+                found.unreadable.append((directory, f"it is a link to {os.readlink(directory)}, which does not exist"))
             else:
                 found.empty.append(directory)
         except (OSError, CorruptIndex) as error:
@@ -91,7 +91,7 @@ def format_directories(request: FormatRequest, say: Callable[[str], object], now
         say(f"I/O error trying to read log directory {directory}. Ignoring...")
     if not found.empty:
         if found.unreadable and not found.formatted:
-            reasons = "\n".join(f"{directory} cannot be read: {reason}" for directory, reason in found.unreadable)
+            reasons = "\n".join(f"cannot read {directory}: {reason}" for directory, reason in found.unreadable)
             raise ConfigError("No available log directories to format.", hint=reasons)
         say("All of the log directories are already formatted.")
         return found.unreadable

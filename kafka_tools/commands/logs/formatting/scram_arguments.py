@@ -22,7 +22,7 @@ from kafka_tools.scram_math import (
 
 _OPTION = "--add-scram"
 _COMPONENTS = ("name", "password", "salt", "saltedpassword", "iterations")
-_FORM = "SCRAM-SHA-256=[name=NAME,password=PASSWORD] is expected, or SCRAM-SHA-512"
+_FORM = "use SCRAM-SHA-256=[name=NAME,password=PASSWORD], or SCRAM-SHA-512"
 
 
 def parse_scram_argument(text: str) -> UserScramCredentialRecord:

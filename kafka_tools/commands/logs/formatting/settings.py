@@ -54,7 +54,7 @@ def read_settings(path: str) -> ServerSettings:
         raise ConfigError(f"{path}: at least one log directory must be defined via log.dirs or log.dir")
     metadata_directory = values.get("metadata.log.dir") or directories[0]
     if any("\0" in each for each in (*directories, metadata_directory)):
-        raise ConfigError(f"{path}: the name of a log directory holds a character with the code 0")
+        raise ConfigError(f"{path}: the name of a log directory contains a NUL character")
     names = _listed(values.get("controller.listener.names", ""))
     return ServerSettings(
         path,
@@ -78,9 +78,9 @@ def _node_id(values: Mapping[str, str], path: str, *, required: bool) -> int:
     if not text and not required:
         return -1
     if not text:
-        raise ConfigError(f"{path}: node.id is not set", hint="every server of a KRaft cluster has one, from 0 on")
+        raise ConfigError(f"{path}: node.id is not set", hint="every server of a KRaft cluster has one, of 0 or more")
     if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 12 and int(text) <= _MOST_ID):
-        raise ConfigError(f"{path}: node.id is not a number: {text}")
+        raise ConfigError(f"{path}: invalid node.id '{text}': expected a number")
     if required and int(text) < 0:
         raise ConfigError(f"{path}: You must specify a valid non-negative node ID.")
     return int(text)
@@ -95,7 +95,7 @@ def _controller_address(values: Mapping[str, str], names: list[str], path: str) 
         for text in _listed(values.get(setting, "")):
             name, separator, address = text.partition("://")
             if not separator:
-                raise ConfigError(f"{path}: {setting}: '{text}' is not NAME://HOST:PORT")
+                raise ConfigError(f"{path}: invalid {setting} '{text}': expected NAME://HOST:PORT")
             host, port = parse_listener_address(address)
             found[name.upper()] = host or "localhost", port
     return next((found[name.upper()] for name in names if name.upper() in found), None)

@@ -47,7 +47,7 @@ def parse_voters(text: str) -> dict[int, InitialVoter]:
 
 def _parse_voter(text: str) -> InitialVoter:
     def invalid(why: str) -> UsageError:
-        return UsageError(f"--initial-controllers: {why} ('{text}')", hint="id@host:port:directory id is expected")
+        return UsageError(f"--initial-controllers: {why} ('{text}')", hint="use id@host:port:directory id")
 
     number, at, rest = text.partition("@")
     if not at:

@@ -169,5 +169,5 @@ def _no_room(layout: Layout, partition: int) -> InputError:
         f"No broker has room for another replica of {layout.keys[partition]}, which has "
         f"{layout.size_bytes[partition]} bytes: broker {most} has most, {rooms[most]:.0f} bytes on one disk "
         "beside what the plan puts there.",
-        hint="what leaves a disk is not counted as room, since it is there until all is copied",
+        hint="space that a move will free is not counted, because it stays in use until the copy is complete",
     )

@@ -18,7 +18,7 @@ from kafka_tools.values import TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
-GO_ON = "the same command again goes on with the rest"
+GO_ON = "repeat the command to continue with the rest"
 
 
 class BatchStarter:

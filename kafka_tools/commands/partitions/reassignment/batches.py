@@ -121,11 +121,11 @@ class _Execution:
         self._rows += [self._row(partition, "unchanged") for partition in there]
         rest = [partition for partition in self._before if partition not in there]
         rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
-        with going_on(self._line, f"{GO_ON}, --watch follows what has begun"):
+        with going_on(self._line, f"{GO_ON}, --watch follows the moves in progress"):
             self._move(rest, size)
         failed = {key.topic_partition if isinstance(key, ReplicaPlace) else key for key in self._failed}
         arrived = {TopicPartition(row["topic"], row["partition"]) for row in self._rows if row["result"] == "completed"}
-        told = f"{len(there)} were there already" + (f", {len(failed)} failed" if failed else "")
+        told = f"{len(there)} were already in place" + (f", {len(failed)} failed" if failed else "")
         self._say(f"Moved: {len(arrived - failed)} of {len(self._wanted)} partitions; {told}.\n")
         self._patiently(lambda: remove_throttles(self._admin))
         return changed(self._rows, self._failed)
@@ -140,8 +140,8 @@ class _Execution:
                 self._in_batches(put_off, size)
                 alive = self._patiently(self._starter.alive) if self._put_off else set()
                 for partition in self._put_off:
-                    missing = self._missing_brokers(partition, alive) or "its brokers have come back too late"
-                    self._failed[partition] = KafkaToolsError(f"{missing}: nothing was begun")
+                    missing = self._missing_brokers(partition, alive) or "its brokers came back too late"
+                    self._failed[partition] = KafkaToolsError(f"{missing}: no reassignment was started")
                 self._look_after_stalled()
         except KafkaToolsError:
             if self._starter.is_throttled:
@@ -149,7 +149,7 @@ class _Execution:
                 try:
                     remove_throttles(self._admin)
                 except KafkaToolsError as error:
-                    running.note(f"throttles stay: {error}; --list removes them when nothing is under way")
+                    running.note(f"throttles stay: {error}; remove them with --list when nothing is in progress")
             raise
 
     def _await_brokers(self, partitions: Sequence[TopicPartition]) -> None:
@@ -161,7 +161,7 @@ class _Execution:
             if missing - told:
                 self._line.clear()
                 named = ", ".join(map(str, sorted(missing)))
-                running.note(f"waiting for broker {named} to come back, for {span_text(LONGEST_SILENCE_S)} at most")
+                running.note(f"waiting up to {span_text(LONGEST_SILENCE_S)} for broker {named}")
                 told |= missing
             if self._clock.monotonic_s() >= until_s:
                 return
@@ -217,7 +217,7 @@ class _Execution:
         if put_off:
             self._put_off += put_off
             away = {self._missing_brokers(partition, alive) or "a broker is restarting" for partition in put_off}
-            self._note(begins, len(put_off), "put off", "; ".join(sorted(away)))
+            self._note(begins, len(put_off), "postponed", "; ".join(sorted(away)))
         elsewhere = {
             place: path for place, path in self._starter.paths_of(begun).items() if self._log_dirs.get(place) != path
         }
@@ -235,10 +235,10 @@ class _Execution:
         status = follow(self._admin, follower, self._line, begins=begins, stalled_s=stalled_s, is_first=False)
         stalled, stalled_paths = follower.open_partitions, follower.open_paths
         if stalled or stalled_paths:
-            away = f": waits for broker {', '.join(map(str, sorted(status.away)))}" if status.away else ""
-            self._stalled |= dict.fromkeys(stalled, f"nothing has moved for {span_text(stalled_s)}{away}")
+            away = f": waiting for broker {', '.join(map(str, sorted(status.away)))}" if status.away else ""
+            self._stalled |= dict.fromkeys(stalled, f"no progress for {span_text(stalled_s)}{away}")
             self._stalled_paths |= {place: path for place, path in paths.items() if place in stalled_paths}
-            self._note(begins, len(stalled) + len(stalled_paths), "left behind", "nothing of it moves")
+            self._note(begins, len(stalled) + len(stalled_paths), "left behind", "no progress")
         self._take(
             [each for each in begun if each not in stalled],
             {place: path for place, path in paths.items() if place not in stalled_paths},
@@ -276,9 +276,9 @@ class _Execution:
         )
         for partition in sorted(open_ones):
             self._rows.append(self._row(partition, "started"))
-            self._failed[partition] = KafkaToolsError(f"still under way: {self._stalled[partition]}")
+            self._failed[partition] = KafkaToolsError(f"still in progress: {self._stalled[partition]}")
         for place in sorted(open_paths):
-            self._failed[place] = KafkaToolsError("still under way")
+            self._failed[place] = KafkaToolsError("still in progress")
 
     def _row(self, partition: TopicPartition, result: str) -> Row:
         before = self._before[partition]
@@ -298,7 +298,7 @@ class _Execution:
         if not missing:
             return ""
         plural, does = ("", "does") if len(missing) == 1 else ("s", "do")
-        return f"broker{plural} {', '.join(map(str, missing))} {does} not exist, or {does} not answer"
+        return f"broker{plural} {', '.join(map(str, missing))} {does} not exist or {does} not respond"
 
     def _note(self, begins: str, count: int, what: str, why: str) -> None:
         if count:

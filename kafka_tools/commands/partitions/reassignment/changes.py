@@ -68,7 +68,7 @@ def execute(
     alive = {node.id for node in admin.nodes()}
     unknown = sorted({id for replicas in wanted.values() for id in replicas} - alive)
     if unknown:
-        raise InputError(f"Unknown broker id {unknown[0]}", hint="it does not exist, or it is not alive")
+        raise InputError(f"Unknown broker id {unknown[0]}", hint="it does not exist or is not running")
     now = current.replicas_of(admin, wanted)
     between_brokers = running_now is not None
     if not between_brokers:
@@ -115,7 +115,10 @@ def execute(
         if all(isinstance(each, _REFUSALS) for each in failed.values()):
             remove_left_throttles(admin)
         else:
-            running.note("throttles stay: what is not answered may have begun; --verify removes them when it is over")
+            running.note(
+                "throttles stay: an unanswered request may have started a move; --verify removes them once "
+                "it is complete"
+            )
     return changed(rows, failed)
 
 
@@ -144,7 +147,10 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
         _say(asked, kafka_text.NO_MOVES)
     failed |= _start_moves(admin, asked, back, rows)
     if still and not preserve_throttles:
-        running.note("throttles stay: what could not be cancelled is under way; --cancel again removes them")
+        running.note(
+            "throttles stay: some reassignments could not be cancelled and are in progress; run --cancel "
+            "again to remove them"
+        )
     elif not preserve_throttles:
         broker_ids = {id for _, replicas in document.partitions for id in replicas}
         gone = {partition.topic for partition, error in missing.items() if current.is_unknown_topic(error)}

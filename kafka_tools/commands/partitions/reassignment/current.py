@@ -24,7 +24,7 @@ Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
 
 
-TOO_OLD = "brokers before Kafka 2.4 do not tell of reassignments"
+TOO_OLD = "brokers before Kafka 2.4 do not list reassignments"
 
 
 def reassignments(
@@ -119,9 +119,7 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
     # A broker that is known and does not answer must not use up the time of the whole command.
     for id, outcome in admin.describe_log_dirs(wanted, named, timeout_s=share_s(admin)).items():
         if outcome.error is not None:
-            running.note(
-                f"warning: the log directories of broker {id} are not known, any stands for them: {outcome.error}"
-            )
+            running.note(f"warning: the log directories of broker {id} are unknown and shown as any: {outcome.error}")
             continue
         note_offline(id, outcome.get())
         for path, directory in outcome.get().items():
@@ -136,7 +134,7 @@ def note_offline(broker_id: int, directories: LogDirs) -> None:
     """Name the log directories of a broker that do not tell what lies in them."""
     for path, directory in sorted(directories.items()):
         if directory.error is not None:
-            running.note(f"warning: what lies in {path} of broker {broker_id} is not known: {directory.error}")
+            running.note(f"warning: the contents of {path} on broker {broker_id} are unknown: {directory.error}")
 
 
 def is_offline(error: KafkaToolsError) -> bool:

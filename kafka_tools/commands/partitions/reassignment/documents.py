@@ -108,7 +108,7 @@ def read_broker_list(text: str, option: str = "--broker-list") -> list[int]:
     for word in map(str.strip, text.rstrip(",").split(",")):
         id = number_below(2**31, word.removeprefix("+"))
         if id is None:
-            raise InputError(f"{option}: '{word}' is not a broker id: numbers are expected, as in 0,1,2")
+            raise InputError(f"{option}: invalid broker id '{word}': expected numbers such as 0,1,2")
         ids.append(id)
     twice = _duplicates(ids)
     if twice:

@@ -35,7 +35,7 @@ LONGEST_SILENCE_S = 300.0
 
 AGAIN_S = 5.0
 """Seconds between two questions to a cluster that does not answer."""
-_FOLLOWED_AGAIN = "what has begun goes on; --watch follows it again"
+_FOLLOWED_AGAIN = "moves in progress continue; --watch follows them again"
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Status(NamedTuple):
         if self.log_dir_moves:
             moving.append(f"{self.log_dir_moves} move{'' if self.log_dir_moves == 1 else 's'} between log directories")
         floor = "at least " if self.is_at_least else ""
-        parts = [f"{' and '.join(moving)} under way", f"{floor}{bytes_text(self.bytes_left)} left"]
+        parts = [f"{' and '.join(moving)} in progress", f"{floor}{bytes_text(self.bytes_left)} left"]
         if self.rate is not None:
             parts.append(f"{bytes_text(self.rate)}/s")
             if self.rate > 0 and self.bytes_left:
@@ -244,7 +244,7 @@ def follow(
         else:
             if silent_since_s is not None:
                 line.clear()
-                running.note("the cluster answers again")
+                running.note("the cluster responds again")
                 silent_since_s = None
                 follower.progressed_s = clock.monotonic_s()  # nobody saw what moved meanwhile
             if set(status.away) != away:
@@ -278,7 +278,7 @@ def patiently(clock: Clock, ask: Callable[[], T], hint: str = _FOLLOWED_AGAIN) -
 def _tell_silence(error: KafkaToolsError, since_s: float | None, now_s: float, line: StatusLine) -> float:
     if since_s is None:
         line.clear()
-        running.note(f"warning: the cluster does not answer, trying again for {span_text(LONGEST_SILENCE_S)}: {error}")
+        running.note(f"warning: the cluster does not respond, retrying for {span_text(LONGEST_SILENCE_S)}: {error}")
         return now_s
     if now_s - since_s > LONGEST_SILENCE_S:
         error.hint = _FOLLOWED_AGAIN
@@ -289,6 +289,6 @@ def _tell_silence(error: KafkaToolsError, since_s: float | None, now_s: float, l
 def _tell_away(now: Mapping[int, int], before: set[int]) -> None:
     for id in sorted(now.keys() - before):
         waiting = "1 partition waits" if now[id] == 1 else f"{now[id]} partitions wait"
-        running.note(f"warning: broker {id} does not answer: {waiting} for it")
+        running.note(f"warning: broker {id} does not respond: {waiting} for it")
     for id in sorted(before - now.keys()):
-        running.note(f"broker {id} is no longer waited for")
+        running.note(f"no longer waiting for broker {id}")

@@ -182,7 +182,7 @@ class Ledger:
         value = values[resource, config]
         entry = self._entries.get((resource, config))
         if entry is None or value not in (entry.value, None):
-            running.note(f"{config}={value} of {resource} is left: it was not set by --execute")
+            running.note(f"{config}={value} of {resource} stays: --execute did not set it")
             return None
         if entry.before is None:
             return ConfigChange(config, "delete")
@@ -210,8 +210,8 @@ class Ledger:
                 self._store(merged)
         except OSError as error:
             running.note(
-                f"warning: throttles cannot be recorded in {self.path} ({error.strerror or error}): "
-                "--verify will remove all throttles of brokers and topics, whoever set them"
+                f"warning: cannot record throttles in {self.path} ({error.strerror or error}): --verify "
+                "will remove all throttles of brokers and topics, whoever set them"
             )
         self._entries = merged if merged is not None else self._merged(self._entries, wanted, found)
         self._gone.clear()
@@ -268,14 +268,12 @@ class Ledger:
             return {}
         except (OSError, ValueError, InputError) as error:
             if warns:
-                running.note(
-                    f"warning: the record of throttles {self.path} cannot be read ({error}): it is passed over"
-                )
+                running.note(f"warning: ignored the record of throttles {self.path}: cannot read it ({error})")
             return {}
         mistake = next(check(document, _RULES), None)
         if mistake is not None:
             if warns:
-                running.note(f"warning: the record of throttles {self.path} is passed over: {mistake}")
+                running.note(f"warning: ignored the record of throttles {self.path}: {mistake}")
             return {}
         return {
             (ConfigResource(row["type"], row["name"]), row["config"]): _Entry(row["value"], row.get("before"))
@@ -306,8 +304,8 @@ class Ledger:
                 except BlockingIOError:
                     if deadline.expired:
                         running.note(
-                            f"warning: another command has not finished writing in {folder}: if it goes on, the record "
-                            "of throttles may lack what this one sets or removes"
+                            f"warning: another command is still writing in {folder}; the record of "
+                            "throttles may miss changes of this command"
                         )
                         break
                     clock.sleep(0.01)

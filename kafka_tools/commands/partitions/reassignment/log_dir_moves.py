@@ -85,7 +85,7 @@ def start_moves(
             for place in waiting:
                 failed[place] = KafkaToolsError(
                     "Timed out before log directory move could be started",
-                    hint="the broker has no such replica yet; --timeout TIME waits longer",
+                    hint="the broker does not have the replica yet; use --timeout TIME to wait longer",
                 )
             break
         if waiting:

@@ -65,13 +65,13 @@ class StripedPlacer:
         if not brokers:
             raise InputError(
                 "All brokers are currently fenced, or have all their log directories cordoned.",
-                hint="none of the brokers of --broker-list is alive",
+                hint="none of the brokers in --broker-list is running",
             )
         if replication_factor > len(brokers):
             raise InputError(
                 f"The target replication factor of {replication_factor} cannot be reached because only {len(brokers)} "
                 "broker(s) are registered or some brokers have all their log directories cordoned.",
-                hint="name more brokers that are alive in --broker-list",
+                hint="name more running brokers in --broker-list",
             )
         return [racks.place(replication_factor) for _ in range(partitions)]
 

@@ -39,7 +39,7 @@ class PlanningOptions(NamedTuple):
         """
         topics_file, broker_list = others["topics_to_move_json_file"], others["broker_list"]
         if self.topics and topics_file is not None:
-            raise UsageError("--topic and --topics-to-move-json-file exclude each other: give one of them")
+            raise UsageError("--topic and --topics-to-move-json-file cannot be combined: give one of them")
         changes = [
             name
             for name, value in (
@@ -49,13 +49,17 @@ class PlanningOptions(NamedTuple):
             if value is not None
         ]
         if changes and self.strategy in (KAFKA, LEADERS):
-            why = "moves no replicas" if self.strategy == LEADERS else "places all replicas anew, whatever is there"
+            why = (
+                "moves no replicas"
+                if self.strategy == LEADERS
+                else "places all replicas anew, whatever their current place"
+            )
             raise UsageError(
-                f"{changes[0]} does not go with --strategy {self.strategy}, which {why}",
-                hint="leave --strategy out to move nothing else, or take least-movement or by-size",
+                f"{changes[0]} cannot be used with --strategy {self.strategy}, which {why}",
+                hint="leave out --strategy to move nothing else, or use least-movement or by-size",
             )
         if others["seed"] is not None and not self.is_kafkas:
-            raise UsageError("--seed goes with --strategy kafka only: the other proposals are not left to chance")
+            raise UsageError("--seed can only be used with --strategy kafka: the other strategies are not random")
         named = bool(self.topics) or topics_file is not None
         if self.is_kafkas:
             if not named:
@@ -63,7 +67,7 @@ class PlanningOptions(NamedTuple):
             if broker_list is None:
                 raise UsageError('Missing required argument "[broker-list]"')
         elif self.replication_factor is not None and not named:
-            raise UsageError("--replication-factor needs --topic or --topics-to-move-json-file: of which topics?")
+            raise UsageError("--replication-factor needs --topic or --topics-to-move-json-file to select topics")
 
 
 def planning_options(function: Any) -> Any:

@@ -16,7 +16,7 @@ def summary_lines(summary: PlanSummary) -> list[str]:
     said = [f"{summary.changed_partitions} of {summary.partitions} partition(s) change"]
     said.append(f"{summary.moved_replicas} replica(s) move, {bytes_text(summary.moved_bytes)}")
     if summary.removed_replicas:
-        said.append(f"{summary.removed_replicas} replica(s) go")
+        said.append(f"{summary.removed_replicas} replica(s) removed")
     said.append(f"{summary.moved_leaders} preferred leader(s) change")
     rows = [
         {
@@ -60,4 +60,4 @@ def _spread(summary: PlanSummary) -> list[str]:
         f"leaders {before.leaders} -> {after.leaders}",
         f"bytes {bytes_text(before.bytes)} -> {bytes_text(after.bytes)}",
     ]
-    return [f"between the fullest broker and the emptiest: {', '.join(told)}"]
+    return [f"between the fullest and the emptiest broker: {', '.join(told)}"]

@@ -62,7 +62,7 @@ def clear_throttles(
     if is_known:
         return throttles.clear(admin, broker_ids, topics, ledger, say=say)
     if ledger.is_empty:
-        running.note(f"throttles stay: whether reassignments are under way is not known: {current.TOO_OLD}")
+        running.note(f"throttles stay: cannot tell whether reassignments are in progress: {current.TOO_OLD}")
     else:
         throttles.restore_recorded(admin, ledger)
     return {}
@@ -104,13 +104,13 @@ def stay(admin: AdminClient, ledger: Ledger) -> bool:
     """Whether recorded throttles are still needed though no reassignment between brokers is under way, which is said:
     another command has batches still to come, or replicas move between the log directories of a broker."""
     if ledger.batches_to_come():
-        running.note("throttles stay: another --execute of yours is running on this host and removes them at its end")
+        running.note("throttles stay: another --execute of yours on this host is running and will remove them")
         return True
     described = admin.describe_log_dirs(ledger.movers(), timeout_s=current.share_s(admin)) if ledger.movers() else {}
     for broker_id, dirs in described.items():
         for outcome in (dirs.value or {}).values():
             if outcome.value is not None and any(replica.is_future for replica in outcome.value.replicas.values()):
-                running.note(f"throttles stay: replicas move between the log directories of broker {broker_id}")
+                running.note(f"throttles stay: replicas are moving between the log directories of broker {broker_id}")
                 return True
     return False
 

@@ -47,7 +47,7 @@ def propose(admin: AdminClient, asked: StrategyOrder) -> tuple[Survey, MovePlan,
     """
     found = survey(admin, asked.topics)
     if found.running:
-        running.note(f"{found.running} reassignment(s) are under way: planned from where they will end")
+        running.note(f"{found.running} reassignment(s) in progress: the plan starts from their targets")
     facts = _with_takers(found, asked)
     order = PlanOrder(
         _BALANCES[asked.strategy],
@@ -75,12 +75,14 @@ def _with_takers(found: Survey, asked: StrategyOrder) -> ClusterFacts:
         takes = broker.takes_replicas and is_listed
         if asked.strategy == plan_options.BY_SIZE and id in found.silent:
             if takes:
-                running.note(f"broker {id} gets nothing new: how much it holds is not known")
+                running.note(f"broker {id} gets no new replicas: its disk usage is unknown")
             takes = False
         brokers[id] = broker._replace(takes_replicas=takes, keeps_replicas=is_listed)
     unknown = [id for id, broker in brokers.items() if broker.disks and broker.capacity_bytes is None]
     if unknown and asked.strategy != plan_options.LEADERS:
-        running.note("brokers before 3.3 do not tell how large their disks are: that all fits is not checked")
+        running.note(
+            "brokers before 3.3 do not report the size of their disks: the plan does not check that everything fits"
+        )
     return ClusterFacts(brokers, found.facts.partitions)
 
 
@@ -89,8 +91,9 @@ def _check(facts: ClusterFacts, asked: StrategyOrder) -> None:
     takers = [broker for id, broker in facts.brokers.items() if broker.takes_replicas and id not in asked.evacuated]
     if not takers:
         raise InputError(
-            "No broker is left that may take replicas.",
-            hint=f"alive are {', '.join(map(str, facts.brokers))}; --broker-list and --evacuate leave none of them",
+            "No broker is left that can take replicas.",
+            hint=f"running brokers are {', '.join(map(str, facts.brokers))}; --broker-list and --evacuate "
+            "leave none of them",
         )
     without = [broker.id for broker in takers if broker.rack is None]
     if asked.rack_aware and without and len(without) < len(takers):
@@ -103,16 +106,16 @@ def _check(facts: ClusterFacts, asked: StrategyOrder) -> None:
     unknown = sorted(asked.evacuated - holders - facts.brokers.keys())
     if unknown:
         raise InputError(
-            f"--evacuate: broker {unknown[0]} is not alive and has no replica",
-            hint=f"alive are {', '.join(map(str, facts.brokers))}",
+            f"--evacuate: broker {unknown[0]} is not running and has no replica",
+            hint=f"running brokers are {', '.join(map(str, facts.brokers))}",
         )
 
 
 def _tell_what_stays(facts: ClusterFacts, order: PlanOrder, plan: MovePlan) -> None:
     if plan.left:
         running.note(
-            f"{len(plan.left)} partition(s), such as {plan.left[0]}, have more replicas than brokers may take and stay "
-            "as they are: --replication-factor lowers it"
+            f"{len(plan.left)} partition(s), such as {plan.left[0]}, have more replicas than there are "
+            "brokers to take them and stay unchanged: lower the number with --replication-factor"
         )
     away = {
         key for key, each in facts.partitions.items()
@@ -120,6 +123,6 @@ def _tell_what_stays(facts: ClusterFacts, order: PlanOrder, plan: MovePlan) -> N
     } - set(plan.left)  # fmt: skip
     if away and order.balance is not None:
         running.note(
-            f"{len(away)} partition(s), such as {min(away)}, have a replica on a broker that is away and stay as they "
-            "are: evacuate it first"
+            f"{len(away)} partition(s), such as {min(away)}, have a replica on a broker that is down and "
+            "stay unchanged: evacuate it first"
         )

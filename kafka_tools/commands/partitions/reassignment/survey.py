@@ -38,7 +38,7 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
     nodes = admin.nodes()
     listed = current.reassignments(admin)
     if listed is None:
-        running.note(f"warning: reassignments that are under way are not known: {current.TOO_OLD}")
+        running.note(f"warning: reassignments in progress are unknown: {current.TOO_OLD}")
     under_way = listed or {}
     if topics is None:
         now = current.replicas_of_topics(admin, [each.name for each in admin.list_topics()], all_exist=False)
@@ -57,7 +57,7 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
             current.note_offline(id, outcome.get())
             described[id] = _online(outcome.get())
     for id, error in silent.items():
-        running.note(f"warning: what is on the disks of broker {id} is not known: {error}")
+        running.note(f"warning: the contents of the disks of broker {id} are unknown: {error}")
     sizes, log_dirs = _replicas_on_disks(described)
     partitions = {
         partition: PlacedPartition(

@@ -112,7 +112,7 @@ def _limit(admin: AdminClient, topics: Settings, brokers: Settings, ledger: Ledg
     failed = admin.alter_configs_incremental(changes, timeout_s=share_s(admin)).failures()
     away |= {key for key, error in failed.items() if key.type == "broker" and is_away(error)}
     if away:
-        running.note(f"warning: {_named(away)} is away: no throttle was set on it")
+        running.note(f"warning: {_named(away)} is down: no throttle was set on it")
     for key, error in failed.items():
         if key not in away and not (key.type == "topic" and is_unknown_topic(error)):
             raise error
@@ -195,7 +195,7 @@ def _restore(
 
 
 def _not_there(key: ConfigResource) -> KafkaToolsError:
-    return NetworkError(f"broker {key.name} does not exist, or does not answer")
+    return NetworkError(f"broker {key.name} does not exist or does not respond")
 
 
 def _note_left(left: Mapping[ConfigResource, KafkaToolsError], ledger: Ledger) -> None:
@@ -203,9 +203,9 @@ def _note_left(left: Mapping[ConfigResource, KafkaToolsError], ledger: Ledger) -
     again = "--verify" if ledger.is_empty else "--list"
     away = {key for key, error in left.items() if key.type == "broker" and is_away(error)}
     if away:
-        running.note(f"warning: {_named(away)} is away: its throttles are left, run {again} again when it is back")
+        running.note(f"warning: {_named(away)} is down: its throttles stay; run {again} again when it is back")
     for key in sorted(left.keys() - away):
-        running.note(f"warning: the throttles of {key} are left, run {again} again to remove them: {left[key]}")
+        running.note(f"warning: the throttles of {key} stay, run {again} again to remove them: {left[key]}")
 
 
 def _named(brokers: Iterable[ConfigResource]) -> str:

@@ -100,8 +100,8 @@ def remove_throttles(admin: AdminClient) -> None:
         progress.remove_left_throttles(admin)
     elif not throttles_of(admin).is_empty:
         running.note(
-            f"throttles stay: {left} partition{' is' if left == 1 else 's are'} under way; "
-            "--watch or --list removes them when that is over"
+            f"throttles stay: {left} partition{(' is' if left == 1 else 's are')} in progress; remove "
+            "them with --watch or --list once that is complete"
         )
 
 
@@ -122,5 +122,5 @@ def going_on(line: StatusLine, how: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         line.clear()
-        running.note(f"interrupted: what has begun goes on, and so do its throttles; {how}")
+        running.note(f"interrupted: moves in progress and their throttles stay; {how}")
         raise

@@ -29,7 +29,7 @@ def command_words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise ConfigError(f"{COMMAND_KEY}: a quoted word is not closed") from error
+        raise ConfigError(f"invalid {COMMAND_KEY}: unterminated quoted word") from error
 
 
 def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None]:
@@ -54,11 +54,13 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
     try:
         output = _output(process, deadline)
         if output is not None and len(output) > MAX_OUTPUT_BYTES:
-            raise AuthenticationFailed(f"{COMMAND_KEY}: {name} prints more than {MAX_OUTPUT_BYTES} bytes: no token")
+            raise AuthenticationFailed(
+                f"{COMMAND_KEY}: {name} printed more than {MAX_OUTPUT_BYTES} bytes, which is no token"
+            )
         if output is None or not _ended(process, deadline):
             raise AuthenticationFailed(
-                f"{COMMAND_KEY}: {name} gave no token within {deadline.timeout_s:g} s",
-                hint="sasl.login.read.timeout.ms is its time limit; it cannot ask questions",
+                f"{COMMAND_KEY}: {name} printed no token within {deadline.timeout_s:g} s",
+                hint="its time limit is sasl.login.read.timeout.ms; it cannot ask questions",
             )
         status = process.returncode
     finally:
@@ -66,7 +68,7 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
     if status != 0:
         ended = f"exit status {status}" if status > 0 else f"signal {-status}"
         raise AuthenticationFailed(
-            f"{COMMAND_KEY}: {name} failed ({ended})", hint="run it by hand: what it prints is not shown here"
+            f"{COMMAND_KEY}: {name} failed ({ended})", hint="run it by hand: its output is not shown here"
         )
     return _parsed(output, name)
 

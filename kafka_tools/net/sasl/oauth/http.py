@@ -55,11 +55,11 @@ def fetch_token(config: ClientConfig, url: SplitResult, sleep: Callable[[float],
         try:
             return _ask(config, url, headers, body)
         except _Refused as error:
-            raise AuthenticationFailed(f"{place(url)} gave no token: {error}") from error
+            raise AuthenticationFailed(f"cannot get a token from {place(url)}: {error}") from error
         except (OSError, HTTPException) as error:
             if left_s <= 0:
                 raise AuthenticationFailed(
-                    f"{place(url)} gave no token: {_said(error)}",
+                    f"cannot get a token from {place(url)}: {_said(error)}",
                     hint="check sasl.oauthbearer.token.endpoint.url and the ssl.* settings",
                 ) from error
         pause_s = min(backoff_s, left_s)
@@ -132,12 +132,12 @@ def _ended_in_time(connection: HTTPConnection) -> Iterator[None]:
         yield
     except (OSError, HTTPException) as error:
         if is_late.is_set():
-            raise HTTPException(f"no whole answer within {connection.timeout:g} s") from error
+            raise HTTPException(f"no complete response within {connection.timeout:g} s") from error
         raise
     finally:
         timer.cancel()
     if is_late.is_set():
-        raise HTTPException(f"no whole answer within {connection.timeout:g} s")
+        raise HTTPException(f"no complete response within {connection.timeout:g} s")
 
 
 def _connection(config: ClientConfig, url: SplitResult) -> HTTPConnection:
@@ -161,7 +161,7 @@ def _parsed(data: bytes) -> Fetched:
         if not isinstance(token, str) or not token.strip():
             raise ValueError("no text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _Refused("its answer is not a JSON object with an access_token") from None
+        raise _Refused("its response is not a JSON object with an access_token") from None
     return Fetched(token.strip(), lifetime_s)
 
 

@@ -49,7 +49,7 @@ class Tokens:
         options = self._config.oauth_options()
         url, command = self._config[URL_KEY].strip(), self._config[COMMAND_KEY].strip()
         if url and command:
-            raise ConfigError(f"{URL_KEY} and {COMMAND_KEY} exclude each other: set one of them")
+            raise ConfigError(f"{URL_KEY} and {COMMAND_KEY} cannot be combined: set one of them")
         if command:
             return self._kept_or_new(None)
         if not url:
@@ -60,11 +60,11 @@ class Tokens:
             parts = urlsplit(url)
             _ = parts.port  # a port that is not a number shows only when it is asked for
         except ValueError:
-            raise ConfigError(f"{URL_KEY}: https://host/path or file:///path is expected") from None
+            raise ConfigError(f"invalid {URL_KEY}: expected https://host/path or file:///path") from None
         if parts.scheme in ("https", "http") and parts.hostname:
             return self._kept_or_new(parts)
         if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path:
-            raise ConfigError(f"{URL_KEY}: https://host/path or file:///path is expected")
+            raise ConfigError(f"invalid {URL_KEY}: expected https://host/path or file:///path")
         return _from_file(unquote(parts.path))
 
     def extensions(self) -> dict[str, str]:
@@ -133,7 +133,7 @@ def _from_file(path: str) -> str:
 
 def _checked(token: str, source: str) -> str:
     if len(token) > MAX_TOKEN_BYTES or not _TOKEN.fullmatch(token):
-        raise ConfigError(f"{source} holds no token", hint="one line with the token is expected, nothing else")
+        raise ConfigError(f"{source} contains no token", hint="write the token on one line, and nothing else")
     return token
 
 
