@@ -14,91 +14,80 @@ def further_steps(place: TourPlace) -> list[Step]:
 
 
 def _cluster(place: TourPlace) -> list[Step]:
-    at = ["--bootstrap-server", place.bootstrap_server]
     return [
-        Step(
+        place.step(
             "Show the API versions of the broker",
-            ["kafka-broker-api-versions", *at],
+            "kafka-broker-api-versions {at}",
             has(f"{place.bootstrap_server} (id: 1 rack: null isFenced: false) -> (", "Produce(0): "),
         ),
-        Step(
+        place.step(
             "Show the feature levels of the cluster",
-            ["kafka-features", *at, "describe"],
+            "kafka-features {at} describe",
             has("Feature: metadata.version", f"FinalizedVersionLevel: {KAFKA_MINOR}-IV"),
         ),
-        Step(
+        place.step(
             "Show the metadata quorum",
-            ["kafka-metadata-quorum", *at, "describe", "--status"],
+            "kafka-metadata-quorum {at} describe --status",
             has(f"ClusterId:              {place.cluster_id}", "LeaderId:               1"),
         ),
-        Step(
+        place.step(
             "Subscribe to client metrics, every five minutes",
-            ["kafka-client-metrics", *at, "--alter", "--name", "slow", "--metrics", "*", "--interval", "5m"],
+            "kafka-client-metrics {at} --alter --name slow --metrics * --interval 5m",
             has("Altered client metrics config for slow."),
         ),
     ]
 
 
 def _security(place: TourPlace) -> list[Step]:
-    login = place.folder / "login.properties"
-    login.write_text(
+    (place.folder / "login.properties").write_text(
         "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\nsasl.jaas.config="
         f'org.apache.kafka.common.security.scram.ScramLoginModule required username="{USER}" password="{PASSWORD}";\n',
         encoding="utf-8",
     )
-    tokens = ["kafka-delegation-tokens", "--bootstrap-server", place.login_server, "--command-config", str(login)]
+    tokens = "kafka-delegation-tokens --bootstrap-server {login_server} --command-config {folder}/login.properties"
     return [
-        Step(
+        place.step(
             "Show the SCRAM mechanisms of the user",
-            ["kafka-scram", "--bootstrap-server", place.bootstrap_server, "--describe", "--username", USER],
+            f"kafka-scram {{at}} --describe --username {USER}",
             has(USER, "SCRAM-SHA-256"),
         ),
-        Step(
+        place.step(
             "Log in as the user and create a delegation token",
-            [*tokens, "--create", "--max-life-time-period", "-1"],
+            f"{tokens} --create --max-life-time-period -1",
             has("Created delegation token with tokenId : ", f"User:{USER}"),
         ),
-        Step("Show the token", [*tokens, "--describe"], has("Total number of tokens : 1")),
+        place.step("Show the token", f"{tokens} --describe", has("Total number of tokens : 1")),
     ]
 
 
 def _groups(place: TourPlace) -> list[Step]:
-    at = ["--bootstrap-server", place.bootstrap_server]
     return [
-        Step("List the share groups", ["kafka-share-groups", *at, "--list"], lists()),
-        Step("List the streams groups", ["kafka-streams-groups", *at, "--list"], lists()),
-        Step(
+        place.step("List the share groups", "kafka-share-groups {at} --list", lists()),
+        place.step("List the streams groups", "kafka-streams-groups {at} --list", lists()),
+        place.step(
             "Show the reset of a Streams application without executing it",
-            [
-                *["kafka-streams-application-reset", *at, "--application-id", "billing", "--input-topics", "orders"],
-                "--dry-run",
-            ],
+            "kafka-streams-application-reset {at} --application-id billing --input-topics orders --dry-run",
             has("Reset-offsets for input topics [orders]", "Topic: orders Partition: 2 Offset: 0"),
         ),
     ]
 
 
 def _directories(place: TourPlace) -> list[Step]:
-    properties = str(place.folder / "server.properties")
     return [
-        Step(
+        place.step(
             "Show the cluster of the formatted directory",
-            ["kafka-storage", "info", "--config", properties],
+            "kafka-storage info --config {folder}/server.properties",
             has(f"  {place.data_dir}\n", f"cluster.id={place.cluster_id}"),
         ),
-        Step(
-            "Check the directory for damage",
-            ["kafka-dump-log", "--check", str(place.data_dir)],
-            _finds_nothing,
-        ),
-        Step(
+        place.step("Check the directory for damage", "kafka-dump-log --check {data_dir}", _finds_nothing),
+        place.step(
             "Print the completion script for bash",
-            ["kafka-tools", "completion", "bash"],
+            "kafka-tools completion bash",
             has("complete -F", " kafka-topics"),
         ),
-        Step(
+        place.step(
             "Install the commands under the names of Kafka's scripts",
-            ["kafka-tools", "install-scripts", "--sh", str(place.folder / "bin")],
+            "kafka-tools install-scripts --sh {folder}/bin",
             has(str(place.folder / "bin")),
         ),
     ]

@@ -43,6 +43,15 @@ class TourPlace(NamedTuple):
     cluster_id: str
     login_server: str
 
+    def step(self, title: str, command: str, check: Callable[[CommandResult], None], input_file: str = "") -> Step:
+        """A step. In ``command`` ``{at}`` stands for the connection, and the name of a field for its value.
+
+        ``input_file``: the file of the folder that is the standard input.
+        """
+        words = command.replace("{at}", "--bootstrap-server {bootstrap_server}").split()
+        typed = [word.format(**self._asdict()) for word in words]
+        return Step(title, typed, check, self.folder / input_file if input_file else None)
+
 
 def format_step(server_properties: Path, cluster_id: str) -> Step:
     """The step before there is a broker: its log directory is formatted."""
@@ -60,196 +69,155 @@ def steps(place: TourPlace) -> list[Step]:
     Writes the files that the commands read (records, password, offsets) into the folder.
     """
     records = _write_files(place.folder)
-    return [
-        *_topics(place),
-        *_configs(place),
-        *_records(place, records),
-        *_groups(place),
-        *_transactions(place),
-        *_reassignment(place),
-        *_log(place),
-    ]
+    return [*_topics(place), *_configs(place), *_records(place, records), *_groups(place), *_logs(place)]
 
 
 def audit_step(place: TourPlace) -> Step:
     """The last step, which needs Spark."""
     # So little is read without Spark unless it is asked for.
-    audit = ["kafka-tools", "audit", str(place.data_dir), "--master", "local[*]"]
-    return Step("Audit the broker's data directory with Spark", audit, _audited)
+    audit = "kafka-tools audit {data_dir} --master local[*]"
+    return place.step("Audit the broker's data directory with Spark", audit, _audited)
 
 
 def _topics(place: TourPlace) -> list[Step]:
-    topics = ["kafka-topics", "--bootstrap-server", place.bootstrap_server]
+    create = "kafka-topics {at} --create --topic"
     return [
-        Step(
-            "List the brokers",
-            ["kafka-cluster", "cluster-id", "--bootstrap-server", place.bootstrap_server],
-            has(f"Cluster ID: {place.cluster_id}"),
-        ),
-        Step(
+        place.step("List the brokers", "kafka-cluster cluster-id {at}", has(f"Cluster ID: {place.cluster_id}")),
+        place.step(
             "Create topics",
-            [*topics, "--create", "--topic", "orders", "--partitions", str(PARTITIONS), "--replication-factor", "1"],
+            f"{create} orders --partitions {PARTITIONS} --replication-factor 1",
             has("Created topic orders."),
         ),
-        Step(
+        place.step(
             "Create a compacted topic",
-            [*topics, "--create", "--topic", "customers", "--config", "cleanup.policy=compact"],
+            f"{create} customers --config cleanup.policy=compact",
             has("Created topic customers."),
         ),
-        Step("List the topics", [*topics, "--list"], lists("customers", "orders")),
-        Step(
+        place.step("List the topics", "kafka-topics {at} --list", lists("customers", "orders")),
+        place.step(
             "Describe a topic",
-            [*topics, "--describe", "--topic", "orders"],
+            "kafka-topics {at} --describe --topic orders",
             has("Topic: orders", f"PartitionCount: {PARTITIONS}", *(f"Partition: {n}" for n in range(PARTITIONS))),
         ),
     ]
 
 
 def _configs(place: TourPlace) -> list[Step]:
-    configs = ["kafka-configs", "--bootstrap-server", place.bootstrap_server]
-    topic = ["--entity-type", "topics", "--entity-name", "orders"]
-    user = ["--entity-type", "users", "--entity-name", USER]
-    password_file = str(place.folder / "scram.properties")
+    topic = "--entity-type topics --entity-name orders"
+    user = f"--entity-type users --entity-name {USER}"
+    updated = has(f"Completed updating config for user {USER}.")
     return [
-        Step(
+        place.step(
             "Alter a topic's configs",
-            [*configs, "--alter", *topic, "--add-config", "retention.ms=86400000,segment.bytes=1048576"],
+            f"kafka-configs {{at}} --alter {topic} --add-config retention.ms=86400000,segment.bytes=1048576",
             has("Completed updating config for topic orders."),
         ),
-        Step(
+        place.step(
             "Describe the configs",
-            [*configs, "--describe", *topic],
+            f"kafka-configs {{at}} --describe {topic}",
             has("retention.ms=86400000", "segment.bytes=1048576"),
         ),
-        Step(
+        place.step(
             "Give a user quotas",
-            [*configs, "--alter", *user, "--add-config", "producer_byte_rate=1048576,consumer_byte_rate=2097152"],
-            has(f"Completed updating config for user {USER}."),
+            f"kafka-configs {{at}} --alter {user} --add-config producer_byte_rate=1048576,consumer_byte_rate=2097152",
+            updated,
         ),
-        Step(
+        place.step(
             "Add a SCRAM credential, its password in a file",
-            [*configs, "--alter", *user, "--add-config-file", password_file],
-            has(f"Completed updating config for user {USER}."),
+            f"kafka-configs {{at}} --alter {user} --add-config-file {{folder}}/scram.properties",
+            updated,
         ),
-        Step(
+        place.step(
             "Describe the user: quotas, and only the iterations of the password",
-            [*configs, "--describe", *user],
+            f"kafka-configs {{at}} --describe {user}",
             all_of(
                 has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192"),
                 _hides_the_password,
             ),
         ),
-        Step(
+        place.step(
             "Let the user read a topic",
-            [
-                *["kafka-acls", "--bootstrap-server", place.bootstrap_server, "--add", "--topic", "orders"],
-                *["--allow-principal", f"User:{USER}", "--operation", "Read"],
-            ],
+            f"kafka-acls {{at}} --add --topic orders --allow-principal User:{USER} --operation Read",
             has("name=orders", f"principal=User:{USER}, host=*, operation=READ, permissionType=ALLOW"),
         ),
     ]
 
 
 def _records(place: TourPlace, records: list[str]) -> list[Step]:
-    bootstrap = ["--bootstrap-server", place.bootstrap_server, "--topic", "orders"]
-    keyed = ["--reader-property", "parse.key=true", "--reader-property", "key.separator=:"]
-    shown = ["--formatter-property", "print.key=true", "--formatter-property", "key.separator=:"]
-    group = ["--group", "billing", "--from-beginning", "--max-messages", str(RECORDS), "--timeout-ms", "30000"]
+    keyed = "--reader-property parse.key=true --reader-property key.separator=:"
+    shown = "--formatter-property print.key=true --formatter-property key.separator=:"
+    group = f"--group billing --from-beginning --max-messages {RECORDS} --timeout-ms 30000"
     return [
-        Step(
+        place.step(
             f"Produce {RECORDS} records",
-            ["kafka-console-producer", *bootstrap, "--compression-codec", "zstd", *keyed],
+            f"kafka-console-producer {{at}} --topic orders --compression-codec zstd {keyed}",
             has(),
-            input_file=place.folder / "orders.txt",
+            input_file="orders.txt",
         ),
-        Step(
+        place.step(
             "Consume the records in a group",
-            ["kafka-console-consumer", *bootstrap, *group, *shown],
+            f"kafka-console-consumer {{at}} --topic orders {group} {shown}",
             lists(*records),
         ),
     ]
 
 
 def _groups(place: TourPlace) -> list[Step]:
-    groups = ["kafka-consumer-groups", "--bootstrap-server", place.bootstrap_server]
-    describe = [*groups, "--describe", "--group", "billing"]
-    reset = [*groups, "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-earliest", "--execute"]
+    describe = "kafka-consumer-groups {at} --describe --group billing"
     return [
-        Step("List the groups", [*groups, "--list"], lists("billing")),
-        Step(
+        place.step("List the groups", "kafka-consumer-groups {at} --list", lists("billing")),
+        place.step(
             "List groups of every type, with their protocols",
-            ["kafka-groups", "--bootstrap-server", place.bootstrap_server, "--list"],
+            "kafka-groups {at} --list",
             has("billing", "PROTOCOL", "consumer"),
         ),
-        Step("Show that the group has read everything", describe, _lag(0)),
-        Step("Reset the group to the start", reset, _was_reset),
-        Step("Show that the group lags by all records", describe, _lag(RECORDS)),
-    ]
-
-
-def _transactions(place: TourPlace) -> list[Step]:
-    hanging = ["kafka-transactions", "--bootstrap-server", place.bootstrap_server, "find-hanging", "--topic", "orders"]
-    return [Step("Find hanging transactions, which would block readers", hanging, _nothing_hangs)]
-
-
-def _reassignment(place: TourPlace) -> list[Step]:
-    generate = ["--generate", "--topics-to-move-json-file", str(place.folder / "topics.json"), "--broker-list", "1"]
-    command = ["kafka-reassign-partitions", "--bootstrap-server", place.bootstrap_server]
-    return [
-        Step(
-            "Propose a reassignment of the partitions",
-            [*command, *generate],
-            has("Proposed partition reassignment configuration", '"topic":"orders","partition":2,"replicas":[1]'),
-        )
-    ]
-
-
-def _log(place: TourPlace) -> list[Step]:
-    return [
-        Step(
-            "Show the end offsets of the partitions",
-            ["kafka-get-offsets", "--bootstrap-server", place.bootstrap_server, "--topic", "orders"],
-            _ends,
+        place.step("Show that the group has read everything", describe, _lag(0)),
+        place.step(
+            "Reset the group to the start",
+            "kafka-consumer-groups {at} --reset-offsets --group billing --topic orders --to-earliest --execute",
+            _was_reset,
         ),
-        Step(
+        place.step("Show that the group lags by all records", describe, _lag(RECORDS)),
+        place.step(
+            "Find hanging transactions, which would block readers",
+            "kafka-transactions {at} find-hanging --topic orders",
+            _nothing_hangs,
+        ),
+    ]
+
+
+def _logs(place: TourPlace) -> list[Step]:
+    segments = ",".join(f"{{data_dir}}/orders-{number}/{0:020d}.log" for number in range(PARTITIONS))
+    return [
+        place.step(
+            "Propose a reassignment of the partitions",
+            "kafka-reassign-partitions {at} --generate --topics-to-move-json-file {folder}/topics.json --broker-list 1",
+            has("Proposed partition reassignment configuration", '"topic":"orders","partition":2,"replicas":[1]'),
+        ),
+        place.step("Show the end offsets of the partitions", "kafka-get-offsets {at} --topic orders", _ends),
+        place.step(
             "Show the size of the partitions on disk",
-            ["kafka-log-dirs", "--bootstrap-server", place.bootstrap_server, "--describe", "--topic-list", "orders"],
+            "kafka-log-dirs {at} --describe --topic-list orders",
             has(f'"logDir":"{place.data_dir}"', *(f'"partition":"orders-{number}"' for number in range(PARTITIONS))),
         ),
-        Step(
+        place.step(
             "Delete records before an offset, from a JSON file",
-            [
-                "kafka-delete-records",
-                "--bootstrap-server",
-                place.bootstrap_server,
-                "--offset-json-file",
-                str(place.folder / "offsets.json"),
-            ],
+            "kafka-delete-records {at} --offset-json-file {folder}/offsets.json",
             has(f"partition: orders-0\tlow_watermark: {DELETED_BEFORE}"),
         ),
-        Step(
+        place.step(
             "Elect the preferred leaders",
-            [
-                "kafka-leader-election",
-                "--bootstrap-server",
-                place.bootstrap_server,
-                "--election-type",
-                "PREFERRED",
-                "--topic",
-                "orders",
-                "--partition",
-                "0",
-            ],
+            "kafka-leader-election {at} --election-type PREFERRED --topic orders --partition 0",
             has("Valid replica already elected for partitions orders-0"),
         ),
-        Step(
+        place.step(
             "Dump the segments on disk, with their records",
-            ["kafka-dump-log", "--files", _segments(place.data_dir), "--print-data-log"],
+            f"kafka-dump-log --files {segments} --print-data-log",
             _dumped,
         ),
-        Step(
+        place.step(
             "Browse the cluster metadata on disk",
-            ["kafka-metadata-shell", "--snapshot", str(place.data_dir), "ls", "image/topics/byName"],
+            "kafka-metadata-shell --snapshot {data_dir} ls image/topics/byName",
             has("customers\n", "orders\n"),
         ),
     ]
@@ -265,11 +233,6 @@ def _write_files(folder: Path) -> list[str]:
     offsets = {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "offset": DELETED_BEFORE}]}
     (folder / "offsets.json").write_text(json.dumps(offsets), encoding="utf-8")
     return records
-
-
-def _segments(data_dir: Path) -> str:
-    """The topic's segments as ``--files`` takes them; small topics have one per partition, from offset 0."""
-    return ",".join(str(data_dir / f"orders-{number}" / f"{0:020d}.log") for number in range(PARTITIONS))
 
 
 # Checks
