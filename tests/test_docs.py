@@ -119,26 +119,6 @@ def test_lines_of_prose_fit_a_page(page: Path) -> None:
 
 
 LONG_SENTENCES = {
-    "ARCHITECTURE.md": 5,
-    "docs/commands/README.md": 5,
-    "docs/commands/acls.md": 1,
-    "docs/commands/completion.md": 1,
-    "docs/commands/configs.md": 7,
-    "docs/commands/consumer-groups.md": 2,
-    "docs/commands/delete-records.md": 2,
-    "docs/commands/dump-log.md": 13,
-    "docs/commands/groups.md": 1,
-    "docs/commands/install-scripts.md": 1,
-    "docs/commands/leader-election.md": 1,
-    "docs/commands/log-dirs.md": 2,
-    "docs/commands/metadata-shell.md": 3,
-    "docs/commands/reassign-partitions.md": 8,
-    "docs/commands/scram.md": 3,
-    "docs/commands/storage.md": 2,
-    "docs/commands/streams-application-reset.md": 4,
-    "docs/commands/streams-groups.md": 1,
-    "docs/commands/topics.md": 2,
-    "docs/commands/tour.md": 3,
     "docs/protocol.md": 9,
     "docs/requirements.md": 11,
 }
