@@ -169,13 +169,11 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     from kafka_tools.output.kafka import group_text
     from kafka_tools.output.rows import ItemError, Rows
 
-    listed = admin.list_groups(types=[share_rows.TYPE]).complete()
-    wanted = [group.group_id for group in listed] if given["all_groups"] else list(dict.fromkeys(given["group"]))
-    refused = typed_groups.undeletable(
-        admin.describe_share_groups, listed, wanted, missing="is not a share group.", busy="Share group"
-    )
-    outcomes = admin.delete_groups([name for name in wanted if name not in refused])
-    failed = refused | {name: ItemError.of(f"group '{name}'", error) for name, error in outcomes.failures().items()}
+    describe = admin.describe_share_groups
+    missing, busy = "is not a share group.", "Share group"
+    wanted, failed = typed_groups.to_delete(admin, given, share_rows.TYPE, describe, missing=missing, busy=busy)
+    outcomes = admin.delete_groups([name for name in wanted if name not in failed])
+    failed |= {name: ItemError.of(f"group '{name}'", error) for name, error in outcomes.failures().items()}
     deleted = list(outcomes.succeeded())
     if output_format is None:
         running.emit(group_text.deleted_groups(running.shown(deleted), bool(failed), "share"))

@@ -222,15 +222,9 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     from kafka_tools.output.kafka import streams_group_text
     from kafka_tools.output.rows import ItemError, Rows
 
-    listed = admin.list_groups(types=[rows_of_streams.TYPE]).complete()
-    wanted = [group.group_id for group in listed] if given["all_groups"] else list(dict.fromkeys(given["group"]))
-    failed = typed_groups.undeletable(
-        admin.describe_streams_groups,
-        listed,
-        wanted,
-        missing="does not exist or is not a streams group.",
-        busy="Streams group",
-    )
+    describe = admin.describe_streams_groups
+    missing, busy = "does not exist or is not a streams group.", "Streams group"
+    wanted, failed = typed_groups.to_delete(admin, given, rows_of_streams.TYPE, describe, missing=missing, busy=busy)
     ready = [name for name in wanted if name not in failed]
     topics: dict[str, list[str]] = {}
     if given["delete_all_internal_topics"] and ready:

@@ -10,8 +10,8 @@ from kafka_tools.commands.groups.options import ANY, modes_given
 from kafka_tools.commands.options.command import is_given
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, GroupListing
-    from kafka_tools.admin.outcomes import Outcomes
+    from kafka_tools.admin.client import AdminClient
+    from kafka_tools.commands.groups.holders import Describe
     from kafka_tools.output.rows import ItemError
 
 Fail = Callable[[str], NoReturn]
@@ -80,23 +80,19 @@ def named(admin: AdminClient, given: Mapping[str, Any], group_type: str) -> list
     return [group.group_id for group in admin.list_groups(types=[group_type]).complete()]
 
 
-def undeletable(
-    describe: Callable[[Sequence[str]], Outcomes[str, Any]],
-    listed: Sequence[GroupListing],
-    wanted: Sequence[str],
-    *,
-    missing: str,
-    busy: str,
-) -> dict[str, ItemError]:
-    """The groups of ``wanted`` that must not be deleted, with the reason: DeleteGroups takes groups of any type.
+def to_delete(
+    admin: AdminClient, given: Mapping[str, Any], group_type: str, describe: Describe, *, missing: str, busy: str
+) -> tuple[list[str], dict[str, ItemError]]:
+    """The groups that ``--delete`` names, and those that must not be deleted: DeleteGroups takes groups of any type.
 
-    ``listed``: the groups of this type. ``missing`` and ``busy`` follow a group's name in the texts of Kafka's tools.
+    ``missing`` and ``busy`` stand beside a group's name in the texts of Kafka's tools.
     """
     from kafka_tools.commands.groups.holders import blocked
     from kafka_tools.output.rows import ItemError
     from kafka_tools.protocol.enums import GroupState
 
-    states = {group.group_id: group.state for group in listed}
+    states = {group.group_id: group.state for group in admin.list_groups(types=[group_type]).complete()}
+    wanted = list(states) if given["all_groups"] else list(dict.fromkeys(given["group"]))
     refused = {
         name: ItemError(f"group '{name}'", None, f"Group '{name}' {missing}") for name in wanted if name not in states
     }
@@ -104,4 +100,4 @@ def undeletable(
     for name, outcome in describe(occupied).items() if occupied else ():
         members = () if outcome.value is None else outcome.value.members
         refused[name] = blocked(name, f"{busy} '{name}' is not EMPTY.", members)
-    return refused
+    return wanted, refused
