@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -53,38 +54,34 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
     return running.finish(Rows("endpoints", rows), output_format)
 
 
+def _node_id(kind: str) -> Callable[[Any], Any]:
+    return option(
+        "-i",
+        "--id",
+        "node_id",
+        type=click.IntRange(0, 2**31 - 1),
+        required=True,
+        metavar="ID",
+        help=f"Id of the {kind} that was shut down permanently.",
+    )
+
+
 @command.command(name="unregister", cls=Command)
-@option(
-    "-i",
-    "--id",
-    "broker_id",
-    type=click.IntRange(0, 2**31 - 1),
-    required=True,
-    metavar="ID",
-    help="Id of the broker that was shut down permanently.",
-)
+@_node_id("broker")
 @connection_options(controllers=True, short=True)
 @output_options("unregistered-brokers")
-def unregister(broker_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
+def unregister(node_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
     """Unregister a broker from a KRaft cluster."""
-    return _unregister("broker", broker_id, connection, output_format)
+    return _unregister("broker", node_id, connection, output_format)
 
 
 @command.command(name="unregister-controller", cls=Command)
-@option(
-    "-i",
-    "--id",
-    "controller_id",
-    type=click.IntRange(0, 2**31 - 1),
-    required=True,
-    metavar="ID",
-    help="Id of the controller that was shut down permanently.",
-)
+@_node_id("controller")
 @connection_options(controllers=True, short=True)
 @output_options("unregistered-controllers")
-def unregister_controller(controller_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
+def unregister_controller(node_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
     """Unregister a controller from a KRaft cluster (Kafka 4.4 and later)."""
-    return _unregister("controller", controller_id, connection, output_format)
+    return _unregister("controller", node_id, connection, output_format)
 
 
 @command.command(name="api-versions", cls=Command)
