@@ -50,7 +50,7 @@ _IMPLYING = {
 }
 """Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
 
-_Host = str | networks.Network
+_Host = str | networks.Subnet
 
 
 class AclEntry(NamedTuple):

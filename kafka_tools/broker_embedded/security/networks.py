@@ -14,7 +14,7 @@ _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/(\d{1,2})", re.A
 _PREFIX = re.compile(r"\d{1,9}", re.ASCII)
 
 
-class Network(NamedTuple):
+class Subnet(NamedTuple):
     """A network as numbers, so that a question costs two operations."""
 
     ip_version: int
@@ -36,7 +36,7 @@ def address_of(host: str) -> tuple[int, int] | None:
     return address.version, int(address)
 
 
-def parsed(text: str) -> Network:
+def parsed(text: str) -> Subnet:
     """The network that ``text`` names; bits behind the prefix are ignored. Raises ValueError with Kafka's words."""
     if ":" in text:
         return _ipv6(text)
@@ -50,7 +50,7 @@ def parsed(text: str) -> Network:
     return _network(4, int.from_bytes(bytes(parts)), bits, 32)
 
 
-def _ipv6(text: str) -> Network:
+def _ipv6(text: str) -> Subnet:
     name, _, prefix = text.partition("/")
     if not _PREFIX.fullmatch(prefix):
         raise ValueError(f"Could not parse [{text}] - invalid prefix length")
@@ -65,6 +65,6 @@ def _ipv6(text: str) -> Network:
     return _network(6, int(address), int(prefix), 128)
 
 
-def _network(ip_version: int, address: int, prefix: int, bits: int) -> Network:
+def _network(ip_version: int, address: int, prefix: int, bits: int) -> Subnet:
     mask = (1 << bits) - (1 << (bits - prefix))
-    return Network(ip_version, address & mask, mask)
+    return Subnet(ip_version, address & mask, mask)

@@ -109,6 +109,12 @@ def test_a_controller_that_is_no_voter_is_left_and_the_command_that_unregisters_
     assert not any(isinstance(request, UnregisterControllerRequest) for _, _, request, _ in cluster.log)
 
 
+def test_a_cluster_that_cannot_remove_voters_is_told_with_the_same_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err, _ = remove({}, capsys, release="3.8")
+    assert (status, out) == (1, "")
+    assert err.startswith(f"{NAME}: Failed to remove KRaft voter 3: ") and ADVICE in err
+
+
 def test_other_refusals_are_told_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err, _ = remove({RemoveRaftVoterRequest: error_codes.CLUSTER_AUTHORIZATION_FAILED}, capsys)
     assert (status, out) == (1, "")
