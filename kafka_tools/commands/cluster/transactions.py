@@ -244,12 +244,9 @@ def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, produce
     for each in producers:
         if each.current_transaction_start_offset == start_offset:
             if producer_id not in (None, each.producer_id):
+                text = f"the transaction that starts at offset {start_offset} on partition {key} belongs to producer id"
                 raise InputError(
-                    (
-                        f"the transaction that starts at offset {start_offset} on partition {key} belongs to "
-                        f"producer id {each.producer_id}, not {producer_id}"
-                    ),
-                    hint="leave out --producer-id or --start-offset",
+                    f"{text} {each.producer_id}, not {producer_id}", hint="leave out --producer-id or --start-offset"
                 )
             return AbortSpec(each.producer_id, each.producer_epoch, each.coordinator_epoch or 0)
     raise InputError(f"Could not find any open transactions starting at offset {start_offset} on partition {key}")
@@ -342,10 +339,8 @@ def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptio
         if name in untold and epoch == 0:
             failures[name] = NotFound(
                 error_codes.error(error_codes.TRANSACTIONAL_ID_NOT_FOUND),
-                (
-                    "no transaction was ended; the request created the transactional id, with producer id "
-                    f"{producer_id}: before Kafka 3.0, brokers cannot list transactional ids"
-                ),
+                "no transaction was ended; the request created the transactional id, with producer id "
+                f"{producer_id}: before Kafka 3.0, brokers cannot list transactional ids",
             )
             continue
         row = {"transactional_id": name, "producer_id": producer_id, "producer_epoch": epoch, "result": "terminated"}
