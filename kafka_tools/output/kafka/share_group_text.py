@@ -6,35 +6,35 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.group_text import Column, assignment, coordinator, partition_count, table
+from kafka_tools.output.kafka.group_text import TextColumn, assignment, coordinator, partition_count, table
 
-_GROUP = Column("GROUP", "group", grows=True)
+_GROUP = TextColumn("GROUP", "group", grows=True)
 _OFFSETS = (
     _GROUP,
-    Column("TOPIC", "topic", grows=True),
-    Column("PARTITION", "partition", 10),
-    Column("LEADER-EPOCH", "leader_epoch", 13, verbose=True),
-    Column("START-OFFSET", "start_offset", 13),
-    Column("LAG", "lag", 0),
+    TextColumn("TOPIC", "topic", grows=True),
+    TextColumn("PARTITION", "partition", 10),
+    TextColumn("LEADER-EPOCH", "leader_epoch", 13, verbose=True),
+    TextColumn("START-OFFSET", "start_offset", 13),
+    TextColumn("LAG", "lag", 0),
 )
 _MEMBERS = (
     _GROUP,
-    Column("CONSUMER-ID", itemgetter("consumer_id"), grows=True),
-    Column("HOST", itemgetter("host"), grows=True),
-    Column("CLIENT-ID", itemgetter("client_id"), grows=True),
-    Column("#PARTITIONS", partition_count, 12),
-    Column("MEMBER-EPOCH", "current_epoch", 13, verbose=True),
-    Column("ASSIGNMENT", lambda row: assignment(row["assignment"]), 0),
+    TextColumn("CONSUMER-ID", itemgetter("consumer_id"), grows=True),
+    TextColumn("HOST", itemgetter("host"), grows=True),
+    TextColumn("CLIENT-ID", itemgetter("client_id"), grows=True),
+    TextColumn("#PARTITIONS", partition_count, 12),
+    TextColumn("MEMBER-EPOCH", "current_epoch", 13, verbose=True),
+    TextColumn("ASSIGNMENT", lambda row: assignment(row["assignment"]), 0),
 )
 _STATE = (
     _GROUP,
-    Column("COORDINATOR (ID)", coordinator, 25, grows=True),
-    Column("STATE", "state"),
-    Column("GROUP-EPOCH", "group_epoch", 12, verbose=True),
-    Column("ASSIGNMENT-EPOCH", "target_assignment_epoch", 17, verbose=True),
-    Column("#MEMBERS", "members", 0),
+    TextColumn("COORDINATOR (ID)", coordinator, 25, grows=True),
+    TextColumn("STATE", "state"),
+    TextColumn("GROUP-EPOCH", "group_epoch", 12, verbose=True),
+    TextColumn("ASSIGNMENT-EPOCH", "target_assignment_epoch", 17, verbose=True),
+    TextColumn("#MEMBERS", "members", 0),
 )
-_DELETED = (Column("TOPIC", "topic", grows=True), Column("STATUS", "status", 0))
+_DELETED = (TextColumn("TOPIC", "topic", grows=True), TextColumn("STATUS", "status", 0))
 
 
 def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:

@@ -10,55 +10,57 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.group_text import Column, coordinator, plan_rows, table
+from kafka_tools.output.kafka.group_text import TextColumn, coordinator, plan_rows, table
 from kafka_tools.values import TopicPartition
 
 _MEMBERS = (
-    Column("GROUP", itemgetter("group"), grows=True),
-    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
+    TextColumn("GROUP", itemgetter("group"), grows=True),
+    TextColumn("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, verbose=True),
     # Kafka leaves out the blank between the epoch of the topology and the member.
-    Column(
+    TextColumn(
         f"{'TOPOLOGY-EPOCH':<15}MEMBER",
         lambda row: f"{row['topology_epoch'] or 0:<15}{row['member_id']}",
         30,
         grows=True,
         verbose=True,
     ),
-    Column("MEMBER", itemgetter("member_id"), grows=True, verbose=False),
-    Column("MEMBER-PROTOCOL", "protocol", verbose=True),
-    Column("MEMBER-EPOCH", "member_epoch", verbose=True),
-    Column("PROCESS", itemgetter("process_id"), grows=True),
-    Column("CLIENT-ID", itemgetter("client_id"), grows=True),
-    Column("ASSIGNMENTS", lambda row: _tasks(row["tasks"]), 0, verbose=False),
-    Column("ASSIGNMENTS", lambda row: _tasks(row["tasks"]) + _tasks(row["target_tasks"], "TARGET-"), 0, verbose=True),
+    TextColumn("MEMBER", itemgetter("member_id"), grows=True, verbose=False),
+    TextColumn("MEMBER-PROTOCOL", "protocol", verbose=True),
+    TextColumn("MEMBER-EPOCH", "member_epoch", verbose=True),
+    TextColumn("PROCESS", itemgetter("process_id"), grows=True),
+    TextColumn("CLIENT-ID", itemgetter("client_id"), grows=True),
+    TextColumn("ASSIGNMENTS", lambda row: _tasks(row["tasks"]), 0, verbose=False),
+    TextColumn(
+        "ASSIGNMENTS", lambda row: _tasks(row["tasks"]) + _tasks(row["target_tasks"], "TARGET-"), 0, verbose=True
+    ),
 )
 _STATE = (
-    Column("GROUP", itemgetter("group"), grows=True),
-    Column("COORDINATOR (ID)", lambda row: coordinator(row, " "), 25, grows=True),
-    Column("ASSIGNOR", itemgetter("assignor"), grows=True),
-    Column("STATE", "state", 25, grows=True),
-    Column("GROUP-EPOCH", "group_epoch", grows=True, verbose=True),
-    Column("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, grows=True, verbose=True),
-    Column("#MEMBERS", "members", 0),
+    TextColumn("GROUP", itemgetter("group"), grows=True),
+    TextColumn("COORDINATOR (ID)", lambda row: coordinator(row, " "), 25, grows=True),
+    TextColumn("ASSIGNOR", itemgetter("assignor"), grows=True),
+    TextColumn("STATE", "state", 25, grows=True),
+    TextColumn("GROUP-EPOCH", "group_epoch", grows=True, verbose=True),
+    TextColumn("TARGET-ASSIGNMENT-EPOCH", "target_assignment_epoch", 25, grows=True, verbose=True),
+    TextColumn("#MEMBERS", "members", 0),
 )
 _PLAN = (
-    Column("GROUP", "group", 30),
-    Column("TOPIC", "topic", 30),
-    Column("PARTITION", "partition", 10),
-    Column("NEW-OFFSET", "new_offset"),
+    TextColumn("GROUP", "group", 30),
+    TextColumn("TOPIC", "topic", 30),
+    TextColumn("PARTITION", "partition", 10),
+    TextColumn("NEW-OFFSET", "new_offset"),
 )
 
 
 def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:
     """``--describe`` of one group that has members."""
     columns = (
-        Column("GROUP", "group", max(15, len(group))),
-        Column("TOPIC", "topic", grows=True),
-        Column("PARTITION", "partition", 10),
-        Column("CURRENT-OFFSET", "current_offset", verbose=True),
-        Column("LEADER-EPOCH", "leader_epoch", verbose=True),
-        Column("LOG-END-OFFSET", "log_end_offset", verbose=True),
-        Column("OFFSET-LAG", "lag", 15 if verbose else 0),
+        TextColumn("GROUP", "group", max(15, len(group))),
+        TextColumn("TOPIC", "topic", grows=True),
+        TextColumn("PARTITION", "partition", 10),
+        TextColumn("CURRENT-OFFSET", "current_offset", verbose=True),
+        TextColumn("LEADER-EPOCH", "leader_epoch", verbose=True),
+        TextColumn("LOG-END-OFFSET", "log_end_offset", verbose=True),
+        TextColumn("OFFSET-LAG", "lag", 15 if verbose else 0),
     )
     return table(columns, rows, verbose)
 
