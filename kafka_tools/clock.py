@@ -63,7 +63,7 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Move time forward by ``seconds`` (never back)."""
         if seconds < 0:
-            raise ValueError("time does not go back")
+            raise ValueError("cannot move the time backwards")
         self._elapsed_s += seconds
 
 
@@ -82,7 +82,7 @@ class ShiftedClock(SystemClock):
     def advance(self, seconds: float) -> None:
         """Move time forward by ``seconds`` (never back)."""
         if seconds < 0:
-            raise ValueError("time does not go back")
+            raise ValueError("cannot move the time backwards")
         self._ahead_s += seconds
 
 

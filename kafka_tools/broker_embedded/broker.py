@@ -96,7 +96,7 @@ class RunningBroker:
     def _failed(self, error: BaseException) -> None:
         path = str(getattr(error, "filename", None) or self._data_dirs[0])
         text = getattr(error, "strerror", None) or str(error)
-        self.failure = LogError(f"the broker stopped: {path} cannot be forced to the disk: {text}", path=path)
+        self.failure = LogError(f"the broker stopped: cannot flush {path} to the disk: {text}", path=path)
         self.on_failed()
 
     async def stop(self, *, kill: bool = False) -> None:
@@ -206,7 +206,7 @@ class EmbeddedBroker:
         """Start and wait until clients can connect."""
         self._check_process()
         if self._thread is not None:
-            raise KafkaToolsError("the broker runs already")
+            raise KafkaToolsError("the broker is already running")
         ready = threading.Event()
         self._failure = None
         self._thread = threading.Thread(target=self._run, args=(ready,), name="embedded broker", daemon=True)
@@ -241,7 +241,7 @@ class EmbeddedBroker:
         """Run ``function(core)`` on the broker's thread and return what it returns."""
         self._check_process()
         if self._loop is None or self._running is None:
-            raise KafkaToolsError("the broker does not run")
+            raise KafkaToolsError("the broker is not running")
         running = self._running
 
         async def on_loop() -> T:
@@ -257,9 +257,9 @@ class EmbeddedBroker:
         """
         self._check_process()
         if seconds < 0:
-            raise ValueError("time does not go back")
+            raise ValueError("cannot move the time backwards")
         if self._loop is None or self._running is None or self._running.server is None:
-            raise KafkaToolsError("the broker does not run")
+            raise KafkaToolsError("the broker is not running")
         asyncio.run_coroutine_threadsafe(self._running.server.advance(self._clock, seconds), self._loop).result()
 
     def _on_broker(self, function: Callable[[], T]) -> T:

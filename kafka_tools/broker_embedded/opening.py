@@ -41,7 +41,7 @@ def open_core(
     that are missing and given up. ``is_loading_held`` is the core's.
     """
     if fsync not in FSYNC:
-        raise ConfigError(f"fsync '{fsync}' is not one of {', '.join(FSYNC)}")
+        raise ConfigError(f"invalid fsync '{fsync}': expected one of {', '.join(FSYNC)}")
     unsynced = Unsynced() if fsync == ALWAYS else None
     node_id = given_node_id(properties)
     if node_id is None:
@@ -90,7 +90,7 @@ def open_core(
             dirs.unlock()
         if isinstance(error, OSError):
             place = str(error.filename or ", ".join(dirs.paths))
-            raise LogError(f"the broker cannot start: {place}: {error.strerror or error}", path=place) from error
+            raise LogError(f"cannot start the broker: {place}: {error.strerror or error}", path=place) from error
         raise
     return core
 

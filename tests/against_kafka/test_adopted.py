@@ -81,7 +81,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         directories = [*kafka.log_dirs, *([kafka.folder / "more"] if has_two else [])]
         fill(kafka)
         answers = told(kafka.bootstrap_servers, release, java_tool)
-        with pytest.raises(ConfigError, match="a broker runs on"):
+        with pytest.raises(ConfigError, match="a broker is running on"):
             begin(directories, tmp_path_factory.mktemp("none"))
         kafka.stop_node(1, sharply)
         yield Left(kafka, answers, directories)

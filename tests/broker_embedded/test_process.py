@@ -290,7 +290,7 @@ def test_an_embedded_brokers_own_directory_goes_when_it_stops() -> None:
 def test_a_failed_start_raises_what_failed(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(ConfigError, match="cannot be made"):
+    with pytest.raises(ConfigError, match="cannot create data directory"):
         EmbeddedBroker(data_dir=file / "below").start()
 
 

@@ -44,8 +44,8 @@ from kafka_tools.values import uuid_text
 log = logging.getLogger(__name__)
 
 _GIVE_ALL = (
-    "give all log directories of the node, as in its log.dirs, with commas between them; a node whose controllers are "
-    "elsewhere cannot be adopted"
+    "pass all log directories of the node, as in its log.dirs, separated by commas; you cannot adopt a node "
+    "whose controllers run on other nodes"
 )
 _MIGRATED = (0, 3)
 """ZkMigrationState NONE and POST_MIGRATION."""
@@ -97,17 +97,17 @@ def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Ad
     places = [place for each in paths if os.path.isdir(place := os.path.join(each, METADATA_DIRECTORY))]
     path = ", ".join(paths)
     if len(places) != 1:
-        where = "is not in it" if not places else f"is in {len(places)} of them"
-        raise _refused(path, f"the cluster's state ({METADATA_DIRECTORY}) {where}", _GIVE_ALL)
+        where = "is missing" if not places else f"is in {len(places)} directories"
+        raise _refused(path, f"the cluster metadata ({METADATA_DIRECTORY}) {where}", _GIVE_ALL)
     (place,) = places
     clean = os.path.exists(os.path.join(os.path.dirname(place), names.CLEAN_SHUTDOWN))
     try:
         state, torn_bytes = read_kafka_state(place, clean=clean)
     except LogError as error:
-        raise LogError(f"{path} cannot be adopted: {error}", path=place) from error
+        raise LogError(f"cannot adopt {path}: {error}", path=place) from error
     left_out: list[str] = []
     if torn_bytes:
-        left_out.append(f"the last {torn_bytes} bytes of {place}, which a killed broker has not written to their end")
+        left_out.append(f"the last {torn_bytes} bytes of {place}: an incomplete write of a killed broker")
     _check_alone(path, state, _controllers(place, state), node_id)
     _check_directories(paths, metas, state.brokers[node_id], place)
     _check_features(path, state)
@@ -118,7 +118,7 @@ def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Ad
 
 
 def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
-    return ConfigError(f"{path} cannot be adopted: {why}", hint=hint)
+    return ConfigError(f"cannot adopt {path}: {why}", hint=hint)
 
 
 def _meta(path: str, by_kafka: bool) -> MetaProperties:
@@ -129,21 +129,21 @@ def _meta(path: str, by_kafka: bool) -> MetaProperties:
             raise _refused(path, f"{meta_path} is not a file")
         meta = read_meta_properties(meta_path)
     except FileNotFoundError:
-        raise _refused(path, f"it is not a log directory of Kafka (it has no {META_FILE})") from None
+        raise _refused(path, f"not a log directory of Kafka (it has no {META_FILE})") from None
     except CorruptIndex as error:
         raise _refused(path, str(error)) from error
     except OSError as error:
         raise _refused(path, f"{meta_path}: {error.strerror}") from error
     if is_ours(meta) and not by_kafka:
-        raise _refused(path, "it is of this broker, not of Kafka", "start the broker on it with --data-dir")
+        raise _refused(path, "this broker wrote it, not Kafka", "start the broker on it with --data-dir")
     if meta.version == 0:
         raise _refused(
-            path, "it is of a broker in ZooKeeper mode: topics, configs and users are in ZooKeeper, not in it",
+            path, "it belongs to a broker in ZooKeeper mode: the topics, configs and users are in ZooKeeper",
             "migrate the cluster to KRaft with Kafka 3.9 first",
         )  # fmt: skip
     if is_only_formatted(path):
         raise _refused(
-            path, "it was formatted, and no broker has started on it yet", "start the broker on it with --data-dir"
+            path, "it was formatted, but no broker has started on it yet", "start the broker on it with --data-dir"
         )
     return meta
 
@@ -153,7 +153,7 @@ def _controllers(place: str, state: KafkaState) -> set[int]:
     try:
         voters = read_quorum_state(os.path.join(place, names.QUORUM_STATE)).get("currentVoters")
     except (FileNotFoundError, CorruptIndex) as error:
-        log.debug("no quorum state: %s", error)
+        log.debug("cannot read the quorum state: %s", error)
         return state.controllers
     found = [voter.get("voterId") for voter in voters or [] if isinstance(voter, dict)]
     return {id for id in found if isinstance(id, int)} or state.controllers
@@ -161,20 +161,20 @@ def _controllers(place: str, state: KafkaState) -> set[int]:
 
 def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: int) -> None:
     """ConfigError unless the whole cluster was this node."""
-    several = "only a cluster of one node can be adopted"
+    several = "you can adopt only a cluster of one node"
     if node_id not in state.brokers:
-        why = f"no broker {node_id} has registered: it is of a controller alone"
+        why = f"broker {node_id} never registered: the directory belongs to a node that is only a controller"
         raise _refused(path, why)
     if state.migration not in _MIGRATED:
-        raise _refused(path, "its cluster is being migrated from ZooKeeper", "finish the migration first")
+        raise _refused(path, "the cluster is being migrated from ZooKeeper", "finish the migration first")
     elsewhere = sorted(controllers - {node_id})
     if elsewhere:
-        raise _refused(path, f"its cluster has controllers on other nodes ({_listed(elsewhere)})", several)
+        raise _refused(path, f"the cluster has controllers on other nodes ({_listed(elsewhere)})", several)
     for topic_id, name in state.topics.items():
         for number, found in state.partitions[topic_id].items():
             if found.replicas != [node_id]:
                 where = _listed(found.replicas)
-                raise _refused(path, f"its cluster has several nodes: {name}-{number} is on {where}", several)
+                raise _refused(path, f"the cluster has several nodes: {name}-{number} is on {where}", several)
 
 
 def _check_directories(
@@ -191,18 +191,22 @@ def _check_directories(
         missing = len(ids - {meta.directory_id for meta in metas})
         for path, meta in zip(paths, metas, strict=True):
             if ids and meta.directory_id not in ids and path != os.path.dirname(place):
-                raise _refused(path, f"the node has no log directory with its id {meta.directory_id}")
+                raise _refused(path, f"the node has no log directory with the id {meta.directory_id}")
     if missing > 0:
-        not_given = f"{missing} of them {'is' if missing == 1 else 'are'} not given"
-        raise _refused(", ".join(paths), f"its node has {len(ids)} log directories, and {not_given}", _GIVE_ALL)
+        not_given = f"{missing} of them {'is' if missing == 1 else 'are'} missing from --adopt"
+        raise _refused(", ".join(paths), f"the node has {len(ids)} log directories, but {not_given}", _GIVE_ALL)
 
 
 def _check_features(path: str, state: KafkaState) -> None:
     if METADATA_VERSION not in state.features:
-        raise _refused(path, f"its cluster has no {METADATA_VERSION}: it is of a Kafka before 3.3", "upgrade it first")
+        raise _refused(
+            path,
+            f"the cluster has no {METADATA_VERSION}: it was written by a Kafka before 3.3",
+            "upgrade the cluster first",
+        )
     unknown = unsupported(state.features)
     if unknown is not None:
-        raise _refused(path, f"its cluster works at {unknown}")
+        raise _refused(path, f"the cluster uses {unknown}")
 
 
 def _partition_dirs(paths: Sequence[str], state: KafkaState, left_out: list[str], *, all_there: bool) -> dict[str, str]:
@@ -220,17 +224,17 @@ def _partition_dirs(paths: Sequence[str], state: KafkaState, left_out: list[str]
         own_id = _topic_id(entry.path)
         if topic_id is not None and own_id in (None, topic_id):
             if entry.name in found:
-                raise _refused(path, f"{entry.name} is in {found[entry.name]} as well")
+                raise _refused(path, f"{entry.name} is also in {found[entry.name]}")
             found[entry.name] = path
         else:
             left_out.append(
-                f"{entry.path}: the cluster has no such partition" + (f" of id {own_id}" if topic_id else "")
+                f"{entry.path}: the cluster has no such partition" + (f" with id {own_id}" if topic_id else "")
             )
     missing = sorted(wanted.keys() - set(found))
     where = ", ".join(paths)
     if missing and not all_there:
-        raise _refused(where, f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not in it", _GIVE_ALL)
-    left_out += [f"records of {name}: it has no directory in {where}, and begins empty" for name in missing]
+        raise _refused(where, f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing", _GIVE_ALL)
+    left_out += [f"records of {name}: it has no directory in {where}, so it starts empty" for name in missing]
     return found
 
 
@@ -246,7 +250,7 @@ def _take_out_configs(state: KafkaState, node_id: int) -> Iterator[str]:
     for (kind, name), values in sorted(state.configs.items()):
         word = ConfigResourceType.word(kind).lower().replace("_", "-")
         if kind == ConfigResourceType.BROKER and name not in ("", str(node_id)):
-            yield f"the configs of broker {name}, which is not this one"
+            yield f"the configs of broker {name}, which is another broker"
             del state.configs[kind, name]
             continue
         for key, value in list(values.items()):
@@ -265,7 +269,7 @@ def _config_problem(kind: int, key: str, value: str) -> str | None:
         ConfigResourceType.CLIENT_METRICS: client_metrics.TABLE,
     }
     if kind == ConfigResourceType.TOPIC and key.startswith(_OF_TIERED_STORAGE) and value != "false":
-        return "records in tiered storage cannot be read here"
+        return "this broker cannot read records in tiered storage"
     if kind == ConfigResourceType.BROKER:
         row: Row | None = broker_row(key)
         if row is None:
@@ -275,11 +279,11 @@ def _config_problem(kind: int, key: str, value: str) -> str | None:
         if row is None:
             return f"Kafka {KAFKA_MINOR} has no such config"
     else:
-        return f"resources of type {kind} are not known here"
+        return f"unknown resource type {kind}"
     try:
         parse(key, row[0], value)
     except ConfigError:
-        return "its value is not one of its type"
+        return "its value does not have the type of the config"
     return None
 
 
@@ -297,7 +301,9 @@ def _unserved_groups(partition_dirs: Mapping[str, str]) -> list[str]:
                     if isinstance(view, BatchView) and not view.is_control:
                         _note_groups(view, found)
     return [
-        f"{kind} group {group_id}: such groups are not served" for (kind, group_id), there in found.items() if there
+        f"{kind} group {group_id}: this broker does not support such groups"
+        for (kind, group_id), there in found.items()
+        if there
     ]
 
 
@@ -311,7 +317,7 @@ def _note_groups(view: BatchView, found: dict[tuple[str, str], bool]) -> None:
                 word, key_class = kind
                 found[word, decode(key_class, 0, key[2:]).group_id] = record.value is not None
     except (CorruptBatch, WireError) as error:
-        log.debug("a batch of groups cannot be read: %s", error)
+        log.debug("cannot read a batch of groups: %s", error)
 
 
 def _listed(values: list[int] | list[str]) -> str:

@@ -68,7 +68,7 @@ def adopt(
     directories that cannot be adopted and a data directory that cannot take it; LogError for damage, and OSError.
     """
     if len(data_dirs) != 1:
-        raise ConfigError("a directory of Kafka is adopted into one data directory", hint="give one with --data-dir")
+        raise ConfigError("--adopt needs exactly one data directory", hint="pass one with --data-dir")
     apart = [_apart(each, data_dirs[0]) for each in kafka_dirs]
     paths, data_dir = distinct([path for path, _ in apart]), apart[0][1]
     reading: list[ReadersLock] = []
@@ -86,20 +86,20 @@ def adopt(
         for lock in reading:
             lock.release()
     for line in found.left_out:
-        log.warning("not taken over: %s", line)
-    log.info("%s is adopted in %s: %s", ", ".join(paths), data_dir, found.summary())
+        log.warning("not adopted: %s", line)
+    log.info("adopted %s in %s: %s", ", ".join(paths), data_dir, found.summary())
 
 
 def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
     """Both paths, absolute. Raises ConfigError if one is the other, or within it, or there is nothing to adopt."""
     if not os.path.isdir(kafka_dir):
-        why = "it is not a directory" if os.path.lexists(kafka_dir) else "there is no such directory"
-        raise ConfigError(f"{kafka_dir} cannot be adopted: {why}")
+        why = "not a directory" if os.path.lexists(kafka_dir) else "no such directory"
+        raise ConfigError(f"cannot adopt {kafka_dir}: {why}")
     outer, inner = sorted((os.path.realpath(kafka_dir), os.path.realpath(data_dir)), key=len)
     if os.path.commonpath((outer, inner)) == outer:
         raise ConfigError(
-            f"{kafka_dir} cannot be adopted into {data_dir}: one is the other, or within it",
-            hint="the directory of Kafka stays as it is; give an empty one beside it with --data-dir",
+            f"cannot adopt {kafka_dir} into {data_dir}: the two are the same directory, or one contains the other",
+            hint="pass another, empty directory with --data-dir; Kafka's directory stays unchanged",
         )
     return os.path.abspath(kafka_dir), distinct([data_dir])[0]
 
@@ -117,7 +117,7 @@ def _files(found: Adoptable) -> Iterator[Copied]:
             parsed = names.parse_file_name(entry.name)
             known = parsed is not None or entry.name in (names.LEADER_EPOCHS, names.PARTITION_METADATA)
             if not known or not entry.is_file():
-                found.left_out.append(f"{os.path.join(log_dir, name)}: it is not a file of a log")
+                found.left_out.append(f"{os.path.join(log_dir, name)}: not a file of a log")
             elif parsed is None or parsed.state != ".deleted":
                 yield Copied(log_dir, name, entry.stat().st_blocks * 512)  # an index that is open is mostly a hole
 
@@ -130,7 +130,7 @@ def _check_room(data_dir: str, files: Sequence[Copied]) -> None:
     room = os.statvfs(place)
     free = room.f_bavail * room.f_frsize
     if wanted > free:
-        raise ConfigError(f"{data_dir} has room for {free} bytes, and {wanted} are to be copied")
+        raise ConfigError(f"not enough space in {data_dir}: {wanted} bytes needed, {free} available")
     log.info("copying %d files, %d bytes, to %s", len(files), wanted, data_dir)
 
 
@@ -143,7 +143,7 @@ def _begin(data_dir: str) -> DirectoryLock:
         os.makedirs(data_dir, exist_ok=True)
         lock = DirectoryLock(data_dir)
         if _is_unfinished(data_dir):
-            log.warning("an adoption into %s did not end: it begins anew", data_dir)
+            log.warning("the previous adoption into %s was not completed: starting again", data_dir)
             _undo(data_dir)
         _check_empty(data_dir)  # again: now nobody else can change it
     except BaseException as error:
@@ -167,8 +167,8 @@ def _is_unfinished(data_dir: str) -> bool:
 def _check_empty(data_dir: str) -> None:
     if survey(data_dir) is not None:
         raise ConfigError(
-            f"the data directory {data_dir} has the data of this broker already",
-            hint="start it without --adopt, or give an empty directory with --data-dir",
+            f"the data directory {data_dir} already contains data of this broker",
+            hint="start without --adopt, or pass an empty directory with --data-dir",
         )
 
 
@@ -197,7 +197,7 @@ def _copy(
         if os.path.exists(marker):
             _undo(data_dir)
         if isinstance(error, OSError):
-            text = f"{', '.join(found.paths)} is not adopted: {error.filename or data_dir}: {error.strerror or error}"
+            text = f"cannot adopt {', '.join(found.paths)}: {error.filename or data_dir}: {error.strerror or error}"
             raise LogError(text, path=data_dir) from error
         raise
 

@@ -112,7 +112,7 @@ class DataDirs:
             try:
                 os.makedirs(path, exist_ok=True)
             except OSError as error:
-                raise ConfigError(f"the data directory {path} cannot be made: {error.strerror}") from error
+                raise ConfigError(f"cannot create data directory {path}: {error.strerror}") from error
             self._locks.append(DirectoryLock(path))
         found, known_id = self._survey(node_id, cluster_id)  # again: now nobody else can change it
         self.cluster_id = known_id or uuid_text(uuid.uuid4())
@@ -152,8 +152,12 @@ class DataDirs:
                 try:
                     write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
                 except OSError as error:  # as before these names were kept: no reason to refuse a start
-                    log.warning("%s does not name all log directories: a later start does not notice by it that one "
-                                "is missing. The next start writes it again: %s", path, error)  # fmt: skip
+                    log.warning(
+                        "%s does not list all log directories: a later start cannot detect from it that a directory is "
+                        "missing. The next start writes it again: %s",
+                        path,
+                        error,
+                    )
 
     def at_start(self, path: str, name: str) -> dict[TopicPartition, int]:
         """What a checkpoint file of a directory held at the start."""
@@ -204,7 +208,7 @@ class DataDirs:
         having = [path for path in self.paths if os.path.isdir(os.path.join(path, METADATA_DIRECTORY))]
         if len(having) > 1:
             places = " and ".join(os.path.join(path, METADATA_DIRECTORY) for path in having)
-            raise LogError(f"the state of the cluster is there twice: {places}", path=having[0])
+            raise LogError(f"found two copies of the cluster metadata: {places}", path=having[0])
         return having[0] if having else self.paths[0]
 
     def partition_dirs(self) -> list[tuple[str, str, PartitionDirectory]]:
@@ -225,7 +229,7 @@ class DataDirs:
         Raises LogError where all are offline.
         """
         if not self.live:
-            raise LogError("every log directory is offline", path=self.paths[0])
+            raise LogError("all log directories are offline", path=self.paths[0])
         return min(self.live, key=lambda path: load.get(path, 0))
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
@@ -241,7 +245,7 @@ class DataDirs:
             try:
                 replace_file(os.path.join(path, CLEAN_SHUTDOWN_FILE), b'{"version":0,"brokerEpoch":"-1"}')
             except OSError as error:
-                log.warning("%s is not marked as closed cleanly, the next start checks its logs: %s", path, error)
+                log.warning("%s is not marked as cleanly shut down, so the next start checks its logs: %s", path, error)
 
     def put_back(self) -> None:
         """Mark the directories as they were: the start did not come to changing anything."""

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
 """The largest file with first records that is read, in bytes: about 100,000 credentials."""
-_FORMAT_AGAIN = "format a directory for one node that is broker and controller"
+_FORMAT_AGAIN = "format a directory for one node that is both broker and controller"
 
 
 class _Quorum(NamedTuple):
@@ -71,7 +71,9 @@ class FormattedDirectories:
             _read_records(each)
             id = meta.directory_id
             if id is not None and id in seen:
-                raise _refused(each, f"its directory.id {id} is that of {seen[id]} too", "format one of them again")
+                raise _refused(
+                    each, f"its directory.id {id} is also that of {seen[id]}", "format one of the two directories again"
+                )
             seen[id or each] = each
         self._check_voters(path, self._quorum(log_dirs))
 
@@ -79,7 +81,7 @@ class FormattedDirectories:
         roles = {role.strip() for role in self._properties.get("process.roles", "").split(",") if role.strip()}
         if roles and not {"broker", "controller"} <= roles:
             raise _refused(
-                path, f"process.roles={','.join(sorted(roles))} asks for one half of a node, and this broker is both",
+                path, f"process.roles={','.join(sorted(roles))} is only half of a node, but this broker has both roles",
                 _FORMAT_AGAIN + ", and set process.roles=broker,controller",
             )  # fmt: skip
 
@@ -87,13 +89,16 @@ class FormattedDirectories:
         configured = self._properties.get("controller.quorum.voters", "").strip()
         if quorum.voters is None and not configured and self._properties.get("process.roles", "").strip():
             raise _refused(
-                path, "no voter is in it and none in controller.quorum.voters: this node joins the quorum of others",
+                path, "it contains no voter and controller.quorum.voters names none: the node would join an existing "
+                    "quorum",
                 "format it with --standalone",
             )  # fmt: skip
         voters = quorum.voters if quorum.voters is not None else {_voter_id(text) for text in configured.split(",")}
         if (quorum.voters is not None or configured) and voters != {self._node_id}:
             shown = ", ".join(map(str, sorted(voters)))
-            raise _refused(path, f"its quorum has the voters {shown}, and one node has to be all of it", _FORMAT_AGAIN)
+            raise _refused(
+                path, f"its quorum has the voters {shown}, but this node must be the only voter", _FORMAT_AGAIN
+            )
 
     def _quorum(self, log_dirs: Sequence[str]) -> _Quorum:
         """What the first snapshot of the metadata log says; of a quorum that is configured without one."""
@@ -104,7 +109,7 @@ class FormattedDirectories:
                     _, kraft_version, voters = read_control(path)
                 problem = unsupported({KRAFT_VERSION: kraft_version})
                 if problem is not None:
-                    raise _refused(place, f"its quorum works at {problem}")
+                    raise _refused(place, f"its quorum uses {problem}")
                 ids = None if voters is None else frozenset(voter.voter_id for voter in voters.voters)
                 return _Quorum(kraft_version, ids)
         return _Quorum(0, None)
@@ -123,7 +128,7 @@ class FormattedDirectories:
             records.append(FeatureLevelRecord(name=KRAFT_VERSION, feature_level=kraft_version))
         if place is not None:
             users = sum(isinstance(record, UserScramCredentialRecord) for record in records)
-            log.info("the cluster begins as %s was formatted, with %d SCRAM credentials", place, users)
+            log.info("starting the cluster as %s was formatted, with %d SCRAM credentials", place, users)
         return records
 
 
@@ -149,12 +154,16 @@ def _check_records(path: str, file: str, records: Sequence[Stored]) -> None:
         if isinstance(record, FeatureLevelRecord):
             levels[record.name] = record.feature_level
         elif not isinstance(record, UserScramCredentialRecord):
-            raise _refused(path, f"{file} has a {type(record).__name__}, with which no cluster begins here")
+            raise _refused(
+                path, f"{file} contains a {type(record).__name__}, which this broker does not accept in a new cluster"
+            )
     if METADATA_VERSION not in levels:
         raise _refused(path, f"{file} has no {METADATA_VERSION}")
     problem = unsupported({name: level for name, level in levels.items() if level})
     if problem is not None:
-        raise _refused(path, f"its cluster is to work at {problem}", f"Kafka 3.3 to {KAFKA_MINOR} format what is known")
+        raise _refused(
+            path, f"its cluster would use {problem}", f"format it with a release from Kafka 3.3 to {KAFKA_MINOR}"
+        )
 
 
 @contextlib.contextmanager
@@ -178,4 +187,4 @@ def _voter_id(text: str) -> int:
 
 
 def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
-    return ConfigError(f"the data directory {path} was formatted, and this broker cannot start on it: {why}", hint=hint)
+    return ConfigError(f"cannot start on the formatted data directory {path}: {why}", hint=hint)

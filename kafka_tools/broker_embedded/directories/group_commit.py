@@ -96,7 +96,7 @@ class GroupCommit:
             self._fail(error)
             return
         if self._wants_descriptor:
-            log.info("what was written is forced to the disk again")
+            log.info("flushing to the disk works again")
             self._wants_descriptor = False
         if lost:
             self.on_lost()
@@ -106,12 +106,12 @@ class GroupCommit:
             try:
                 (otherwise if lost else then)()
             except Exception:  # one answer's bug must not keep the others
-                log.exception("an answer could not be given")
+                log.exception("cannot send a response")
 
     def _force_later(self, force: Callable[[], list[str]], error: OSError) -> None:
         if not self._wants_descriptor:
             log.error(
-                "what was written cannot be forced to the disk yet: %s. It is acknowledged once there is a descriptor",
+                "cannot flush to the disk yet: %s. Writes are acknowledged once a file descriptor is available",
                 error,
             )
         self._wants_descriptor = True
@@ -121,8 +121,8 @@ class GroupCommit:
         self.failure = error
         self._next.clear()
         log.critical(
-            "what was written cannot be forced to the disk: %s. Nothing is acknowledged any more and the broker stops; "
-            "see to the disk, then start it again: it checks its logs",
+            "cannot flush to the disk: %s. The broker acknowledges no more writes and stops. Check the disk, "
+            "then start the broker again; it checks its logs",
             error,
         )
         self.on_failed(error)

@@ -69,7 +69,7 @@ class KafkaState:
         try:
             _APPLIERS[type(record)](self, record)
         except KeyError as error:
-            text = f"a {type(record).__name__} does not fit what comes before it: {error} is not known"
+            text = f"a {type(record).__name__} contradicts the records before it: unknown {error}"
             raise LogError(text) from error
 
     def records(self, node_id: int) -> Iterator[Stored]:
@@ -182,7 +182,7 @@ def read_kafka_state(directory: str, *, clean: bool) -> tuple[KafkaState, int]:
         newer = unsupported(state.features)
         if newer is None:
             raise
-        raise LogError(f"its cluster works at {newer} ({error})", path=directory) from error
+        raise LogError(f"the cluster uses {newer} ({error})", path=directory) from error
 
 
 def _read_into(state: KafkaState, directory: str, clean: bool) -> int:
@@ -200,7 +200,7 @@ def _read_into(state: KafkaState, directory: str, clean: bool) -> int:
         if segment.log is None:
             continue
         if torn_bytes:
-            raise LogError(f"{segment.log} follows a log that is damaged", path=directory)
+            raise LogError(f"{segment.log} follows a damaged log", path=directory)
         with Segment(segment.log) as log:
             position = 0
             for view in _batches(log, clean):
@@ -208,7 +208,7 @@ def _read_into(state: KafkaState, directory: str, clean: bool) -> int:
                 if view.last_offset < begin:
                     continue
                 if view.base_offset > expected:
-                    gap = f"offsets {expected} to {view.base_offset - 1} of the cluster's state are gone"
+                    gap = f"offsets {expected} to {view.base_offset - 1} of the cluster metadata are missing"
                     raise LogError(f"{segment.log}: {gap}", path=directory)
                 expected = view.last_offset + 1
                 if not view.is_control:

@@ -45,28 +45,28 @@ def check_known(found: Found, lost: Collection[str] = ()) -> None:
         given = " ".join(f"--lost-data-dir {id}" for id in missing)
         raise ConfigError(
             "; ".join(f"the data directory {path} {_problem(path, found, id)}" for id, path in missing.items()),
-            hint="is its disk mounted? Nothing was changed. To give up what it holds, so that its partitions begin "
-            f"anew without records, start once with {given}",
+            hint="check that its disk is mounted; nothing was changed. To abandon its contents and start its "
+            f"partitions again without records, start once with {given}",
         )
     empty = [path for path, meta in found if meta is None]
     if empty and not ours and len(empty) < len(found):
         formatted = next(path for path, meta in found if meta is not None)
         raise ConfigError(
             f"the data directory {empty[0]} {_state(empty[0])}: it has no {META_FILE}, and {formatted} was formatted",
-            hint="is its disk mounted? Nothing was changed. If it is new, format it too: kafka-storage format "
-            "--ignore-formatted with the same settings and cluster id",
+            hint="check that its disk is mounted; nothing was changed. If the directory is new, format it too: "
+            "kafka-storage format --ignore-formatted with the same settings and cluster id",
         )
 
 
 def _problem(path: str, found: Found, id: str) -> str:
     metas = dict(found)
     if path not in metas:
-        return f"(directory.id {id}) is missing: it is not among log.dirs any more"
+        return f"(directory.id {id}) is missing: it is no longer in log.dirs"
     meta = metas[path]
     if meta is not None:
-        return f"is another one now: its directory.id is {meta.directory_id}, and was {id}"
-    return f"{_state(path)}: it has no {META_FILE}, and the broker had its directory {id} there"
+        return f"is a different directory now: its directory.id is {meta.directory_id}, and was {id}"
+    return f"{_state(path)}: it has no {META_FILE}, but the broker's directory {id} was there"
 
 
 def _state(path: str) -> str:
-    return "is empty" if os.path.isdir(path) else "is not there"
+    return "is empty" if os.path.isdir(path) else "does not exist"

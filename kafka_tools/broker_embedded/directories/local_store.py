@@ -125,13 +125,16 @@ class LocalStore:
         directory, log_start, log_end = self._log.directory, self._log.log_start_offset, self._log.log_end_offset
         reached = self._snapshots.reached
         if log_end < reached:
-            text = f"the cluster's state in {directory} ends at offset {log_end}, and its newest snapshot at {reached}"
-            raise LogError(f"{text}: its last files are gone, and with them what was changed since", path=directory)
+            text = (
+                f"the cluster metadata in {directory} ends at offset {log_end}, but its newest snapshot ends at "
+                f"{reached}"
+            )
+            raise LogError(f"{text}: its last files and the changes after them are missing", path=directory)
         newest = self._snapshots.newest_sound()
         next_offset = newest.end_offset if newest is not None else 0
         if log_start > next_offset:
-            text = f"the cluster's state in {directory} begins at offset {log_start}"
-            raise LogError(f"{text}, and no sound snapshot says what comes before it", path=directory)
+            text = f"the cluster metadata in {directory} begins at offset {log_start}"
+            raise LogError(f"{text}, and no valid snapshot contains the changes before it", path=directory)
         if newest is not None:
             self._last_ms = self._snapshots.newest_ms
         if newest is not None and newest.end_offset:  # that of offset 0 was formatted: ``formatted`` reads it
@@ -141,7 +144,10 @@ class LocalStore:
             if view.last_offset < next_offset:
                 continue
             if view.base_offset > next_offset:
-                text = f"offsets {next_offset} to {view.base_offset - 1} of the cluster's state in {directory} are gone"
+                text = (
+                    f"offsets {next_offset} to {view.base_offset - 1} of the cluster metadata in {directory} are "
+                    "missing"
+                )
                 raise LogError(text, path=directory)
             next_offset, self._last_ms = view.last_offset + 1, view.max_timestamp
             self.bytes_since_snapshot += view.size_bytes
@@ -206,7 +212,7 @@ class LocalStore:
         except OSError as error:
             if error.errno not in FOR_WANT_OF_ROOM:
                 raise
-            log.warning("%s: no segment begins until there is room: %s", self._log.directory, error)
+            log.warning("%s: cannot start a new segment until the disk has space: %s", self._log.directory, error)
 
     def _force(self, active: OpenFile, slices: Slices) -> Work[None]:
         """See that the log is on the disk, of which ``active`` is the last file. Raises OSError."""
@@ -220,7 +226,7 @@ class LocalStore:
                 self._log.take_offline(error)
                 raise
         if self.is_lost:
-            raise FileNotFoundError(errno.ENOENT, "it was lost meanwhile", self._log.directory)
+            raise FileNotFoundError(errno.ENOENT, "it was lost in the meantime", self._log.directory)
 
     def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
         """Let old snapshots go, and what is in the log before the next one, as long as there is too much (-1: never).
@@ -236,7 +242,7 @@ class LocalStore:
             if self._log.log_start_offset < next_offset:
                 self._log.delete_before(next_offset)
             self._retired.append(snapshots.retire_first())
-            log.info("the cluster's state in %s begins at offset %d now", self._log.directory, next_offset)
+            log.info("the cluster metadata in %s now begins at offset %d", self._log.directory, next_offset)
         self._log.enforce_retention()  # what had to wait for the name of the next segment
 
     def take_retired(self) -> list[str]:
@@ -276,7 +282,7 @@ def decode_record(value: bytes | memoryview, where: str) -> Stored:
         kind, position = read_unsigned_varint(value, position)
         version, position = read_unsigned_varint(value, position)
         if frame_version != _FRAME_VERSION or kind not in RECORDS:
-            raise LogError(f"{where}: metadata record of type {kind}, frame version {frame_version}, is not known")
+            raise LogError(f"{where}: unknown metadata record of type {kind}, frame version {frame_version}")
         return decode_prefix(RECORDS[kind], version, value, position)[0]
     except (WireError, IndexError, ValueError) as error:
         raise LogError(f"{where}: not a metadata record: {error}") from error

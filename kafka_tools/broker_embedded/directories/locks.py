@@ -34,7 +34,7 @@ class DirectoryLock:
                 os.close(self._fd)
                 if error.errno in (errno.EACCES, errno.EAGAIN):
                     raise _in_use(path) from error
-                raise ConfigError(f"{path} cannot be locked: {error.strerror}") from error
+                raise ConfigError(f"cannot lock {path}: {error.strerror}") from error
             self.identity = identity(os.fstat(self._fd))
             _held.add(self.identity)
         when_forked(self, DirectoryLock._leave_to_parent)
@@ -72,14 +72,14 @@ class ReadersLock:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ConfigError(f"{lock_path} cannot be opened: {error.strerror}") from error
+            raise ConfigError(f"cannot open {lock_path}: {error.strerror}") from error
         try:
             fcntl.lockf(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
             self.release()
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 raise self._runs() from error
-            raise ConfigError(f"{lock_path} cannot be locked: {error.strerror}") from error
+            raise ConfigError(f"cannot lock {lock_path}: {error.strerror}") from error
 
     def check(self) -> None:
         """Raises ConfigError if a broker has started since: what was read may be of two moments."""
@@ -92,10 +92,12 @@ class ReadersLock:
             self._fd = None
 
     def _runs(self) -> ConfigError:
-        return ConfigError(f"a broker runs on {self._path}: it holds {LOCK_FILE}", hint="stop it first")
+        return ConfigError(
+            f"a broker is running on {self._path}: it holds the lock of {LOCK_FILE}", hint="stop the broker first"
+        )
 
 
 def _in_use(path: str) -> ConfigError:
     return ConfigError(
-        f"{path} is in use by another broker", hint="stop that broker, or give another directory with --data-dir"
+        f"{path} is in use by another broker", hint="stop that broker, or pass another directory with --data-dir"
     )

@@ -115,7 +115,7 @@ class StateEnd:
             try:
                 self._forced(self._store.end_offset)
             except OSError as error:
-                log.warning("how far the cluster's state reaches cannot be noted: %s", error)
+                log.warning("cannot record how far the cluster metadata reaches: %s", error)
 
     def _forced(self, end_offset: int) -> None:
         """Write the offset up to which the state is on the disk. Raises OSError."""
@@ -142,7 +142,7 @@ class StateEnd:
         self._is_writing = False
         if error is not None:
             if not self._failed and not self._store.is_lost:  # of a loss the watch tells
-                log.warning("how far the cluster's state reaches cannot be noted: %s", error)
+                log.warning("cannot record how far the cluster metadata reaches: %s", error)
             self._failed = True
             return
         self._failed = False

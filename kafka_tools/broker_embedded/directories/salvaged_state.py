@@ -65,7 +65,7 @@ class SalvagedState:
         if salvage.damaged_spans:
             self.left_out["damaged span"] = salvage.damaged_spans
         if log_end < max((each.end_offset for each in snapshots_in(directory)), default=0):
-            self.left_out["end of the log, which was there when a snapshot was written"] += 1
+            self.left_out["end of the log, which existed when a snapshot was written"] += 1
         elif log_end > next_offset:
             self.left_out["span of missing offsets"] += 1
 
@@ -92,7 +92,7 @@ class SalvagedState:
         try:
             records = [decode_record(record.value or b"", self.directory) for record in view.records()]
         except (LogError, CorruptBatch):
-            self.left_out["batch that is not a change of the state"] += 1
+            self.left_out["batch that does not contain cluster metadata"] += 1
             return
         if self._in_doubt or view.partition_leader_epoch != LEADER_EPOCH:
             self.left_out.update(type(record).__name__ for record in records)

@@ -95,7 +95,7 @@ class Shortening:
         is_large = store.bytes_since_snapshot >= self._most_bytes or 0 <= self._retention_bytes < store.size_bytes
         yield from store.write_snapshot(self._journal.image(), self._line, begin_segment=is_large)
         took_s = self._timers.clock.monotonic_s() - began_s
-        log.info("the cluster's state has a snapshot at offset %d, which took %.1f s", end_offset, took_s)
+        log.info("wrote a snapshot of the cluster metadata at offset %d in %.1f s", end_offset, took_s)
         yield from self._shorten()
 
     def _shorten(self) -> Work[None]:
@@ -121,10 +121,10 @@ class Shortening:
             return
         self._failed = True
         expected = isinstance(error, OSError | LogError)
-        text = "the cluster's state cannot be kept short, it is tried again in a minute: %s"
+        text = "cannot shorten the log of the cluster metadata, trying again in a minute: %s"
         log.error(text, error, exc_info=None if expected else error)
 
 
 def _removed(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("files of the cluster's state that are not needed stay until the next start: %s", error)
+        log.error("unneeded files of the cluster metadata stay until the next start: %s", error)

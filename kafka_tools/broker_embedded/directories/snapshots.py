@@ -78,7 +78,7 @@ class StateSnapshots:
             try:
                 found += os.stat(each.path).st_size
             except FileNotFoundError:
-                log.error("the snapshot %s is gone", each.path)
+                log.error("the snapshot %s is missing", each.path)
                 self.kept.remove(each)
         return found
 
@@ -93,7 +93,7 @@ class StateSnapshots:
             try:
                 self._control = read_control(self.kept[-1].path)
             except CorruptBatch as error:
-                log.error("the snapshot %s is damaged, an older one is looked for: %s", self.kept[-1].path, error)
+                log.error("the snapshot %s is damaged, looking for an older one: %s", self.kept[-1].path, error)
                 self.kept.pop()
             else:
                 return self.kept[-1]

@@ -17,10 +17,10 @@ from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
 
-MEND = "kafka-tools broker mend --data-dir DIR puts the state right and keeps what it replaces"
+MEND = "repair the cluster metadata with kafka-tools broker mend --data-dir DIR, which keeps the files that it replaces"
 BACK = (
-    f"put {METADATA_DIRECTORY} back from a copy, or go on without what is gone: kafka-tools broker mend --data-dir DIR "
-    "makes topics known again from their directories; users, ACLs and configs have to be set again"
+    f"restore {METADATA_DIRECTORY} from a backup, or continue without the missing part: kafka-tools broker mend "
+    "--data-dir DIR restores topics from their directories; then set users, ACLs and configs again"
 )
 """What to do where some of the state is gone."""
 
@@ -41,20 +41,21 @@ def check_state(dirs: DataDirs, known_end: int) -> None:
                 continue  # moved aside by a mending, or left by one that did not end
             place = os.path.join(path, name)
             if parsed.state:
-                text = f"{place}: the cluster's state was deleted, as a topic named {CLUSTER_METADATA}"
+                text = f"{place}: the cluster metadata was deleted, as a topic named {CLUSTER_METADATA}"
                 raise LogError(text, path=place, hint=MEND)
             if name != METADATA_DIRECTORY or is_of_a_topic(place):
                 text = (
-                    f"{place} is of a topic {CLUSTER_METADATA} that a client made: it is not the cluster's state alone"
+                    f"{place} belongs to a topic {CLUSTER_METADATA} that a client created: it does not contain "
+                    "only cluster metadata"
                 )
                 raise LogError(text, path=place, hint=MEND)
     if not any(os.path.isdir(os.path.join(path, METADATA_DIRECTORY)) for path in dirs.paths):
         lost = _what_had_state(dirs, known_end)
         if lost:
             raise LogError(
-                f"the cluster's state ({METADATA_DIRECTORY}) is gone, but {lost}",
+                f"the cluster metadata ({METADATA_DIRECTORY}) is missing, but {lost}",
                 path=dirs.paths[0],
-                hint=f"are all of log.dirs given, and mounted? If so: {BACK}",
+                hint=f"check that all of log.dirs are given and mounted. If they are: {BACK}",
             )
 
 
@@ -64,11 +65,11 @@ def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
     if not end_offset:
         lost = _what_had_state(dirs, known_end)
         if lost:
-            raise LogError(f"{place}: the cluster's state has no records, but {lost}", path=place, hint=BACK)
+            raise LogError(f"{place}: the cluster metadata has no records, but {lost}", path=place, hint=BACK)
     elif end_offset < known_end:
         raise LogError(
-            f"{place}: the cluster's state ends at offset {end_offset}, but it reached offset "
-            f"{known_end}: its last {known_end - end_offset} records are gone",
+            f"{place}: the cluster metadata ends at offset {end_offset}, but it reached offset {known_end}: its "
+                f"last {known_end - end_offset} records are missing",
             path=place, hint=BACK,
         )  # fmt: skip
 
@@ -82,7 +83,7 @@ def _what_had_state(dirs: DataDirs, known_end: int) -> str:
         if not parsed.state and partition_files(os.path.join(path, name)).segments
     ]
     if of_topics:
-        said.append(f"{len(of_topics)} partitions have logs, {of_topics[0]} the first of them")
+        said.append(f"{len(of_topics)} partitions have logs, for example {of_topics[0]}")
     return " and ".join(said)
 
 
@@ -90,7 +91,8 @@ def check_topics(cluster: Cluster) -> None:
     """Raises LogError if the state, once read, has the topic whose log it would share."""
     if cluster.topic(CLUSTER_METADATA) is not None:
         raise LogError(
-            f"the cluster's state has a topic {CLUSTER_METADATA}, which a client made: its records may be in the state",
+            f"the cluster metadata has a topic {CLUSTER_METADATA}, which a client created: records of that topic "
+            "may be among the metadata",
             hint=MEND,
         )
 

@@ -75,20 +75,20 @@ class MendedState(NamedTuple):
     def lines(self) -> list[str]:
         """What the operator is told."""
         if not self.changed:
-            return [f"{self.state} is whole: {self.kept} records, nothing to mend."]
-        written = f"written anew with {self.kept} records of the old state" if self.moved or self.recovered else "kept"
+            return [f"{self.state} is valid: {self.kept} records, nothing to repair."]
+        written = f"rewritten with {self.kept} records of the old metadata" if self.moved or self.recovered else "kept"
         lines = [f"{self.state}: {written}."]
         if self.gone:
-            lines.append(f"Gone: the last {self.gone} records of the old state.")
-        lines += [f"Left out: {name}, {times} times." for name, times in sorted(self.left_out.items())]
+            lines.append(f"Missing: the last {self.gone} records of the old metadata.")
+        lines += [f"Omitted: {name}, {times} times." for name, times in sorted(self.left_out.items())]
         lines += [
-            f"Topic {name}: known again from its directories; its records are kept for ever until retention.ms is set."
+            f"Topic {name}: restored from its directories; its records are kept forever until you set retention.ms."
             for name in self.recovered
         ]
         lines += [f"Renamed: {old} to {new}." for old, new in self.moved]
         if self.left_out or self.gone:
             lines.append(
-                "Look over users, ACLs, quotas and configs: what was changed by what is not there has to be set again."
+                "Check users, ACLs, quotas and configs: set again what the missing or omitted records had changed."
             )
         return lines
 
@@ -106,7 +106,7 @@ def broker_dirs(paths: Sequence[str], *, lost: Collection[str] = ()) -> DataDirs
     """
     known = [meta for meta in map(survey, paths) if meta is not None]
     if not known or known[0].node_id is None:
-        raise ConfigError(f"{', '.join(paths)}: there is no broker's data to mend")
+        raise ConfigError(f"{', '.join(paths)}: no data of this broker to repair")
     return DataDirs(paths, node_id=known[0].node_id, lost=lost)
 
 

@@ -28,7 +28,7 @@ _OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 _FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
 _FORMATTED = _FIRST_START | {META_FILE, BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY}
 _NAMES_SHOWN = 3
-_GIVE_ANOTHER = "give an empty directory, or one that is not there yet, with --data-dir (log.dirs)"
+_GIVE_ANOTHER = "pass an empty or new directory with --data-dir (log.dirs)"
 
 
 def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
@@ -46,25 +46,25 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
             return _survey_meta(path, formatted)
         if ADOPTING_FILE in names:
             raise ConfigError(
-                f"the adoption of a directory of Kafka into {path} did not end",
-                hint="start it with --adopt again, which begins anew",
+                f"the adoption of a Kafka directory into {path} was not completed",
+                hint="start with --adopt again; the adoption then starts from the beginning",
             )
         unfinished = _is_unfinished_start(path, names)
     except FileNotFoundError:
         if os.path.islink(path):
             target = os.readlink(path)
-            raise ConfigError(f"the data directory {path} is a link to {target}, which is not there") from None
+            raise ConfigError(f"the data directory {path} is a link to {target}, which does not exist") from None
         return None
     except NotADirectoryError as error:
-        raise ConfigError(f"the data directory {path} cannot be made: {file_above(path)} is not a directory") from error
+        raise ConfigError(f"cannot create data directory {path}: {file_above(path)} is not a directory") from error
     except OSError as error:
-        raise ConfigError(f"the data directory {path} cannot be read: {error.strerror}") from error
+        raise ConfigError(f"cannot read data directory {path}: {error.strerror}") from error
     if names and not unfinished:
         more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
         raise ConfigError(
-            f"the data directory {path} is not empty and is not one of this broker (it has no {META_FILE}): "
-            f"it holds {', '.join(sorted(names)[:_NAMES_SHOWN])}{more}",
-            hint=f"nothing in it was changed; {_GIVE_ANOTHER}",
+            f"the data directory {path} is not empty and does not belong to this broker (it has no {META_FILE}): "
+            f"it contains {', '.join(sorted(names)[:_NAMES_SHOWN])}{more}",
+            hint=f"{_GIVE_ANOTHER}; nothing in this directory was changed",
         )
     return None
 
@@ -116,7 +116,7 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
         found = read_meta_properties(meta_path)
     except CorruptIndex as error:
         raise ConfigError(
-            f"the data directory {path} is not one of this broker: {error}", hint=_GIVE_ANOTHER
+            f"the data directory {path} does not belong to this broker: {error}", hint=_GIVE_ANOTHER
         ) from error
     if is_ours(found) and not kafka_worked_on(path):
         return found
@@ -124,18 +124,18 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
         if formatted:
             return found
         raise ConfigError(
-            f"the data directory {path} was formatted (cluster {found.cluster_id}, node {found.node_id}), and no "
+            f"the data directory {path} was formatted (cluster {found.cluster_id}, node {found.node_id}), but no "
             "broker has started on it yet",
-            hint=f"nothing in it was changed; kafka-tools broker run --data-dir {path} starts on it",
+            hint=f"start on it with kafka-tools broker run --data-dir {path}; nothing in it was changed",
         )
     why = (
-        f"Apache Kafka has worked on it since this broker did ({METADATA_DIRECTORY} has {QUORUM_STATE})"
+        f"Apache Kafka has used it since this broker did ({METADATA_DIRECTORY} has {QUORUM_STATE})"
         if is_ours(found)
-        else f"its {META_FILE} (cluster {found.cluster_id}, node {found.node_id}) was not written by this one"
+        else f"this broker did not write its {META_FILE} (cluster {found.cluster_id}, node {found.node_id})"
     )
     raise ConfigError(
-        f"the data directory {path} holds the logs of another broker, Apache Kafka: {why}",
-        hint=f"nothing in it was changed; --adopt {path} serves a copy of it; or {_GIVE_ANOTHER}",
+        f"the data directory {path} contains the logs of another broker, Apache Kafka: {why}",
+        hint=f"serve a copy of it with --adopt {path}, or {_GIVE_ANOTHER}; nothing in it was changed",
     )
 
 
@@ -157,18 +157,18 @@ def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, clu
 def distinct(paths: Sequence[str]) -> list[str]:
     """The paths, absolute. Raises ConfigError for none, an empty one, one that is there twice or within another."""
     if not paths or not all(paths):
-        raise ConfigError("the data directory has an empty name", hint=_GIVE_ANOTHER)
+        raise ConfigError("invalid data directory '': expected a path", hint=_GIVE_ANOTHER)
     found: dict[str, str] = {}
     for path in paths:
         if "\0" in path:
-            raise ConfigError(f"the data directory {path!r} is not a path")
+            raise ConfigError(f"invalid data directory {path!r}: expected a path")
         real = os.path.realpath(path)
         for other_real, other in found.items():
             if real == other_real:
-                raise ConfigError(f"log.dirs: a directory occurs twice: {other} and {path}")
+                raise ConfigError(f"log.dirs: duplicate directory: {other} and {path}")
             outer, inner = sorted((real, other_real), key=len)
             if os.path.commonpath((outer, inner)) == outer:
-                raise ConfigError(f"log.dirs: one of {other} and {path} is within the other")
+                raise ConfigError(f"log.dirs: one directory contains the other: {other} and {path}")
         found[real] = path
     return [os.path.abspath(path) for path in paths]
 
@@ -189,7 +189,7 @@ def cannot_be_used(error: OSError, paths: Sequence[str]) -> str:
     """The sentence for what the operating system refused in one of the log directories."""
     file = str(error.filename or "")
     path = next((path for path in paths if file.startswith(path)), ", ".join(paths))
-    return f"the data directory {path} cannot be used: {f'{file}: ' if file else ''}{error.strerror or error}"
+    return f"cannot use data directory {path}: {f'{file}: ' if file else ''}{error.strerror or error}"
 
 
 def has_logs(path: str) -> bool:

@@ -42,4 +42,4 @@ class WatchedDirectory:
             is_read_only = os.statvfs(self.path).f_flag & os.ST_RDONLY
         except OSError as error:
             return f"{self.path}: {error.strerror}"
-        return f"{self.path} is on a file system that is read-only now" if is_read_only else None
+        return f"the file system of {self.path} is now read-only" if is_read_only else None

@@ -204,13 +204,13 @@ def gap(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "text"),
     [
-        (no_meta, r"it is not a log directory of Kafka \(it has no meta.properties\)"),
-        (zookeeper, "ZooKeeper mode: topics, configs and users are in ZooKeeper"),
-        (ours, "it is of this broker, not of Kafka"),
-        (no_state, r"the cluster's state \(__cluster_metadata-0\) is not in it"),
+        (no_meta, r"not a log directory of Kafka \(it has no meta.properties\)"),
+        (zookeeper, "ZooKeeper mode: the topics, configs and users are in ZooKeeper"),
+        (ours, "this broker wrote it, not Kafka"),
+        (no_state, r"the cluster metadata \(__cluster_metadata-0\) is missing"),
         (damaged_state, "00000000000000000000.log is damaged at position"),
         (torn_state_of_a_clean_stop, "is damaged at position"),
-        (gap, "offsets 0 to 6 of the cluster's state are gone"),
+        (gap, "offsets 0 to 6 of the cluster metadata are missing"),
     ],
 )
 def test_a_directory_that_cannot_be_adopted_is_refused(
@@ -226,8 +226,8 @@ def test_a_directory_that_cannot_be_adopted_is_refused(
 
 def test_what_is_not_a_directory_is_not_adopted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    for name, why in (("nosuch", "there is no such directory"), ("file", "it is not a directory")):
-        with pytest.raises(KafkaToolsError, match=f"{name} cannot be adopted: {why}"):
+    for name, why in (("nosuch", "no such directory"), ("file", "not a directory")):
+        with pytest.raises(KafkaToolsError, match=f"cannot adopt .*{name}: {why}"):
             begin(tmp_path / name, tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
 
@@ -254,22 +254,22 @@ def with_record(record: Stored) -> Change:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (other_replica, r"its cluster has several nodes: orders-0 is on 1, 2"),
-        (moved_away, r"its cluster has several nodes: orders-0 is on 3"),
+        (other_replica, r"the cluster has several nodes: orders-0 is on 1, 2"),
+        (moved_away, r"the cluster has several nodes: orders-0 is on 3"),
         (with_record(stored.RegisterControllerRecord(controller_id=9)), r"controllers on other nodes \(9\)"),
         (
             with_record(stored.RegisterBrokerRecord(broker_id=1, log_dirs=[DIRECTORY, uuid.UUID(int=6)])),
-            "its node has 2 log directories, and 1 of them is not given",
+            "the node has 2 log directories, but 1 of them is missing from --adopt",
         ),
-        (without(stored.RegisterBrokerRecord), "no broker 1 has registered"),
+        (without(stored.RegisterBrokerRecord), "broker 1 never registered"),
         (with_record(stored.ZkMigrationStateRecord(zk_migration_state=2)), "is being migrated from ZooKeeper"),
         (
             with_record(stored.FeatureLevelRecord(name="metadata.version", feature_level=99)),
-            rf"works at metadata.version=99, newer than this tool knows \({KAFKA_MINOR}\): 7 to {NEWEST} are supported",
+            rf"uses metadata.version=99, newer than this tool knows \({KAFKA_MINOR}\): 7 to {NEWEST} are supported",
         ),
         (with_record(stored.FeatureLevelRecord(name="new", feature_level=1)), "new=1, newer .*: this feature"),
         (without(stored.FeatureLevelRecord), "a Kafka before 3.3"),
-        (with_record(stored.RemoveTopicRecord(topic_id=uuid.UUID(int=1))), "does not fit what comes before it"),
+        (with_record(stored.RemoveTopicRecord(topic_id=uuid.UUID(int=1))), "contradicts the records before it"),
     ],
 )  # fmt: skip
 def test_a_cluster_that_one_node_cannot_serve_is_refused(tmp_path: Path, change: Change, text: str) -> None:
@@ -314,11 +314,11 @@ def test_a_directory_of_ours_with_which_kafka_went_on_is_kafkas(tmp_path: Path) 
     kafka_dir = kafka_directory(tmp_path)
     with (kafka_dir / "meta.properties").open("a") as meta:
         meta.write("written.by=kafka_tools\n")  # which Kafka keeps
-    with pytest.raises(ConfigError, match="it is of this broker, not of Kafka"):
+    with pytest.raises(ConfigError, match="this broker wrote it, not Kafka"):
         begin(kafka_dir, tmp_path / "ours")
     (kafka_dir / STATE / "quorum-state").write_text('{"leaderId":1,"leaderEpoch":2,"votedId":-1,"data_version":1}')
     with pytest.raises(
-        ConfigError, match=r"Apache Kafka has worked on it since .* \(__cluster_metadata-0 has quorum-state\)"
+        ConfigError, match=r"Apache Kafka has used it since .* \(__cluster_metadata-0 has quorum-state\)"
     ):
         DiskBroker(kafka_dir)
     begin(kafka_dir, tmp_path / "ours")
@@ -333,7 +333,7 @@ def test_a_level_that_is_newer_is_named_before_records_that_it_brought(tmp_path:
     log = PartitionLog.open(str(kafka_dir / STATE), LogConfig(), ManualClock(), clean=True)
     log.append(bytearray(build_batch([(1, None, bytes((1, 99, 0)), ())])), leader_epoch=1, from_client=False)
     log.close()
-    with pytest.raises(LogError, match=r"works at metadata.version=99, newer .* \(.*metadata record of type 99"):
+    with pytest.raises(LogError, match=r"uses metadata.version=99, newer .* \(.*metadata record of type 99"):
         begin(kafka_dir, tmp_path / "ours")
 
 
@@ -343,7 +343,7 @@ def test_a_partition_that_is_not_there_is_in_another_log_directory_or_begins_emp
     kafka_dir = kafka_directory(tmp_path)
     shutil.rmtree(kafka_dir / "table-0")
     begin(kafka_dir, tmp_path / "ours")
-    assert f"not taken over: records of table-0: it has no directory in {kafka_dir}, and begins empty" in caplog.text
+    assert f"not adopted: records of table-0: it has no directory in {kafka_dir}, so it starts empty" in caplog.text
     check(tmp_path / "ours")
 
     def older(records: list[Stored]) -> list[Stored]:
@@ -351,7 +351,7 @@ def test_a_partition_that_is_not_there_is_in_another_log_directory_or_begins_emp
 
     kafka_dir = kafka_directory(tmp_path / "older", older)
     shutil.rmtree(kafka_dir / "table-0")
-    with pytest.raises(ConfigError, match="table-0 is not in it"):
+    with pytest.raises(ConfigError, match="table-0 is missing"):
         begin(kafka_dir, tmp_path / "nothing")
 
 
@@ -404,10 +404,13 @@ def test_some_log_directories_of_a_node_are_refused(tmp_path: Path) -> None:
         assert not (tmp_path / "ours").exists()
         return f"{caught.value}: {caught.value.hint}"
 
-    assert "has 2 log directories, and 1 of them is not given: give all log directories of the node" in refused(first)
-    assert "is not in it: give all log directories of the node, as in its log.dirs" in refused(second)
-    assert f"{third} cannot be adopted: the node has no log directory with its id None" in refused(first, second, third)
-    assert "occurs twice" in refused(first, second, first)
+    assert (
+        "has 2 log directories, but 1 of them is missing from --adopt: pass all log directories of the node"
+        in refused(first)
+    )
+    assert "is missing: pass all log directories of the node, as in its log.dirs" in refused(second)
+    assert f"cannot adopt {third}: the node has no log directory with the id None" in refused(first, second, third)
+    assert "duplicate directory" in refused(first, second, first)
     (third / "meta.properties").write_text((second / "meta.properties").read_text())
     assert f"orders-1 is in {second} as well" in refused(first, second, third)
 
@@ -419,16 +422,16 @@ def test_wrong_ids_and_places_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="belongs to cluster"):
         begin(kafka_dir, tmp_path / "ours", node_id=3, cluster_id="other")
     for place in (kafka_dir, kafka_dir / "within", tmp_path):
-        with pytest.raises(ConfigError, match="one is the other, or within it"):
+        with pytest.raises(ConfigError, match="the two are the same directory, or one contains the other"):
             begin(kafka_dir, place, node_id=3)
     full = tmp_path / "full"
     full.mkdir()
     (full / "notes").write_text("mine")
-    with pytest.raises(ConfigError, match="it holds notes"):
+    with pytest.raises(ConfigError, match="it contains notes"):
         begin(kafka_dir, full, node_id=3)
     assert [path.name for path in full.iterdir()] == ["notes"]
     begin(kafka_dir, tmp_path / "ours", node_id=3)
-    with pytest.raises(ConfigError, match="has the data of this broker already"):
+    with pytest.raises(ConfigError, match="already contains data of this broker"):
         begin(kafka_dir, tmp_path / "ours", node_id=3)
 
 
@@ -441,7 +444,7 @@ def test_a_directory_with_a_broker_on_it_is_refused(tmp_path: Path) -> None:
         [sys.executable, "-c", hold % str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-        with pytest.raises(ConfigError, match="a broker runs on"):
+        with pytest.raises(ConfigError, match="a broker is running on"):
             begin(kafka_dir, tmp_path / "ours")
         holder.communicate("\n")
     begin(kafka_dir, tmp_path / "ours")
@@ -454,7 +457,7 @@ def test_a_broker_that_starts_meanwhile_ends_the_adoption(tmp_path: Path, monkey
     (kafka_dir / ".lock").unlink()
     write = adoption._write_state
     monkeypatch.setattr(adoption, "_write_state", lambda *given: (write(*given), (kafka_dir / ".lock").touch()))
-    with pytest.raises(ConfigError, match="a broker runs on"):
+    with pytest.raises(ConfigError, match="a broker is running on"):
         begin(kafka_dir, tmp_path / "ours")
     assert [path.name for path in (tmp_path / "ours").iterdir()] == [".lock"]
 
@@ -487,15 +490,15 @@ def test_what_cannot_be_taken_over_is_named(tmp_path: Path, caplog: pytest.LogCa
     with next((kafka_dir / STATE).glob("*.log")).open("ab") as state:
         state.write(b"\0" * 8 + b"\0\0\1\0torn")
     begin(kafka_dir, tmp_path / "ours")
-    told = [record.message for record in caplog.records if record.message.startswith("not taken over: ")]
-    assert [line.removeprefix("not taken over: ").replace(str(kafka_dir), "DIR") for line in told] == [
-        f"the last 16 bytes of DIR/{STATE}, which a killed broker has not written to their end",
+    told = [record.message for record in caplog.records if record.message.startswith("not adopted: ")]
+    assert [line.removeprefix("not adopted: ").replace(str(kafka_dir), "DIR") for line in told] == [
+        f"the last 16 bytes of DIR/{STATE}: an incomplete write of a killed broker",
         "DIR/gone-0: the cluster has no such partition",
         f"message.format.version of topic table: Kafka {KAFKA_MINOR} has no such config",
-        "remote.storage.enable of topic table: records in tiered storage cannot be read here",
-        "log.cleaner.backoff.ms of broker (default): its value is not one of its type",
-        "the configs of broker 2, which is not this one",
-        "share group sharers: such groups are not served",
+        "remote.storage.enable of topic table: this broker cannot read records in tiered storage",
+        "log.cleaner.backoff.ms of broker (default): its value does not have the type of the config",
+        "the configs of broker 2, which is another broker",
+        "share group sharers: this broker does not support such groups",
         "DIR/orders-0/notes.txt: it is not a file of a log",
     ]
     assert "very secret" not in caplog.text
@@ -539,7 +542,7 @@ def test_a_kill_leaves_nothing_that_counts_and_the_next_adoption_begins_anew(
     command = [sys.executable, "-c", KILLED, str(kafka_dir), str(data_dir), step, str(count)]
     killed = subprocess.run(command, check=False, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    with pytest.raises(ConfigError, match=r"the adoption of a directory of Kafka into .* did not end"):
+    with pytest.raises(ConfigError, match=r"the adoption of a Kafka directory into .* was not completed"):
         DiskBroker(data_dir)
     begin(kafka_dir, data_dir)
     check(data_dir)
@@ -557,7 +560,7 @@ def test_a_disk_that_refuses_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
         real(source, target)
 
     monkeypatch.setattr(adoption, "copy_file", full)
-    with pytest.raises(LogError, match=r"is not adopted: .*: No space left on device"):
+    with pytest.raises(LogError, match=r"cannot adopt .*: No space left on device"):
         begin(kafka_dir, tmp_path / "ours")
     assert [path.name for path in (tmp_path / "ours").iterdir()] == [".lock"]
     begin(kafka_dir, tmp_path / "ours")
@@ -571,7 +574,7 @@ def test_too_little_room_is_told_before_anything_is_copied(tmp_path: Path, monke
         f_bavail, f_frsize = 1, 4096
 
     monkeypatch.setattr(os, "statvfs", lambda path: Small)
-    with pytest.raises(ConfigError, match=r"has room for 4096 bytes, and \d+ are to be copied"):
+    with pytest.raises(ConfigError, match=r"not enough space in .*: \d+ bytes needed, 4096 available"):
         begin(kafka_dir, tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
 
@@ -606,11 +609,11 @@ def test_the_command_adopts_and_serves(tmp_path: Path) -> None:
         broker.terminate()
         _, errors = broker.communicate()
     assert (ready["cluster_id"], ready["data_dir"]) == (CLUSTER, str(data_dir))
-    assert f"{kafka_dir} is adopted in {data_dir}: cluster {CLUSTER}, node 1; topics: 3, partitions: 4," in errors
+    assert f"adopted {kafka_dir} in {data_dir}: cluster {CLUSTER}, node 1; topics: 3, partitions: 4," in errors
     with run("--adopt", str(kafka_dir), "--data-dir", str(data_dir)) as again:
         out, errors = again.communicate()
     assert (again.returncode, out) == (1, "")
-    assert "has the data of this broker already\n  start it without --adopt, or give" in errors
+    assert "already contains data of this broker\n  start without --adopt, or pass" in errors
     check(data_dir)
 
 
@@ -618,8 +621,8 @@ def test_the_command_adopts_and_serves(tmp_path: Path) -> None:
     ("arguments", "status", "text"),
     [
         (["--adopt", "KAFKA"], 2, "--adopt needs --data-dir"),
-        (["--adopt", "KAFKA", "--data-dir", "a,b"], 1, "a directory of Kafka is adopted into one data directory"),
-        (["--adopt", "missing", "--data-dir", "a"], 1, "missing cannot be adopted: there is no such directory"),
+        (["--adopt", "KAFKA", "--data-dir", "a,b"], 1, "--adopt needs exactly one data directory"),
+        (["--adopt", "missing", "--data-dir", "a"], 1, "cannot adopt missing: no such directory"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "node.id=7"], 1, "belongs to node 1, not 7"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "num.partitions=x"], 1, "num.partitions"),
         (["--adopt", "KAFKA", "--data-dir", "a", "--set", "log.roll.ms=0"], 1, "log.roll.ms"),

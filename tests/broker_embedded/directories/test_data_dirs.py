@@ -139,7 +139,7 @@ def test_a_link_to_a_data_directory_is_followed_and_one_to_nothing_named(tmp_pat
     open_core({}, data_dirs=[str(tmp_path / "link")], clock=ManualClock()).close()
     assert (tmp_path / "real" / "meta.properties").exists()
     (tmp_path / "dangling").symlink_to("nowhere")
-    with pytest.raises(ConfigError, match="dangling is a link to nowhere, which is not there"):
+    with pytest.raises(ConfigError, match="dangling is a link to nowhere, which does not exist"):
         EmbeddedBroker(data_dir=tmp_path / "dangling").start()
 
 
@@ -188,7 +188,7 @@ def test_two_brokers_of_one_process_do_not_share_a_directory(tmp_path: Path) -> 
     ("function", "number", "text"),
     [
         ("listdir", errno.EACCES, "cannot be read: Permission denied"),
-        ("makedirs", errno.EROFS, "cannot be made: Read-only file system"),
+        ("makedirs", errno.EROFS, "cannot create data directory .*: Read-only file system"),
         ("open", errno.EROFS, "cannot be used: .*: Read-only file system"),
         ("fsync", errno.ENOSPC, "cannot be used: .*/meta.properties: No space left on device"),
         ("fsync", errno.EIO, "cannot be used: .*/meta.properties: Input/output error"),
@@ -258,10 +258,10 @@ def test_a_missing_directory_of_the_state_stops_the_start_and_renames_nothing(tm
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     whole(core.topics.create("t", [[1]] * 4, {}))
     core.close()
-    with pytest.raises(ConfigError, match=f"the data directory {paths[0]} .* is missing: it is not among log.dirs"):
+    with pytest.raises(ConfigError, match=f"the data directory {paths[0]} .* is missing: it is no longer in log.dirs"):
         open_core({}, data_dirs=paths[1:], clock=ManualClock())
     id = read_meta_properties(f"{paths[0]}/meta.properties").directory_id or ""
-    with pytest.raises(LogError, match=r"state .* is gone, but 2 partitions have logs") as raised:
+    with pytest.raises(LogError, match=r"metadata .* is missing, but 2 partitions have logs") as raised:
         open_core({}, data_dirs=paths[1:], clock=ManualClock(), lost_data_dirs=[id])
     assert "all of log.dirs" in str(raised.value.hint)
     assert strays(tmp_path) == []

@@ -259,26 +259,26 @@ QUORUM = "3@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bU
 @pytest.mark.parametrize(
     ("words", "change", "changed", "text"),
     [
-        (["-s"], newer, {}, rf"is to work at metadata.version=99, {NEWER}: 7 to {LEVELS['metadata.version']} are"),
-        (["-s"], new_feature, {}, rf"its cluster is to work at mirror.version=1, {NEWER}: this feature is not known"),
+        (["-s"], newer, {}, rf"would use metadata.version=99, {NEWER}: 7 to {LEVELS['metadata.version']} are"),
+        (["-s"], new_feature, {}, rf"its cluster would use mirror.version=1, {NEWER}: this feature is not known"),
         (["-s"], no_version, {}, "bootstrap.checkpoint has no metadata.version"),
-        (["-s"], other_record, {}, "0000000000.checkpoint has a TopicRecord, with which no cluster begins here"),
+        (["-s"], other_record, {}, "0000000000.checkpoint contains a TopicRecord, which this broker does not accept"),
         (["-s"], torn, {}, "bootstrap.checkpoint: .* not a whole batch"),
         (["-s"], noise, {}, "0000000000.checkpoint: .* not a whole batch"),
         (["-s"], huge, {}, "0000000000.checkpoint has 16777217 bytes, more than 16777216"),
-        (["-s"], same_id, {}, "b was formatted, .*: its directory.id .* is that of .*/a too"),
+        (["-s"], same_id, {}, "b was formatted, .*: its directory.id .* is also that of .*/a"),
         (["-s"], two_logs, {}, "the metadata log is in several directories: .*/a and .*/b"),
-        (["-s"], started_on, {}, "holds the logs of another broker, Apache Kafka"),
-        (["-s"], pipe, {}, "holds the logs of another broker, Apache Kafka"),
+        (["-s"], started_on, {}, "contains the logs of another broker, Apache Kafka"),
+        (["-s"], pipe, {}, "contains the logs of another broker, Apache Kafka"),
         (["-s"], nothing, {"node_id": "4"}, "a belongs to node 3, not 4"),
         (["-s"], nothing, {"cluster_id": "other"}, f"a belongs to cluster {CLUSTER}, not other"),
-        (["-s"], nothing, {"process_roles": "controller"}, "process.roles=controller asks for one half of a node"),
+        (["-s"], nothing, {"process_roles": "controller"}, "process.roles=controller is only half of a node"),
         (["-s"], nothing, {"num_partitions": "x"}, "num.partitions"),
-        (["-N"], nothing, {}, "no voter is in it .*: this node joins the quorum of others"),
-        ([], nothing, {"process_roles": "broker"}, "process.roles=broker asks for one half of a node"),
-        (["-I", QUORUM], nothing, {}, "its quorum has the voters 2, 3, and one node has to be all of it"),
-        (["-I", QUORUM.split(",")[1]], nothing, {}, "its quorum has the voters 2, and one node"),
-        ([], nothing, {"controller_quorum_voters": "3@a:1,4@b:1"}, "its quorum has the voters 3, 4, and one node"),
+        (["-N"], nothing, {}, "it contains no voter .*: the node would join an existing quorum"),
+        ([], nothing, {"process_roles": "broker"}, "process.roles=broker is only half of a node"),
+        (["-I", QUORUM], nothing, {}, "its quorum has the voters 2, 3, but this node must be the only voter"),
+        (["-I", QUORUM.split(",")[1]], nothing, {}, "its quorum has the voters 2, but this node"),
+        ([], nothing, {"controller_quorum_voters": "3@a:1,4@b:1"}, "its quorum has the voters 3, 4, but this node"),
     ],
 )  # fmt: skip
 def test_what_one_node_cannot_serve_is_one_line_and_nothing_is_touched(
@@ -299,10 +299,10 @@ def test_what_does_not_start_a_broker_leaves_formatted_directories_alone(tmp_pat
     formatted(tmp_path, "-s", log_dirs=f"{tmp_path}/a")
     before = snapshot(tmp_path)
     with pytest.raises(
-        ConfigError, match=r"a was formatted \(cluster .*, node 3\), and no broker has started on it yet"
+        ConfigError, match=r"a was formatted \(cluster .*, node 3\), but no broker has started on it yet"
     ):
         mend([str(tmp_path / "a")], ManualClock())
-    with pytest.raises(ConfigError, match="a cannot be adopted: it was formatted, and no broker has started on it yet"):
+    with pytest.raises(ConfigError, match=r"cannot adopt .*a: it was formatted, but no broker has started on it yet"):
         adopt([str(tmp_path / "a")], [str(tmp_path / "n")], node_id=3, cluster_id=None, clock=ManualClock())
     assert snapshot(tmp_path) == before
 

@@ -375,8 +375,8 @@ def test_the_process_ends_with_a_line_that_says_what_to_do(tmp_path: Path) -> No
             client.call(wanted, 5)
         told = process.stderr.read()
         assert process.wait(60) == 1
-    assert "cannot be forced to the disk: [Errno 5] Input/output error" in told
-    assert "the broker stops; see to the disk" in told
+    assert "cannot flush to the disk: [Errno 5] Input/output error" in told
+    assert "and stops. Check the disk" in told
 
 
 def test_a_start_that_cannot_force_what_it_finds_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

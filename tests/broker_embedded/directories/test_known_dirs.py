@@ -52,17 +52,17 @@ def test_a_directory_that_is_missing_stops_the_start_and_nothing_is_touched(
     paths = filled(tmp_path)
     lost, id = Path(paths[gone]), directory_id(paths[gone])
     lost.rename(tmp_path / "unmounted")
-    given, text = paths, "is not there: it has no meta.properties"
+    given, text = paths, "does not exist: it has no meta.properties"
     if how == "empty":
         lost.mkdir()
         text = "is empty: it has no meta.properties"
     elif how == "not given":
-        given, text = [paths[1 - gone]], "is missing: it is not among log.dirs"
+        given, text = [paths[1 - gone]], "is missing: it is no longer in log.dirs"
     elif how == "another":
         shutil.copytree(paths[1 - gone], lost)
         meta = lost / "meta.properties"
         meta.write_text(meta.read_text().replace(f"directory.id={directory_id(str(lost))}", "directory.id=Other"))
-        text = "is another one now: its directory.id is Other"
+        text = "is a different directory now: its directory.id is Other"
     before = snapshot(tmp_path)
     with pytest.raises(ConfigError, match=f"the data directory {lost} .*{text}") as raised:
         EmbeddedBroker(config={"log.dirs": given}).start()
@@ -83,16 +83,16 @@ def test_the_command_tells_it_in_two_lines_and_goes_on_when_it_is_meant(tmp_path
     ended = subprocess.run([*command, ",".join(paths)], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert [line for line in ended.stderr.splitlines() if not line.startswith("[")] == [
-        f"kafka-tools: the data directory {paths[1]} is not there: it has no meta.properties, and the broker had its "
-        f"directory {id} there",
-        "  is its disk mounted? Nothing was changed. To give up what it holds, so that its partitions begin anew "
+        f"kafka-tools: the data directory {paths[1]} does not exist: it has no meta.properties, but the broker's "
+        f"directory {id} was there",
+        "  check that its disk is mounted; nothing was changed. To abandon its contents and start its partitions again "
         f"without records, start once with --lost-data-dir {id}",
     ]
     assert not Path(paths[1]).exists()
     begun(paths, (id,)).close()
     begun(paths, (id,)).close()  # who leaves the option there is protected all the same
     shutil.rmtree(paths[1])
-    with pytest.raises(ConfigError, match="is not there"):
+    with pytest.raises(ConfigError, match="does not exist"):
         begun(paths, (id,))
 
 
@@ -135,7 +135,7 @@ def test_an_unmounted_directory_is_not_mended_away(tmp_path: Path) -> None:
     paths = filled(tmp_path)
     id = directory_id(paths[0])
     shutil.rmtree(paths[0])  # with the state
-    with pytest.raises(ConfigError, match="is not there"):
+    with pytest.raises(ConfigError, match="does not exist"):
         mend(paths, SystemClock())
     assert mend(paths, SystemClock(), lost=[id]).state.recovered == ["t"]
     core = begun(paths)
@@ -162,6 +162,6 @@ def test_directories_of_an_older_broker_start_where_meta_properties_cannot_be_re
         assert core.cluster.topic("t") is not None
         core.close()
     assert [file.read_bytes() for file in files] == before
-    assert [record.levelname for record in caplog.records if "does not name all" in record.message] == ["WARNING"] * 2
+    assert [record.levelname for record in caplog.records if "does not list all" in record.message] == ["WARNING"] * 2
     begun(paths).close()
     assert all(set(named_in(read_meta_properties(str(file)))) == set(map(directory_id, paths)) for file in files)

@@ -246,18 +246,24 @@ def _hole(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (_damage_all, "begins at offset .*, and no sound snapshot says what comes before it"),
-        (_remove_all, "begins at offset .*, and no sound snapshot says what comes before it"),
-        (_remove_log, "ends at offset 0, and its newest snapshot at .*: its last files are gone"),
-        (_empty_log, "ends at offset .*, and its newest snapshot at .*: its last files are gone"),
-        (_hole, "begins at offset .*, and no sound snapshot says"),
+        (_damage_all, "begins at offset .*, and no valid snapshot contains the changes before it"),
+        (_remove_all, "begins at offset .*, and no valid snapshot contains the changes before it"),
+        (
+            _remove_log,
+            "ends at offset 0, but its newest snapshot ends at .*: its last files and the changes",
+        ),
+        (
+            _empty_log,
+            "ends at offset .*, but its newest snapshot ends at .*: its last files and the changes",
+        ),
+        (_hole, "begins at offset .*, and no valid snapshot contains"),
     ],
 )
 def test_a_state_of_which_something_is_missing_is_refused_and_mended(
     stopped: DiskBroker, spoil: object, told: str
 ) -> None:
     spoil(state(stopped))  # type: ignore[operator]
-    with pytest.raises(LogError, match=r"no sound snapshot says|has no records|it reached offset"):
+    with pytest.raises(LogError, match=r"no valid snapshot contains|has no records|it reached offset"):
         stopped.open()
     forget_state_end([str(stopped.path)])  # else that would tell
     with pytest.raises(LogError, match=told) as caught:
@@ -311,7 +317,7 @@ def test_a_disk_that_refuses_a_snapshot_is_asked_again_in_a_minute(
         patch.setattr(os, "replace", refuse)
         for number in range(1, 31):
             change(broker, number)
-        assert len([each for each in caplog.records if "kept short" in each.getMessage()]) == 1
+        assert len([each for each in caplog.records if "cannot shorten the log" in each.getMessage()]) == 1
         assert (of(broker, ".checkpoint"), of(broker, ".part")) == ([], [])
     broker.advance(61)
     assert len(of(broker, ".checkpoint")) == 1

@@ -162,11 +162,13 @@ def test_a_forged_state_is_told_at_the_start_and_mended_without_the_forgery(
     past.broker.core.close()
     past.forge(epoch=0)
     logs = everything(path)
-    with pytest.raises(LogError, match=f"{STATE} is of a topic __cluster_metadata that a client made") as raised:
+    with pytest.raises(
+        LogError, match=f"{STATE} belongs to a topic __cluster_metadata that a client created"
+    ) as raised:
         DiskBroker(path)
     assert "kafka-tools broker mend" in str(raised.value.hint)
     lines = mended(path)
-    assert "Left out: UserScramCredentialRecord, 1 times." in lines
+    assert "Omitted: UserScramCredentialRecord, 1 times." in lines
     assert everything(path) >= logs, "nothing is destroyed"
     broker = DiskBroker(path)
     assert users(broker) == {"alice"}
@@ -175,7 +177,7 @@ def test_a_forged_state_is_told_at_the_start_and_mended_without_the_forgery(
     assert broker.core.configs.topic("before").get("retention.ms") == 5000
     assert broker.core.partitions.led("before", 0).log.log_end_offset == 1
     broker.core.close()
-    assert mended(path) == [f"{path / STATE} is whole: {broker.core.store.end_offset} records, nothing to mend."]
+    assert mended(path) == [f"{path / STATE} is valid: {broker.core.store.end_offset} records, nothing to repair."]
 
 
 def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,14 +195,14 @@ def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monk
         past.broker.core.state_topics.append("late", 1, build_batch([(1, b"k", b"late", ())]))
         past.broker.core.close()
     past.forge(epoch=1)
-    with pytest.raises(LogError, match="a client made"):
+    with pytest.raises(LogError, match="a client created"):
         DiskBroker(path)
     (path / STATE / "partition.metadata").unlink()
-    with pytest.raises(LogError, match="the cluster's state has a topic __cluster_metadata"):
+    with pytest.raises(LogError, match="the cluster metadata has a topic __cluster_metadata"):
         DiskBroker(path)
     lines = mended(path)
-    assert "Left out: UserScramCredentialRecord, 2 times." in lines
-    assert any(line.startswith("Topic late: known again from its directories") for line in lines)
+    assert "Omitted: UserScramCredentialRecord, 2 times." in lines
+    assert any(line.startswith("Topic late: restored from its directories") for line in lines)
     broker = DiskBroker(path)
     assert users(broker) == {"alice"}
     assert set(broker.core.cluster.topics) == {"before", "after", "late"}
@@ -215,7 +217,7 @@ def test_a_deleted_state_is_told_and_brought_back(tmp_path: Path, monkeypatch: p
     past.broker.core.journal.commit([ClientQuotaRecord(key="producer_byte_rate", value=7.0)])
     past.broker.core.close(clean=False)
     assert not (path / STATE).exists()
-    with pytest.raises(LogError, match="the cluster's state was deleted, as a topic named __cluster_metadata"):
+    with pytest.raises(LogError, match="the cluster metadata was deleted, as a topic named __cluster_metadata"):
         DiskBroker(path)
     mended(path)
     broker = DiskBroker(path)
@@ -234,7 +236,7 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     broker.produce("kept", broker.batch(b"c"))
     broker.core.close()
     shutil.rmtree(path / STATE)
-    with pytest.raises(LogError, match="is gone, but"):
+    with pytest.raises(LogError, match="is missing, but"):
         DiskBroker(path)
     # What a broker of the past did then: it set all of them aside.
     for name in ("kept-1", "kept-2"):
@@ -267,7 +269,7 @@ def test_a_damaged_state_is_named_at_the_start_and_mended_around_the_damage(tmp_
     with pytest.raises(LogError, match=f"{STATE}/0+.log at [0-9]+: the CRC of the batch at offset") as raised:
         DiskBroker(path)
     assert "broker mend" in str(raised.value.hint)
-    assert "Left out: damaged span, 1 times." in mended(path)
+    assert "Omitted: damaged span, 1 times." in mended(path)
     broker = DiskBroker(path)
     assert set(broker.core.cluster.topics) == {"first", "second"} and users(broker) == set()
 
@@ -309,7 +311,7 @@ def test_mending_touches_no_folder_of_somebody_else_and_no_broker_at_work(tmp_pa
     (tmp_path / "mine" / "backup-1").mkdir()
     with pytest.raises(ConfigError, match="not empty"):
         mending.mend([str(tmp_path / "mine")], ManualClock())
-    with pytest.raises(ConfigError, match="no broker's data to mend"):
+    with pytest.raises(ConfigError, match="no data of this broker to repair"):
         mending.mend([str(tmp_path / "absent")], ManualClock())
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
     broker = DiskBroker(tmp_path / "data")
@@ -356,7 +358,7 @@ def test_the_topic_of_the_past_in_another_directory_is_moved_aside(tmp_path: Pat
     write_partition_metadata(f"{paths[1]}/{STATE}/partition.metadata", topic_id)
     log.append(bytearray(build_batch([(1, b"k", b"v", ())])), leader_epoch=0, from_client=False)
     log.close()
-    with pytest.raises(LogError, match=f"{paths[1]}/{STATE} is of a topic"):
+    with pytest.raises(LogError, match=f"{paths[1]}/{STATE} belongs to a topic"):
         open_core({}, data_dirs=paths, clock=ManualClock())
     done = mending.mend(paths, ManualClock())
     assert done.state.state == f"{paths[0]}/{STATE}"

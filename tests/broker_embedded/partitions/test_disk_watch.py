@@ -389,7 +389,7 @@ def test_a_read_only_file_system_is_a_lost_directory(
     real = os.statvfs
     monkeypatch.setattr(os, "statvfs", lambda path: ReadOnly if path == str(second) else real(path))
     two.core.disk_watch.look()
-    assert f"{second} is on a file system that is read-only now" in _told(caplog)[0]
+    assert f"the file system of {second} is now read-only" in _told(caplog)[0]
     assert sorted(_codes(two, "t", number) for number in range(4)) == [(0, 0)] * 2 + [LOST] * 2
 
 
@@ -530,6 +530,6 @@ def test_a_disk_that_becomes_read_only_is_lost(mounted: Path, caplog: pytest.Log
     assert _mount("--bind", str(mounted), str(mounted)) == _mount("-o", "remount,bind,ro", str(mounted)) == 0
     broker.core.disk_watch.look()
     assert _codes(broker, "t") == LOST
-    assert f"{mounted} is on a file system that is read-only now" in _told(caplog)[0]
+    assert f"the file system of {mounted} is now read-only" in _told(caplog)[0]
     assert broker.core.disk_watch.end() is not None
     broker.core.close()
