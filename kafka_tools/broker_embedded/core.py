@@ -202,7 +202,7 @@ class Core:
             try:
                 self.dirs.sync()
             except OSError as error:
-                log.error("%s: what was written cannot be forced to the disk, the next start checks it", error)
+                log.error("%s: cannot flush writes to the disk, the next start checks it", error)
                 return
         self.dirs.mark_clean(paths)
 
@@ -219,5 +219,5 @@ def given_node_id(properties: Mapping[str, str]) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.strip().isdigit()):
-        raise ConfigError(f"node.id '{text}' is not a number from 0 on")
+        raise ConfigError(f"invalid node.id '{text}': expected a number of at least 0")
     return int(text)

@@ -66,16 +66,16 @@ class Dispatcher:
             connection.login_failed = True
             raise CloseConnection(f"api key {key} before the SASL login")
         if login is not None and login.done and login.expired() and key not in LOGIN_KEYS:
-            raise CloseConnection("the login has ended, and the client did not log in again in time")
+            raise CloseConnection("the login expired, and the client did not log in again in time")
         if handler is None:
-            raise WireError(f"api key {key} is not served", api=f"key {key}", version=version, position=0)
+            raise WireError(f"unsupported api key {key}", api=f"key {key}", version=version, position=0)
         if not handler.min_version <= version <= handler.max_version:
             if key == API_VERSIONS_KEY:
                 answer(encode_response(self._unknown_api_versions(), 0, correlation_id))
                 return None
             raise WireError(
-                f"version {version} of {handler.api.name} is not served (it is for "
-                f"{handler.min_version} to {handler.max_version})",
+                f"unsupported version {version} of {handler.api.name}: expected {handler.min_version} to "
+                f"{handler.max_version}",
                 api=handler.api.name,
                 version=version,
                 position=2,

@@ -126,7 +126,7 @@ class ServedRequest:
         try:
             return self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
         except Exception:
-            log.exception("the quotas of %s are not kept", self._connection.id)
+            log.exception("cannot apply the quotas of %s", self._connection.id)
             return response
 
     def _give(self, payload: Payload | None) -> Parked | None:
@@ -156,7 +156,7 @@ class ServedRequest:
         try:
             return self.call.encode(response, self._version, self._correlation_id)  # type: ignore[no-any-return]
         except EncodeError:  # a handler's mistake; the client must not take it for its own
-            log.exception("the response to %s v%d cannot be written", self.call.api.name, self._version)
+            log.exception("cannot write the response to %s v%d", self.call.api.name, self._version)
             failed = error_reply(self.call.request, self._version, error_codes.UNKNOWN_SERVER_ERROR)
             return encode_response(failed, self._version, self._correlation_id)
 

@@ -295,7 +295,7 @@ def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
     try:
         sliced.done(result, error)
     except Exception:
-        log.exception("what follows the end of long work failed")
+        log.exception("the follow-up of long work failed")
 
 
 _ALONE = Slices(Timers(ManualClock()))

@@ -37,7 +37,7 @@ def test_every_command_is_in_some_script_and_says_how_it_is_written() -> None:
         ("advance 3 s", "advance 3 s: advance() takes 2 positional arguments but 3 were given"),
         ("advance 3", "'3' is not a time such as 500ms, 10s, 5m, 3h or 7d"),
         ("topic t\ntopic u", "two commands without an empty line between them"),
-        ("fault error produse NOT_COORDINATOR", "no API is called 'produse'; did you mean produce?"),
+        ("fault error produse NOT_COORDINATOR", "unknown API 'produse'; did you mean produce?"),
         ("sync member=a", "nobody is called a"),
     ],
 )

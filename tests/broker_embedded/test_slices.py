@@ -167,7 +167,7 @@ def test_a_failure_in_telling_that_work_is_over_does_not_stop_the_line(caplog: p
     while timers.run_due():
         pass
     assert (said, len(slices)) == (["over", "it fails"], 0)
-    assert "what follows the end of long work failed" in caplog.text
+    assert "the follow-up of long work failed" in caplog.text
 
 
 @pytest.mark.parametrize("after", ["begun", "decoded", "called", "changed"])

@@ -18,10 +18,10 @@ def consumer_assignors(named: Sequence[str]) -> list[str]:
         name = _CLASSES.get(text, text)
         if name not in _BUILT_IN:
             raise ConfigError(
-                f"group.consumer.assignors: Class {text} cannot be found",
-                hint=f"there is no JVM to load a class: name {' or '.join(_BUILT_IN)}, or Kafka's class of either",
+                f"group.consumer.assignors: cannot find class {text}",
+                hint=f"use {' or '.join(_BUILT_IN)}, or Kafka's class of either; there is no JVM to load other classes",
             )
         if name in found:
-            raise ConfigError(f"group.consumer.assignors: {text} is the assignor {name}, which is named already")
+            raise ConfigError(f"group.consumer.assignors: {text} is the assignor {name}, which is already in the list")
         found.append(name)
     return found

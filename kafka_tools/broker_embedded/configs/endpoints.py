@@ -46,22 +46,22 @@ class Endpoint(NamedTuple):
 
 def listen_failure(endpoint: Endpoint, error: OSError | UnicodeError) -> ConfigError:
     """The error for a listener that cannot be opened: names the host, the address or the port that is at fault."""
-    hint = "give an address of this machine with --listen (listeners), or none for all of them: --listen :PORT"
+    hint = "pass an address of this machine with --listen (listeners), or --listen :PORT for all addresses"
     number = getattr(error, "errno", None)
     if isinstance(error, socket.gaierror | UnicodeError):
         why = getattr(error, "strerror", None) or str(error)
-        return ConfigError(f"cannot listen on {endpoint}: the host '{endpoint.host}' is not found: {why}", hint=hint)
+        return ConfigError(f"cannot listen on {endpoint}: cannot resolve host '{endpoint.host}': {why}", hint=hint)
     # From Python 3.13 on asyncio passes over addresses that cannot be had, and says without a number that none is left.
     if number in (errno.EADDRNOTAVAIL, None):
         return ConfigError(
             f"cannot listen on {endpoint}: '{endpoint.host}' is not an address of this machine", hint=hint
         )
     if number == errno.EADDRINUSE:
-        hint = "stop what listens there, or give another port; port 0 picks a free one"
-        return ConfigError(f"cannot listen on {endpoint}: the port {endpoint.port} is in use", hint=hint)
+        hint = "stop the process that uses the port, or pass another port; port 0 picks a free one"
+        return ConfigError(f"cannot listen on {endpoint}: port {endpoint.port} is in use", hint=hint)
     if number in (errno.EACCES, errno.EPERM):
-        hint = "ports below 1024 are for the administrator; port 0 picks a free one"
-        return ConfigError(f"cannot listen on {endpoint}: the port {endpoint.port} is not permitted", hint=hint)
+        hint = "use port 1024 or higher; port 0 picks a free one"
+        return ConfigError(f"cannot listen on {endpoint}: no permission for port {endpoint.port}", hint=hint)
     return ConfigError(f"cannot listen on {endpoint}: {getattr(error, 'strerror', None) or error}")
 
 
@@ -74,25 +74,25 @@ def endpoints_of(properties: Mapping[str, str]) -> list[Endpoint]:
     found: list[Endpoint] = []
     for name, host, port in _parse(text):
         if name in controllers:
-            log.info("listener %s is a controller's: it is not opened, this broker is its own controller", name)
+            log.info("listener %s is for controllers: not opening it, because this broker is its own controller", name)
             continue
         if any(other.name == name for other in found):
-            raise ConfigError(f"listeners: the listener name {name} occurs twice")
+            raise ConfigError(f"listeners: duplicate listener name {name}")
         if port and any(other.port == port and other.host == host for other in found):
-            raise ConfigError(f"listeners: the port {port} occurs twice")
+            raise ConfigError(f"listeners: duplicate port {port}")
         protocol = protocols.get(name, name)
         if protocol not in PROTOCOLS:
             raise ConfigError(
-                f"listeners: {name} is not a security protocol",
-                hint=f"listener.security.protocol.map must map it to one of {', '.join(PROTOCOLS)}",
+                f"listeners: unknown security protocol {name}",
+                hint=f"map the name in listener.security.protocol.map to one of {', '.join(PROTOCOLS)}",
             )
         told_host, told_port = advertised.pop(name, (None, None))
         found.append(Endpoint(name, protocol, host, port, told_host, told_port))
     for name in advertised:
         if name not in controllers:
-            raise ConfigError(f"advertised.listeners: {name} is not a listener")
+            raise ConfigError(f"advertised.listeners: unknown listener {name}")
     if not found:
-        raise ConfigError("listeners: there is none for clients")
+        raise ConfigError("listeners: no listener for clients")
     return found
 
 
@@ -103,7 +103,7 @@ def _parse(text: str) -> list[tuple[str, str, int]]:
             continue
         name, separator, address = part.partition("://")
         if not separator or not name:
-            raise ConfigError(f"listeners: '{part}' is not NAME://host:port")
+            raise ConfigError(f"listeners: invalid listener '{part}': expected NAME://host:port")
         try:
             host, port = parse_listener_address(address)
         except InputError as error:
@@ -117,7 +117,7 @@ def _protocol_map(text: str) -> dict[str, str]:
     for part in (part.strip() for part in text.split(",")):
         name, separator, protocol = part.partition(":")
         if part and not separator:
-            raise ConfigError(f"listener.security.protocol.map: '{part}' is not NAME:PROTOCOL")
+            raise ConfigError(f"listener.security.protocol.map: invalid entry '{part}': expected NAME:PROTOCOL")
         if part:
             found[name.strip().upper()] = protocol.strip().upper()
     return found

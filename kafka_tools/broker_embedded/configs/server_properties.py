@@ -32,9 +32,9 @@ def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str
             raise ConfigError(f"invalid config: expected names as str, not {type(name).__name__}")
         if check_names and not _is_known(name):
             raise ConfigError(
-                f"config: the bundled broker knows no setting '{name}'",
+                f"config: unknown setting '{name}'",
                 hint=did_you_mean([name], [*broker.TABLE, *_OF_PLUGINS], most=1)
-                or "check_config=False keeps names that this version does not know, as Kafka does",
+                or "pass check_config=False to keep names that this version does not know, as Kafka does",
             )
         given[name] = _text(name, value)
     if "config.providers" not in given:  # else values may be variables, which the start replaces
@@ -62,7 +62,7 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(_text(name, item) for item in value)
     kind = "None" if value is None else type(value).__name__
-    raise ConfigError(f"invalid value of {name}: expected a text, number, boolean, path or list of them, not {kind}")
+    raise ConfigError(f"invalid value of {name}: expected a string, number, boolean, path or list of them, not {kind}")
 
 
 def resolved(properties: Mapping[str, str]) -> dict[str, str]:
@@ -87,7 +87,7 @@ def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
         return []
     found = [part.strip() for part in text.split(",")]
     if not all(found):
-        raise ConfigError(f"log.dirs: '{text}' has an empty name of a directory")
+        raise ConfigError(f"log.dirs: empty directory name in '{text}'")
     return found
 
 
@@ -108,5 +108,5 @@ def with_overrides(
     merged.update(overrides)
     dirs = data_dirs_of(merged)
     if len(set(dirs)) != len(dirs):
-        raise ConfigError("log.dirs: a directory occurs twice")
+        raise ConfigError("log.dirs: duplicate directory")
     return merged, dirs

@@ -79,7 +79,9 @@ def check_together(properties: Mapping[str, str]) -> None:
             f"connections.max.idle.ms={idle_ms} to prevent failed authentication responses from timing out"
         )
     if value("remote.log.storage.system.enable"):
-        raise ConfigError("remote.log.storage.system.enable=true: tiered storage is not served here; leave it out")
+        raise ConfigError(
+            "remote.log.storage.system.enable=true: this broker does not support tiered storage; remove the setting"
+        )
 
 
 def _pairs() -> Iterator[tuple[str, str, str]]:

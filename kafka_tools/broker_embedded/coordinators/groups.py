@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 SEVERAL_LEAVE_FROM = 3
 """Version of LeaveGroup (KIP-345)."""
-_DAMAGED = "The groups in %s are not served until that is mended (kafka-tools broker mend)"
+_DAMAGED = "The groups in %s are not served until it is repaired (kafka-tools broker mend)"
 
 
 _RUN = 1000
@@ -70,7 +70,7 @@ def _id(found: tuple[ClassicGroup | ConsumerGroup, str]) -> str:
 
 def _forgotten(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("offsets of a deleted topic stay until they expire", exc_info=error)
+        log.error("cannot delete the offsets of a deleted topic before they expire", exc_info=error)
 
 
 def type_of(group: ClassicGroup | ConsumerGroup) -> str:

@@ -114,7 +114,7 @@ class Loading:
             whole(self._load(number, part(number)))
         if self._waiting:
             log.info(
-                "%d partitions of %s, %d bytes, are loaded while others are served",
+                "loading %d partitions of %s, %d bytes, in the background",
                 len(self._waiting), self._log.topic, sum(sizes[number] for number in self._waiting),
             )  # fmt: skip
             self._work()
@@ -152,7 +152,7 @@ class Loading:
         for number, code in self._unserved.items():
             if code == error_codes.COORDINATOR_LOAD_IN_PROGRESS:
                 self._failed(number, error)
-        log.error("%s could not be loaded", self._log.topic, exc_info=error)
+        log.error("cannot load %s", self._log.topic, exc_info=error)
 
     def _load(self, number: int, part: LoadedPart) -> Work[None]:
         tail, left_out = self._log.tail(number), _LeftOutOf(f"{self._log.topic}-{number}")
@@ -169,13 +169,13 @@ class Loading:
             return
         except Exception:  # the other partitions are read all the same
             self._unserved[number] = error_codes.NOT_COORDINATOR
-            log.error("%s-%d is not served: a fault of this broker", self._log.topic, number, exc_info=True)
+            log.error("%s-%d is not served because of a bug in this broker", self._log.topic, number, exc_info=True)
             return
         if self._is_begun(number):
             left_out.tell_rest()
             del self._unserved[number]
             self._log.keep_whole(number, False)
-            log.debug("%s-%d is loaded", self._log.topic, number)
+            log.debug("loaded %s-%d", self._log.topic, number)
             yield from part.served()
 
     def _read(
@@ -215,4 +215,4 @@ class _LeftOutOf:
 
     def tell_rest(self) -> None:
         if self._others:
-            log.error("%s: %d more records are left out. %s", self._partition, self._others, _MEND)
+            log.error("%s: %d more records were skipped. %s", self._partition, self._others, _MEND)

@@ -43,13 +43,15 @@ class MendedLog(NamedTuple):
 
     def lines(self) -> list[str]:
         """What the operator is told."""
-        lines = [f"{self.directory}: written anew with {self.kept} batches. Renamed: the old one to {self.moved_to}."]
+        lines = [
+            f"{self.directory}: rewritten with {self.kept} batches. The old directory was renamed to {self.moved_to}."
+        ]
         if self.damaged_spans:
-            lines.append(f"{self.directory}: {self.damaged_spans} damaged spans are gone, and what was written there.")
+            lines.append(f"{self.directory}: removed {self.damaged_spans} damaged spans with their records.")
         told, others = named(self.left_out)
         lines += [f"{self.directory}: {each}." for each in told]
         if others:
-            lines.append(f"{self.directory}: {others} more records are left out.")
+            lines.append(f"{self.directory}: {others} more records were omitted.")
         return lines
 
 

@@ -249,7 +249,7 @@ class Offsets:
             try:
                 yield from self._forget_of(group_id, topic, known_as)
             except BrokerError as error:
-                log.warning("offsets of deleted topic %s in group %s stay for now: %s", topic, group_id, error)
+                log.warning("cannot delete the offsets of deleted topic %s in group %s yet: %s", topic, group_id, error)
 
     def _forget_of(self, group_id: str, topic: str, topic_ids: Collection[uuid.UUID]) -> Work[None]:
         def tombstone(at: TopicPartition) -> list[CoordinatorRecord]:

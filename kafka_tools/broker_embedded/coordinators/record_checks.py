@@ -35,7 +35,7 @@ def check_classic_group(value: GroupMetadataValue) -> None:
         if not member.member_id:
             raise UnfitRecord("a member has no id")
         if member.member_id in ids:
-            raise UnfitRecord(f"member {member.member_id} is in the group twice")
+            raise UnfitRecord(f"member {member.member_id} occurs twice in the group")
         ids.add(member.member_id)
         if member.group_instance_id is not None:
             _check_owner(
@@ -80,7 +80,7 @@ def check_transaction(
         raise UnfitRecord("its transactional id is empty")
     status = value.transaction_status
     if not 0 <= status < len(TransactionState.all) or TransactionState.all[status] in _NEVER_WRITTEN:
-        raise UnfitRecord(f"{status} is no state of a transaction")
+        raise UnfitRecord(f"unknown transaction state {status}")
     if value.producer_epoch < 0 or value.client_transaction_version < 0:
         raise UnfitRecord(
             f"producer epoch {value.producer_epoch} with transaction version {value.client_transaction_version}"
@@ -90,10 +90,10 @@ def check_transaction(
         if number == -1 and name != "producer_id":
             continue
         if number < 0 or not was_given(number):
-            raise UnfitRecord(f"{name.replace('_', ' ')} {number} was never given out")
+            raise UnfitRecord(f"{name.replace('_', ' ')} {number} was never allocated")
         owner = owners.get(number, transactional_id)
         if owner != transactional_id and name != "previous_producer_id":
-            raise UnfitRecord(f"{name.replace('_', ' ')} {number} is that of transactional id {owner}")
+            raise UnfitRecord(f"{name.replace('_', ' ')} {number} belongs to transactional id {owner}")
 
 
 def _check_epoch(what: str, epoch: int, least: int = 0) -> None:
@@ -103,7 +103,7 @@ def _check_epoch(what: str, epoch: int, least: int = 0) -> None:
 
 def _check_owner(instance_id: str, owner: str, member_id: str) -> None:
     if owner != member_id:
-        raise UnfitRecord(f"instance id {instance_id} is that of two members, {owner} and {member_id}")
+        raise UnfitRecord(f"two members, {owner} and {member_id}, have the instance id {instance_id}")
 
 
 def _check_classic_side(
@@ -124,4 +124,4 @@ def _check_classic_side(
     own = {name for name, _ in present.classic.protocols} if present is not None and present.classic else set()
     others = group.classic_count - (present is not None and present.classic is not None)
     if others and not any(group.protocol_members[name] - (name in own) == others for name in names):
-        raise UnfitRecord(f"classic member {member_id} has no protocol in common with the others of its group")
+        raise UnfitRecord(f"classic member {member_id} has no protocol in common with the other members of its group")

@@ -82,7 +82,7 @@ class Removal:
 
     def _swept(self, _: None, error: BaseException | None) -> None:
         if error is not None:
-            log.error("offsets that have expired stay for now", exc_info=error)
+            log.error("cannot delete expired offsets yet", exc_info=error)
         self.schedule()
 
     def _expire(self) -> Work[None]:
@@ -95,7 +95,7 @@ class Removal:
             try:
                 yield from self._expire_group(group, now_ms)
             except BrokerError as error:  # the next sweep tries again
-                log.warning("expired offsets of group %s stay for now: %s", group.id, error)
+                log.warning("cannot delete expired offsets of group %s yet: %s", group.id, error)
 
     def _expire_group(self, group: Group, now_ms: int) -> Work[None]:
         """What changed while it was looked at is left to the next sweep.

@@ -50,7 +50,7 @@ class LeftOut(NamedTuple):
 
     def __str__(self) -> str:
         reason = one_line(self.reason if len(self.reason) <= _LONGEST else self.reason[:_LONGEST] + "...")
-        return f"the {'batch' if self.is_batch else 'record'} at offset {self.offset} is left out: {reason}"
+        return f"the {'batch' if self.is_batch else 'record'} at offset {self.offset} was skipped: {reason}"
 
 
 class Reader(Protocol):

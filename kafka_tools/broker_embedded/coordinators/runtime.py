@@ -162,7 +162,7 @@ class CoordinatorLog:
         except StaleProducerEpoch as error:
             raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         except (LogError, OSError) as error:  # the log has told it
-            log.debug("append to %s-%d failed: %s", self.topic, partition, error)
+            log.debug("cannot append to %s-%d: %s", self.topic, partition, error)
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
 
     def is_held(self, partition: int) -> bool:

@@ -27,9 +27,9 @@ class Fault:
 
     def __init__(self, selector: Selector, times: int | None, skip: int, served: bool) -> None:
         if times is not None and times < 1:
-            raise ValueError(f"times {times} is not a number from 1 on; None stands for: until it is removed")
+            raise ValueError(f"invalid times {times}: expected a number of at least 1, or None for no limit")
         if skip < 0:
-            raise ValueError(f"skip {skip} is not a number from 0 on")
+            raise ValueError(f"invalid skip {skip}: expected a number of at least 0")
         self.selector = selector
         self.times = times
         self.skip = skip
@@ -49,7 +49,7 @@ class Fault:
 
     def __repr__(self) -> str:
         left = "until it is removed" if self.times is None else f"{self.times - self.hits} times more"
-        return f"<{self.kind} {self.selector}, {left}, struck {self.hits} times>"
+        return f"<{self.kind} {self.selector}, {left}, applied {self.hits} times>"
 
     @property
     def is_over(self) -> bool:
@@ -68,7 +68,9 @@ class Fault:
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
         """Wait until it has struck so many requests. Raises TimeoutError."""
         self._wait(
-            lambda: self.hits >= hits, lambda: f"{self.kind} {self.selector} struck {self.hits} of {hits}", timeout_s
+            lambda: self.hits >= hits,
+            lambda: f"{self.kind} {self.selector} was applied to {self.hits} of {hits}",
+            timeout_s,
         )
 
     def _wait(self, is_so: Callable[[], bool], told: Callable[[], str], timeout_s: float) -> None:
@@ -97,7 +99,7 @@ class Delay(Fault):
     def __init__(self, delay_ms: float, *rest: Any) -> None:
         super().__init__(*rest)
         if delay_ms < 0:
-            raise ValueError(f"{delay_ms:g} ms is not a time to wait")
+            raise ValueError(f"invalid delay {delay_ms:g} ms: expected a finite number of at least 0")
         self.delay_ms = delay_ms
 
 
@@ -144,7 +146,7 @@ class ShortWrite(Fault):
     def __init__(self, sent_bytes: int | None, *rest: Any) -> None:
         super().__init__(*rest)
         if sent_bytes is not None and sent_bytes < 0:
-            raise ValueError(f"{sent_bytes} is not a number of bytes")
+            raise ValueError(f"invalid number of bytes {sent_bytes}: expected at least 0")
         self.sent_bytes = sent_bytes
 
 

@@ -57,7 +57,7 @@ class Recording:
 
     def __init__(self, selector: Selector, most: int) -> None:
         if most < 1:
-            raise ValueError(f"most {most} is not a number from 1 on")
+            raise ValueError(f"invalid most {most}: expected a number of at least 1")
         self.selector = selector
         self.forgotten = 0
         """How many were forgotten to make room."""
@@ -95,7 +95,7 @@ class Recording:
         with self._changed:
             if not self._changed.wait_for(lambda: self.forgotten + len(self) >= count, timeout_s):
                 came = self.forgotten + len(self)
-                raise TimeoutError(f"{came} of {count} requests of {self.selector} came within {timeout_s:g} s")
+                raise TimeoutError(f"{came} of {count} requests of {self.selector} arrived within {timeout_s:g} s")
 
     def clear(self) -> None:
         """Forget what was recorded, and count from here."""

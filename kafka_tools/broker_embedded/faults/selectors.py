@@ -50,9 +50,9 @@ class Selector:
         self.principal = principal
         self.client_id = client_id
         if principal is not None and ":" not in principal:
-            raise ValueError(f"principal '{principal}' has no type: write User:{principal}")
+            raise ValueError(f"invalid principal '{principal}': expected User:{principal}")
         if partition is not None and (isinstance(partition, bool) or not isinstance(partition, int) or partition < 0):
-            raise ValueError(f"partition {partition!r} is not a number from 0 on")
+            raise ValueError(f"invalid partition {partition!r}: expected a number of at least 0")
         if self.row is None:
             return
         message = registry.api(self.row.stem).request
@@ -61,9 +61,9 @@ class Selector:
             named.add(PARTITION)
         for level in self.wanted:
             if level not in named:
-                raise ValueError(f"requests of {self.row.stem} name no {level}")
+                raise ValueError(f"requests of {self.row.stem} do not contain a {level}")
         if transactional_id is not None and not any(field.name == "transactional_id" for field in message.FIELDS):
-            raise ValueError(f"requests of {self.row.stem} name no transactional id")
+            raise ValueError(f"requests of {self.row.stem} do not contain a transactional id")
 
     def __str__(self) -> str:
         words = [ANY if self.row is None else self.row.stem]
@@ -89,7 +89,7 @@ class Selector:
             answer = entry_errors(meant, version, error_codes.UNKNOWN_SERVER_ERROR) if meant is not None else None
             if answer is not None and any(_SAMPLE[level] in path for path in entries.paths_to_errors(answer, version)):
                 return
-        raise ValueError(f"answers of {self.row.stem} hold no error for one {level}: leave {level} out")
+        raise ValueError(f"responses of {self.row.stem} have no error per {level}: omit {level}")
 
     def fits(self, call: Any) -> bool:
         """Whether API and sender are those that are meant; what the request names is not looked at."""
@@ -161,7 +161,7 @@ def _row(api: str) -> registry.Row:
     for row in rows:
         if api in (row.stem, row.name):
             if row.stem not in {module.name for module in iter_modules(handlers.__path__)}:
-                raise ValueError(f"{api} is not served by the bundled broker: it answers nothing that could fail")
+                raise ValueError(f"cannot inject a fault into {api}: the bundled broker does not support it")
             return row
     raise ValueError(_unknown("API", api, [name for row in rows for name in (row.name, row.stem)]))
 
@@ -177,4 +177,4 @@ def error_code(error: str | int) -> error_codes.ErrorCode:
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     meant = did_you_mean([name], known, most=1, near=0.6)
-    return f"no {what} is called '{name}'" + (f"; {meant}" if meant else "")
+    return f"unknown {what} '{name}'" + (f"; {meant}" if meant else "")

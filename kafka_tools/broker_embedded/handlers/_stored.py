@@ -59,7 +59,7 @@ def unstored(partition: Partition, log_start_offset: int, error: Exception) -> P
         return partition_error(index, error_codes.INVALID_PRODUCER_EPOCH, str(error), log_start_offset=log_start_offset)
     # of a log that is offline, or a disk, the log has told once, and does not with each request
     level = logging.DEBUG if isinstance(error, LogOffline | OSError) else logging.ERROR
-    log.log(level, "append to %s failed: %s", partition.id, error)
+    log.log(level, "cannot append to %s: %s", partition.id, error)
     return partition_error(index, error_codes.KAFKA_STORAGE_ERROR)
 
 

@@ -48,7 +48,7 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
             except BrokerError as error:
                 result.error_code = error.code.code
             except (LogError, OSError) as error:
-                log.error("deleting records of %s-%d failed: %s", name, wanted.partition_index, error)
+                log.error("cannot delete records of %s-%d: %s", name, wanted.partition_index, error)
                 result.error_code = error_codes.KAFKA_STORAGE_ERROR
             results.append(result)
         response.topics.append(DeleteRecordsResponse.TopicResult(name=name, partitions=results))
@@ -63,7 +63,7 @@ def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> Work[None]:
     try:
         yield from call.broker.partitions.upkeep.log_starts_changed(partition)
     except OSError as error:
-        log.error("where the logs of %s start cannot be kept: %s", partition.log_dir, error)
+        log.error("cannot record the log start offsets of %s: %s", partition.log_dir, error)
         for result, _ in done:
             result.error_code, result.low_watermark = error_codes.KAFKA_STORAGE_ERROR, -1
 

@@ -55,7 +55,7 @@ def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> Work
         try:
             usage = shutil.disk_usage(path)
         except OSError as error:
-            log.error("the log directory %s cannot be read: %s", path, error)
+            log.error("cannot read the log directory %s: %s", path, error)
             return Result(log_dir=path, error_code=error_codes.KAFKA_STORAGE_ERROR)
         result.total_bytes, result.usable_bytes = usage.total, usage.free
     return result

@@ -259,7 +259,7 @@ class _Fetch:
         except NotConvertible as error:
             return _error(key.partition, error.code)
         except (LogError, OSError) as error:
-            log.error("reading %s-%d failed: %s", topic, key.partition, error)
+            log.error("cannot read %s-%d: %s", topic, key.partition, error)
             return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
 
     def _gone(self, name: str) -> int:

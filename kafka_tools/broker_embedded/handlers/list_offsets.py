@@ -62,7 +62,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
             except BrokerError as error:
                 answer.error_code = error.code.code
             except (LogError, OSError) as error:
-                log.error("looking for an offset of %s-%d failed: %s", topic.name, wanted.partition_index, error)
+                log.error("cannot look up an offset of %s-%d: %s", topic.name, wanted.partition_index, error)
                 answer.error_code = error_codes.KAFKA_STORAGE_ERROR
     return ListOffsetsResponse(
         topics=[

@@ -120,7 +120,7 @@ class Acceptor:
                 return
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
-                    log.warning("listener %s: a connection could not be accepted: %s", self._where, error.strerror)
+                    log.warning("listener %s: cannot accept a connection: %s", self._where, error.strerror)
                     return
                 self._wait(error)
                 return
@@ -141,7 +141,7 @@ class Acceptor:
         try:
             await self._loop.connect_accepted_socket(self._make, accepted)
         except OSError as error:
-            log.warning("listener %s: a connection could not be taken: %s", self._where, error)
+            log.warning("listener %s: cannot take over a connection: %s", self._where, error)
             accepted.close()
 
     def _wait(self, error: OSError) -> None:
@@ -149,8 +149,8 @@ class Acceptor:
         if not self._short:
             self._short = True
             log.error(
-                "listener %s accepts no connections for now: %s; raise the limit of open files (ulimit -n) or set "
-                "max.connections",
+                "listener %s cannot accept connections for now: %s; raise the limit of open files (ulimit -n) or "
+                "set max.connections",
                 self._where,
                 error.strerror,
             )

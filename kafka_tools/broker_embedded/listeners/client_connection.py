@@ -216,7 +216,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def give_up(self, reason: str) -> None:
         """Cut the connection off, since it takes what others need."""
-        log.warning("cutting off the connection from %s: %s", self._transport.get_extra_info("peername"), reason)
+        log.warning("aborting the connection from %s: %s", self._transport.get_extra_info("peername"), reason)
         self._received.clear()
         self._outgoing.clear()
         self._account_answers()
@@ -461,8 +461,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self.close(abort=True)
             return
         except (OSError, LogError) as error:
-            log.error("an answer to %s cannot be completed: %s", connection.id, error)
-            self.give_up("its answer cannot be completed")
+            log.error("cannot complete a response to %s: %s", connection.id, error)
+            self.give_up("its response cannot be completed")
             return
         if self._outgoing.held_bytes != self._held_answer_bytes:
             self._account_answers()

@@ -103,7 +103,7 @@ class Handshakes:
         for connection, began_s in list(self._began_s.items()):  # in the order in which they began
             if began_s > limit_s:
                 break
-            connection.give_up(f"it is not done after {most_s:g} s")
+            connection.give_up(f"not completed after {most_s:g} s")
 
     def end_all(self) -> None:
         """The broker takes no connections any more."""
@@ -123,8 +123,8 @@ class Handshakes:
         if now_s - self._said_s >= _SAY_EVERY_S:
             self._said_s = now_s
             log.warning(
-                "more than %d TLS connections wait for their handshake: of those whose client has sent nothing for "
-                "longest %d were closed since the start",
+                "more than %d TLS connections wait for their handshake: closed %d since the start, those that "
+                "had been silent longest",
                 most,
                 self._closed,
             )

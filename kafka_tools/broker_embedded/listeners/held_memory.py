@@ -104,9 +104,11 @@ class RequestMemory:
         self._seen_bytes = alone.received_bytes
         self._watch()
         if alone.is_receiving and self._seen_bytes - before < _TURN_BYTES:
-            alone.give_up("it sends a large request too slowly while others wait for the memory")
+            alone.give_up("it sends a large request too slowly while other connections wait for the memory")
         elif alone.is_blocked and self._seen_bytes == before:
-            alone.give_up("it does not take its answers while others wait for the memory of its large request")
+            alone.give_up(
+                "it does not read its responses while other connections wait for the memory of its large request"
+            )
 
 
 class AnswerHolder(Protocol):
@@ -138,4 +140,4 @@ class AnswerMemory:
         self._holders[receiver] = None
         while self.held_bytes > self.limit_bytes and len(self._holders) > 1:
             slowest = min(self._holders, key=lambda holder: holder.took_s)
-            slowest.give_up("it does not take its answers, and others need the memory")
+            slowest.give_up("it does not read its responses, and other connections need the memory")

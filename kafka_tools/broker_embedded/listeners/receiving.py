@@ -211,4 +211,4 @@ class Receiver:
 
 
 def _refuse_length(length: int, most_bytes: int) -> NoReturn:
-    raise DecodeError(f"frame length {length} is outside 0 to {most_bytes} bytes", position=0, field="length")
+    raise DecodeError(f"invalid frame length {length}: expected 0 to {most_bytes} bytes", position=0, field="length")

@@ -122,7 +122,7 @@ class Server:
                 port = endpoint.port  # another address had it already
                 continue
             if not server.sockets:  # no address of a family that the kernel has; Python 3.13 raises this itself
-                raise OSError("could not bind on any address")
+                raise OSError("cannot bind any address")
             port = server.sockets[0].getsockname()[1]
             if all(each.getsockname()[1] == port for each in server.sockets):
                 return server

@@ -57,16 +57,16 @@ class ListenerSettings:
             try:
                 tls.update(properties)
             except ConfigError as error:
-                log.error("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: %s", error)
+                log.error("cannot load the new SSL key or trust store, the old ones stay in use: %s", error)
         for endpoint in self._with_sasl:
             try:
                 new = self._new_security(endpoint, properties)
             except ConfigError as error:
-                log.error("the login settings stay what they were: %s", error)
+                log.error("cannot apply the new login settings, the old ones stay in use: %s", error)
                 continue
             if new is not None:
                 self.security[endpoint.name] = new
-                log.info("listener %s: new login settings for new connections", endpoint.name)
+                log.info("listener %s: using the new login settings for new connections", endpoint.name)
 
     def _new_security(self, endpoint: Endpoint, properties: Mapping[str, str]) -> ListenerSecurity | None:
         """The new login settings of the listener; None if they are the present ones. Raises ConfigError."""

@@ -70,7 +70,7 @@ class ListenerTls:
         if new is None:
             return False
         self._stores = new
-        log.info("listener %s: new key and trust stores for new connections", self._endpoint.name)
+        log.info("listener %s: using the new key and trust stores for new connections", self._endpoint.name)
         return True
 
     def _proposed(self, properties: Mapping[str, str]) -> Stores | None:

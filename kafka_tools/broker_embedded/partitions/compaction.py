@@ -99,7 +99,7 @@ class LogCleaner:
             cleaned_to = self.cleaned_to(id, log_dir)
             if cleaned_to is not None and cleaned_to > opened.log_end_offset:
                 log.warning(
-                    "%s was cleaned up to offset %d and ends at %d: it is cleaned from offset %d on",
+                    "%s was cleaned up to offset %d but ends at %d: cleaning it again from offset %d",
                     id, cleaned_to, opened.log_end_offset, opened.log_start_offset,
                 )  # fmt: skip
                 self._cleaned_to[log_dir][id] = opened.log_start_offset
@@ -119,7 +119,7 @@ class LogCleaner:
 
     def _passed(self, _: None, error: BaseException | None) -> None:
         if error is not None:
-            log.error("the log cleaner stumbled, it goes on later: %s", error, exc_info=error)
+            log.error("the log cleaner failed, trying again later: %s", error, exc_info=error)
         self._wait()
 
     def _pass(self) -> Work[None]:
@@ -246,18 +246,18 @@ class LogCleaner:
         self._uncleanable.add(partition)
         foreseen = isinstance(error, LogError | OSError)
         log.error(
-            "%s cannot be compacted and grows from now on: %s. What is damaged is told by kafka-dump-log; after it is "
-            "mended, restart the broker",
+            "cannot compact %s, so it keeps growing: %s. Find the damage with kafka-dump-log, repair it and "
+                "restart the broker",
             partition.id, error if foreseen else repr(error), exc_info=None if foreseen else error,
         )  # fmt: skip
 
     def _wait_for_room(self, partition: Partition, error: OSError) -> None:
         if not self._waiting_for_room:
-            log.error("%s could not be compacted, it is tried again: %s", partition.id, error)
+            log.error("cannot compact %s, trying again later: %s", partition.id, error)
         self._waiting_for_room = True
 
     def _tell_unwritten(self, error: OSError) -> None:
-        log.warning("how far logs are clean cannot be written: %s", error)
+        log.warning("cannot write how far logs are clean: %s", error)
 
     def _served(self, log_dir: str) -> dict[TopicPartition, int]:
         """How far the logs of a directory are clean, of those that are served."""

@@ -94,7 +94,7 @@ class DiskWatch:
         shown = ", ".join([*self._dirs.lost, *offline[:_NAMED], *(["..."] if len(offline) > _NAMED else [])])
         return LogError(
             f"the broker stopped with {' and '.join(counts)} offline: {shown}",
-            hint="the log tells why; the next start checks what is there",
+            hint="see the log for the reason; the next start checks the logs",
         )
 
     def look(self, *, at_all: bool = False) -> None:
@@ -117,9 +117,9 @@ class DiskWatch:
         if path == self.state_dir:
             return  # told with the state
         log.error(
-            "the log directory %s is offline: %s. What is in it (%s) answers KAFKA_STORAGE_ERROR; what was "
-            "acknowledged there in the last moments may be lost. Bring the directory back as it was and restart the "
-            "broker, which checks its logs",
+            "the log directory %s is offline: %s. Its contents (%s) answer KAFKA_STORAGE_ERROR; writes "
+                "acknowledged there in the last moments may be lost. Restore the directory and restart the broker, "
+                "which checks its logs",
             path, why, _counted(len(lost), "partition", "partitions"),
         )  # fmt: skip
 
@@ -131,12 +131,12 @@ class DiskWatch:
             return
         self._store.lose(why)
         log.critical(
-            "the log directory %s, which has the cluster's state, is offline: %s. Nothing in it can be changed any "
-            "more, and the broker stops with status 1. See to the disk, and bring back what is missing, before the "
-            "next start: on an empty directory a new cluster begins",
+            "the log directory %s, which contains the cluster metadata, is offline: %s. The metadata can no "
+                "longer change, and the broker stops with status 1. Check the disk and restore what is missing "
+                "before the next start: a start on an empty directory begins a new cluster",
             self.state_dir, why,
         )  # fmt: skip
-        self._failure = LogError(f"the broker stopped: the cluster's state is lost: {why}", path=self.state_dir)
+        self._failure = LogError(f"the broker stopped: the cluster metadata is lost: {why}", path=self.state_dir)
         if self._call_later is not None:
             self._call_later(_ANSWERING_S, lambda: self._stop())
 
@@ -178,16 +178,16 @@ class DiskWatch:
         named = "; ".join(f"{each.id}: {each.log.offline}" for each in lost[:_NAMED])
         more = f"; and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
         log.error(
-            "%s offline, because of files that are not where they were (%s%s). Requests are answered with "
-            "KAFKA_STORAGE_ERROR; what was acknowledged in the last moments may be lost. Bring the files back as they "
-            "were and restart the broker, which checks them; without them such a partition begins anew",
+            "%s offline, because files are missing or were replaced (%s%s). Requests are answered with "
+                "KAFKA_STORAGE_ERROR; writes acknowledged in the last moments may be lost. Restore the files and "
+                "restart the broker, which checks them; a partition without its files starts empty",
             _counted(len(lost), "partition is", "partitions are"), named, more,
         )  # fmt: skip
 
 
 def _looked(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("what the disk has lost was not looked for, it is done again: %s", error, exc_info=error)
+        log.error("cannot check the disk for lost files, trying again: %s", error, exc_info=error)
 
 
 def _counted(number: int, one: str, more: str) -> str:

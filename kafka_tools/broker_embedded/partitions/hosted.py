@@ -140,15 +140,17 @@ class Partitions:
         self.offline[id] = log_dir
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
         log.error(
-            "%s is offline: %s. Its directory %s is left as it is: put it right from a copy and restart the broker, or "
-            "move it away, and the partition begins anew without records",
+            "%s is offline: %s. Its directory %s stays unchanged: restore it from a copy and restart the broker, "
+                "or move it away, and the partition starts again without records",
             id, error, os.path.join(log_dir, str(id)),
         )  # fmt: skip
 
     def _warn_of_missing(self, id: TopicPartition) -> None:
         ends = [points[id] for points in self.dirs.high_watermarks.values() if id in points]
-        known = f", which held offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
-        log.warning("%s: the directory of this partition is gone%s; it begins anew, without records", id, known)
+        known = f", which had offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
+        log.warning(
+            "%s: the directory of this partition is missing%s; the partition starts again without records", id, known
+        )
 
     def _open(self, id: TopicPartition, log_dir: str, config: LogConfig, produced: Limits) -> None:
         """Open the log of a partition whose directory is there."""
@@ -172,19 +174,20 @@ class Partitions:
         first = opened.segments[0].base_offset
         if first > log_start and known_start is not None and not begins_later:
             log.warning(
-                "%s: offsets %d to %d are gone: the last checkpoint knows of them, and the first segment in %s begins "
-                "after them",
+                "%s: offsets %d to %d are missing: the last checkpoint contains them, but the first segment in "
+                    "%s begins after them",
                 id, log_start, first - 1, path,
             )  # fmt: skip
         if known_start is None and opened.log_start_offset > first:
             log.warning(
-                "%s: no checkpoint tells where the log starts; its leader epochs say at offset %d",
+                "%s: no checkpoint contains the log start offset; using %d from its leader epochs",
                 id, opened.log_start_offset,
             )  # fmt: skip
         known_end = max(recovery_point, self.dirs.high_watermarks[log_dir].get(id, 0))
         if opened.log_end_offset < known_end:
             log.warning(
-                "%s: offsets %d to %d are gone: the last checkpoint knows of them, and the log in %s ends before them",
+                "%s: offsets %d to %d are missing: the last checkpoint contains them, but the log in %s ends "
+                    "before them",
                 id, opened.log_end_offset, known_end - 1, path,
             )  # fmt: skip
         opened.epochs.begin(leader_epoch, opened.log_end_offset)
@@ -285,7 +288,7 @@ class Partitions:
         try:
             retired = retire_directory(path)
         except OSError as error:
-            log.error("%s of a deleted topic stays until the next start: %s", path, error)
+            log.error("cannot delete %s of a deleted topic before the next start: %s", path, error)
             return []
         if self.dirs.unsynced is not None:
             self.dirs.unsynced.named(log_dir)
@@ -331,7 +334,7 @@ class Partitions:
 
 def _removed(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("files of deleted topics stay until the next start: %s", error)
+        log.error("cannot delete files of deleted topics before the next start: %s", error)
 
 
 def _large_files(directory: str) -> list[str]:

@@ -45,8 +45,8 @@ class Located:
         if id in self.places:
             path, twice = os.path.join(log_dir, str(id)), os.path.join(self.places[id], str(id))
             raise LogError(
-                f"partition {id} is there twice: {twice} and {path}", path=path,
-                hint="keep the one whose records are right and move the other out of the log directories",
+                f"found two copies of partition {id}: {twice} and {path}", path=path,
+                hint="keep the directory that has the right records, and move the other one out of the log directories",
             )  # fmt: skip
         self.places[id] = log_dir
 
@@ -67,10 +67,10 @@ class Located:
             if topic_id in removed_ids or (topic_id is not None and _was_never_written(path)):
                 remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
             elif _is_log(path):
-                log.warning("%s belongs to no topic; renaming it", path)
+                log.warning("%s belongs to no topic, renaming it", path)
                 retire_directory(path, state="stray")
             else:
-                log.warning("%s is not a partition of a topic and holds no log: it is left as it is", path)
+                log.warning("%s is not a partition of a topic and contains no log: it stays unchanged", path)
             if topic_id is not None and os.path.exists(path):
                 staying.add(topic_id)
         return staying
@@ -109,9 +109,9 @@ def locate(dirs: DataDirs, cluster: Cluster) -> Located:
                 unknown.append(path)
     if unknown:
         raise LogError(
-            f"the cluster's state does not know the topics of {len(unknown)} partitions with records, {unknown[0]} the "
-            "first of them: some of it is gone, or they are from elsewhere",
-            path=unknown[0], hint=f"move what is from elsewhere out of the log directories; or {BACK}",
+            f"the cluster metadata does not contain the topics of {len(unknown)} partitions with records, for "
+                f"example {unknown[0]}: part of the metadata is missing, or the partitions belong to another cluster",
+            path=unknown[0], hint=f"move partitions of another cluster out of the log directories; or {BACK}",
         )  # fmt: skip
     return found
 

@@ -102,7 +102,7 @@ class TopicChanges:
                 yield from self._partitions.unmake(made)
                 raise
         except (LogError, OSError) as error:
-            log.error("%s: %d partitions could not be made, there are none of them: %s", name, len(numbers), error)
+            log.error("%s: cannot create %d partitions, none of them was created: %s", name, len(numbers), error)
             reason = error.strerror if isinstance(error, OSError) else None
             text = "The disk refused the partitions" + (f": {reason}." if reason else ".")
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, text) from error
@@ -175,7 +175,7 @@ class TopicChanges:
                     if self._cluster.topic(name) is None:
                         yield from self.auto_create(name)
                 except (BrokerError, LogError, OSError) as error:
-                    log.info("topic %s could not be made by itself: %s", name, error)
+                    log.info("cannot create topic %s automatically: %s", name, error)
                 finally:
                     del wanted[name]
                 yield
@@ -183,7 +183,7 @@ class TopicChanges:
         def done(_: None, error: BaseException | None) -> None:
             self._is_making_wanted = False
             if error is not None:
-                log.error("topics could not be made by themselves", exc_info=error)
+                log.error("cannot create topics automatically", exc_info=error)
 
         def begin() -> None:
             self._slices.begin(create(), done)

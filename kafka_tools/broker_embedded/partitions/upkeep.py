@@ -77,7 +77,7 @@ class Upkeep:
         def enforced(_: None, error: BaseException | None) -> None:
             timers.call_later(broker.integer("log.retention.check.interval.ms"), retention)
             if error is not None:
-                log.error("retention stumbled, it goes on later: %s", error, exc_info=error)
+                log.error("retention failed, trying again later: %s", error, exc_info=error)
 
         def checkpoints() -> None:
             self._slices.later(self.write_checkpoints(), checkpointed)
@@ -85,7 +85,7 @@ class Upkeep:
         def checkpointed(_: object, error: BaseException | None) -> None:
             timers.call_later(_CHECKPOINT_MS, checkpoints)
             if error is not None:
-                log.error("checkpoints could not be written, it is tried again", exc_info=error)
+                log.error("cannot write checkpoints, trying again", exc_info=error)
 
         def syncs() -> None:
             timers.call_later(sync_every_ms, syncs)
@@ -104,7 +104,7 @@ class Upkeep:
             try:
                 partition.log.sync_if_due()
             except OSError as error:
-                log.error("syncing %s failed, it is offline now: %s", partition.id, error)
+                log.error("cannot sync %s, it is offline now: %s", partition.id, error)
 
     def enforce_retention(self) -> Work[None]:
         """Delete what every topic's retention has given up, and forget producers that fell silent."""
@@ -138,7 +138,7 @@ class Upkeep:
             if not partition.log.enforce_retention():
                 return False
         except (LogError, OSError) as error:
-            log.error("retention of %s failed: %s", partition.id, error)
+            log.error("cannot apply retention to %s: %s", partition.id, error)
             return False
         log.info("%s: retention moved the log start to %d", partition.id, partition.log.log_start_offset)
         return True
@@ -147,7 +147,7 @@ class Upkeep:
         try:
             yield from self.log_starts_changed(partition)
         except OSError as error:  # the next checkpoint has it
-            log.warning("where the logs of %s start cannot be written: %s", partition.log_dir, error)
+            log.warning("cannot write the log start offsets of %s: %s", partition.log_dir, error)
 
     def delete_retired(self, partition: Partition) -> None:
         """See that the files of segments that were replaced or dropped go after ``file.delete.delay.ms``."""
@@ -178,7 +178,7 @@ class Upkeep:
             except OSError as error:
                 failed.add(path)
                 if not self._dirs.refused(path, error) and path not in self._behind:
-                    log.error("the checkpoints of %s cannot be written, it is tried again: %s", path, error)
+                    log.error("cannot write the checkpoints of %s, trying again: %s", path, error)
             else:
                 if path in self._behind:
                     log.info("the checkpoints of %s are written again", path)
@@ -197,7 +197,11 @@ class Upkeep:
             except OSError as error:
                 unflushed.add(partition.id)
                 if partition.id not in self._unflushed:
-                    log.warning("index entries of %s stay in memory, it is tried again: %s", partition.id, error)
+                    log.warning(
+                        "cannot write index entries of %s, keeping them in memory and trying again: %s",
+                        partition.id,
+                        error,
+                    )
         self._unflushed = unflushed
 
     def _in(self, path: str) -> list[Partition]:
@@ -224,4 +228,4 @@ class Upkeep:
 
 def _removed(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("files of segments that are gone stay until the next start: %s", error)
+        log.error("cannot delete files of removed segments before the next start: %s", error)

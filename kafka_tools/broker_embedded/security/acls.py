@@ -323,7 +323,7 @@ def _super_users(properties: Mapping[str, str]) -> frozenset[str]:
         if ":" not in user:
             raise ConfigError(
                 f"super.users: expected a string in format principalType:principalName but got {user}",
-                hint=f"write User:{user}; principals are separated by semicolons",
+                hint=f"write User:{user}; separate principals by semicolons",
             )
     return users
 
@@ -332,6 +332,7 @@ def _is_enabled(properties: Mapping[str, str]) -> bool:
     name = properties.get("authorizer.class.name", "").strip()
     if name and name not in AUTHORIZERS:
         raise ConfigError(
-            f"authorizer.class.name: {name} is Java code that cannot run here", hint=f"use {AUTHORIZERS[0]}, or none"
+            f"authorizer.class.name: cannot run Java code here: {name}",
+            hint=f"use {AUTHORIZERS[0]}, or remove the setting",
         )
     return bool(name)

@@ -73,8 +73,8 @@ class ListenerSecurity:
         for mechanism in self.mechanisms:
             if mechanism not in SERVED_MECHANISMS:
                 raise ConfigError(
-                    f"listener {endpoint.name}: the SASL mechanism {mechanism} is not served here",
-                    hint=f"sasl.enabled.mechanisms may hold {', '.join(SERVED_MECHANISMS)}",
+                    f"listener {endpoint.name}: unsupported SASL mechanism {mechanism}",
+                    hint=f"set sasl.enabled.mechanisms to one or more of {', '.join(SERVED_MECHANISMS)}",
                 )
         self._plain_users: dict[str, str] = {}
         if "PLAIN" in self.mechanisms:
@@ -124,7 +124,7 @@ class ListenerSecurity:
         try:
             return self._tokens.validate(text, self._sources.timers.clock.now_ms())
         except TokenRefused as error:  # the client is told no more than that it is wrong
-            log.warning("listener %s: an OAUTHBEARER token is refused: %s", self._listener, error)
+            log.warning("listener %s: refused an OAUTHBEARER token: %s", self._listener, error)
             raise
 
     def _scram_credential(self, mechanism: str, asked: AskedLogin, tokens: list[Token]) -> ScramCredential | None:
@@ -299,8 +299,8 @@ def _kerberos_service(values: Mapping[str, str], endpoint: Endpoint) -> tuple[st
     rules = values.get("sasl.kerberos.principal.to.local.rules", "").strip() or "DEFAULT"
     if rules != "DEFAULT":
         raise ConfigError(
-            f"listener {endpoint.name}: sasl.kerberos.principal.to.local.rules: only DEFAULT is there, which takes the "
-            "first part of a principal"
+            f"listener {endpoint.name}: sasl.kerberos.principal.to.local.rules: only DEFAULT is supported, which "
+            "takes the first part of a principal"
         )
     principal = options.get("principal", "").strip() or None
     try:
@@ -335,7 +335,7 @@ def _require_served_handler(values: Mapping[str, str], mechanism: str, endpoint:
     key = f"{mechanism.lower()}.sasl.server.callback.handler.class"
     name = values.get(key, "").strip()
     if name and name.rpartition(".")[2] not in SERVED_HANDLERS.get(mechanism, ()):
-        raise ConfigError(f"listener {endpoint.name}: {key}: {name} is Java code that cannot run here")
+        raise ConfigError(f"listener {endpoint.name}: {key}: cannot run Java code here: {name}")
 
 
 def _limit_ms(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> int:
@@ -344,4 +344,6 @@ def _limit_ms(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> 
     try:
         return int(text.strip())
     except ValueError:
-        raise ConfigError(f"listener {endpoint.name}: {key} for {mechanism}: '{text}' is not a whole number") from None
+        raise ConfigError(
+            f"listener {endpoint.name}: {key} for {mechanism}: invalid number '{text}': expected a whole number"
+        ) from None

@@ -48,7 +48,7 @@ def certificate_names(der: bytes) -> CertificateNames:
         extensions = [part for part in parts[5:] if part.tag == _EXTENSIONS]
         return CertificateNames(subject, frozenset(_alternatives(extensions)))
     except (IndexError, ValueError):
-        raise InputError("not a certificate: its parts are not where they belong") from None
+        raise InputError("not a certificate: its parts are in the wrong places") from None
 
 
 def distinguished_name(der: bytes) -> str:

@@ -95,16 +95,16 @@ class SignedTokens:
         if not isinstance(algorithm, str):
             raise TokenRefused("its header names no algorithm (alg)")
         if not isinstance(key_id, str | None) or not isinstance(content, str):
-            raise TokenRefused("its header has a key id (kid) or content type (cty) that is not a text")
+            raise TokenRefused("its header has a key id (kid) or content type (cty) that is not a string")
         if content.lower() in ("jwt", "application/jwt"):
-            raise TokenRefused("there is a token inside of it")
+            raise TokenRefused("it contains another token")
         fitting = [key for key in self._keys() if algorithm in key.algorithms and key_id in (None, key.id)]
         if not fitting and key_id is not None:
             self._missing(key_id)
         if not fitting:
-            raise TokenRefused("no key of the key set fits it")
+            raise TokenRefused("no key in the key set matches it")
         if not any(_verifies(key, algorithm, signed) for key in fitting):
-            raise TokenRefused("its signature is wrong")
+            raise TokenRefused("its signature is invalid")
 
     def _judge(self, claims: Mapping[str, Any], now_ms: int) -> BearerToken:
         rules, now_s = self._rules, now_ms // 1000
@@ -112,13 +112,13 @@ class SignedTokens:
         if expires is None:
             raise TokenRefused("it has no expiration time (exp)")
         if issued is None:
-            raise TokenRefused("it does not say when it was issued (iat)")
+            raise TokenRefused("it has no issue time (iat)")
         if now_s - rules.clock_skew_s >= expires:
-            raise TokenRefused(f"it ended at {expires}, it is {now_s} now")
+            raise TokenRefused(f"it expired at {expires}, and the time is {now_s}")
         if begins is not None and now_s + rules.clock_skew_s < begins:
-            raise TokenRefused(f"it begins at {begins}, it is {now_s} now")
+            raise TokenRefused(f"it is valid from {begins}, and the time is {now_s}")
         if expires < issued:
-            raise TokenRefused("it ends before it was issued")
+            raise TokenRefused("it expires before it was issued")
         self._check_audience(claims.get("aud"))
         if rules.issuer is not None and claims.get("iss") != rules.issuer:
             raise TokenRefused("its issuer (iss) is not the expected one")
@@ -133,7 +133,7 @@ class SignedTokens:
             return  # the listener takes tokens of any audience
         named = [value] if isinstance(value, str) else value
         if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
-            raise TokenRefused("its audience (aud) is missing or not a text")
+            raise TokenRefused("its audience (aud) is missing or not a string")
         if self._rules.audiences.isdisjoint(named):
             raise TokenRefused("its audience (aud) is not the expected one")
 
@@ -141,10 +141,10 @@ class SignedTokens:
 def _scope(value: object, name: str) -> frozenset[str]:
     items = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     if not all(isinstance(item, str) and trim(item) for item in items):
-        raise TokenRefused(f"its {name} is empty or not a text")
+        raise TokenRefused(f"its {name} is empty or not a string")
     found = [trim(item) for item in items]
     if len(set(found)) != len(found):
-        raise TokenRefused(f"its {name} has one item twice")
+        raise TokenRefused(f"its {name} contains an item twice")
     return frozenset(found)
 
 
@@ -164,7 +164,7 @@ def _parts(token: str) -> _Signed:
         raise TokenRefused(f"it is longer than {MAX_MESSAGE_BYTES} characters")
     texts = token.split(".")
     if len(texts) != 3 or not all(texts):
-        raise TokenRefused("it is not a signed token, which has three parts")
+        raise TokenRefused("it is not a signed token of three parts")
     try:
         header, payload, signature = (
             base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
@@ -189,12 +189,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; a name that stands twice would let others read another value than we do."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise TokenRefused("it has a member twice in one object")
+        raise TokenRefused("it contains a duplicate key in an object")
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 def _check_critical(header: Mapping[str, Any]) -> None:
@@ -203,7 +203,7 @@ def _check_critical(header: Mapping[str, Any]) -> None:
     if critical is not None and (not isinstance(critical, list) or any(name != "b64" for name in critical)):
         raise TokenRefused("its header has extensions (crit) that are not supported")
     if header.get("b64") is False:
-        raise TokenRefused("its payload is not encoded (b64), which claims must be")
+        raise TokenRefused("its payload must be encoded, but its header says that it is not (b64)")
 
 
 def _verifies(web_key: WebKey, algorithm: str, signed: _Signed) -> bool:
@@ -225,7 +225,7 @@ def _web_key(row: object) -> WebKey | None:
         from joserfc.jwk import ECKey, RSAKey, import_key
     except ImportError as error:
         raise ConfigError(
-            "checking tokens with signatures needs the Python package joserfc",
+            "cannot check signed tokens: the Python package joserfc is missing",
             hint="pip install 'kafka-operator-tools[oauth]'",
         ) from error
     if not isinstance(row, dict) or row.get("use", "sig") != "sig" or row.get("kty") not in ("RSA", "EC"):
@@ -235,14 +235,14 @@ def _web_key(row: object) -> WebKey | None:
     try:
         key = import_key(row)
     except (JoseError, ValueError, TypeError) as error:
-        log.warning("a key of the JSON web key set is left out: %s", error)
+        log.warning("ignoring a key of the JSON web key set: %s", error)
         return None
     if isinstance(key, RSAKey) and key.public_key.key_size >= _MIN_RSA_BITS:
         algorithms = RSA_ALGORITHMS
     elif isinstance(key, ECKey):
         algorithms = EC_ALGORITHMS.get(key.curve_name, ())
     else:
-        log.warning("a key of the JSON web key set is left out: it is neither EC nor RSA of %d bits", _MIN_RSA_BITS)
+        log.warning("ignoring a key of the JSON web key set: it is neither EC nor RSA of %d bits", _MIN_RSA_BITS)
         return None
     if named is not None:
         algorithms = tuple(algorithm for algorithm in algorithms if algorithm == named)

@@ -52,7 +52,7 @@ class FileKeys:
             if stamp != self._stamp:
                 self._keys, self._stamp = self._read(), stamp
         except ConfigError as error:
-            log.error("%s; the keys known so far stay in force", error)
+            log.error("%s; the known keys stay in use", error)
         return self._keys
 
     def missing(self, key_id: str) -> None:
@@ -102,7 +102,7 @@ class ProviderKeys:
     def missing(self, key_id: str) -> None:
         """Ask the provider soon, unless it was asked a moment ago."""
         if (self._timers.clock.monotonic_s() - self._asked_s) * 1000 >= EARLY_MS:
-            log.info("a token names a key that is not known: asking for the keys anew")
+            log.info("a token names an unknown key: requesting the keys again")
             self._ask()
 
     def _wait(self) -> None:
@@ -122,7 +122,7 @@ class ProviderKeys:
         try:
             self._keys = self._fetch()
         except (ConfigError, OSError) as error:
-            log.error("no keys from sasl.oauthbearer.jwks.endpoint.url: %s; those known so far stay in force", error)
+            log.error("cannot get keys from sasl.oauthbearer.jwks.endpoint.url: %s; the known keys stay in use", error)
         finally:
             self._asking.release()
 
@@ -141,7 +141,7 @@ def fetch_keys(
             if left_ms <= 0:
                 said = getattr(error, "strerror", None) or str(error) or type(error).__name__
                 raise ConfigError(
-                    f"{url.netloc} gave no keys: {said}",
+                    f"cannot get keys from {url.netloc}: {said}",
                     hint="check sasl.oauthbearer.jwks.endpoint.url, and the ssl.* options of the login module",
                 ) from error
         pause_ms = min(pause_ms, left_ms)
@@ -158,7 +158,7 @@ def key_source(
     if parts.scheme == "file":
         return FileKeys(unquote(parts.path))
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("sasl.oauthbearer.jwks.endpoint.url: a URL with https, http or file is expected")
+        raise ConfigError("sasl.oauthbearer.jwks.endpoint.url: must be an https, http or file URL")
     return ProviderKeys(lambda: fetch_keys(parts, options, pace, sleep), timers, pace)
 
 
@@ -182,7 +182,7 @@ def _get(url: SplitResult, options: Mapping[str, str]) -> list[WebKey]:
     finally:
         connection.close()
     if 400 <= answer.status < 500:
-        raise ConfigError(f"{url.netloc} gave no keys: HTTP status {answer.status}")
+        raise ConfigError(f"cannot get keys from {url.netloc}: HTTP status {answer.status}")
     if answer.status != 200:
         raise HTTPException(f"HTTP status {answer.status}")
     return _parsed(data, url.netloc)

@@ -41,14 +41,17 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timer
     handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
     url = values.get(_URL, "").strip()
     if handler == "OAuthBearerUnsecuredValidatorCallbackHandler" and url:
-        raise ConfigError(f"listener {endpoint.name}: {_HANDLER} takes unsecured tokens, {_URL} signed ones: set one")
+        raise ConfigError(
+            f"listener {endpoint.name}: {_HANDLER} is for unsecured tokens, {_URL} is for signed ones: set only one "
+            "of them"
+        )
     if url:
         return _signed(endpoint.name, values, url, options, timers)
     if handler == "OAuthBearerValidatorCallbackHandler":
         raise ConfigError(f"listener {endpoint.name}: {_HANDLER} needs {_URL}")
     from kafka_tools.net.sasl.unsecured_jws import UnsecuredValidator
 
-    log.warning("listener %s takes unsecured tokens, which anybody can write: for tests only", endpoint.name)
+    log.warning("listener %s accepts unsecured tokens, which anybody can write: use this only for tests", endpoint.name)
     return UnsecuredValidator(options)
 
 
@@ -88,10 +91,10 @@ def _signed(
         if not setting(waiver):
             missing = _PREFIX + waiver.replace("allow.unverified", "expected")
             raise ConfigError(
-                f"listener {listener}: {missing} is missing: the {claim} of tokens is checked",
-                hint=f"set it, or {_PREFIX}{waiver}=true to take tokens of any {claim}",
+                f"listener {listener}: {missing} is missing: the broker checks the {claim} of tokens",
+                hint=f"set it, or set {_PREFIX}{waiver}=true to accept tokens of any {claim}",
             )
-        log.warning("listener %s takes tokens of any %s", listener, claim)
+        log.warning("listener %s accepts tokens of any %s", listener, claim)
     rules = Rules(
         audiences=frozenset(audiences),
         issuer=issuer,

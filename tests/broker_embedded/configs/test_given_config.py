@@ -16,13 +16,13 @@ from kafka_tools.errors import ConfigError
     [
         (
             {"num.partition": 3},
-            "config: the bundled broker knows no setting 'num.partition'",
+            "config: unknown setting 'num.partition'",
             "did you mean num.partitions?",
         ),
-        ({"nonsense": 3}, "config: the bundled broker knows no setting 'nonsense'", "check_config=False keeps names"),
+        ({"nonsense": 3}, "config: unknown setting 'nonsense'", "check_config=False to keep names"),
         ({"num.partitions": "three"}, "Invalid value three for configuration num.partitions: Not a number", None),
         ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1", None),
-        ({"num.partitions": None}, "invalid value of num.partitions: expected a text, number, boolean, path", None),
+        ({"num.partitions": None}, "invalid value of num.partitions: expected a string, number, boolean, path", None),
         ({"super.users": b"User:a"}, "invalid value of super.users: .* not bytes", None),
         ({3: "x"}, "invalid config: expected names as str, not int", None),
         ([("num.partitions", 3)], "invalid config: expected a dict, not list", None),

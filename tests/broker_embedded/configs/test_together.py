@@ -52,7 +52,7 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
     ),
     (
         {"group.consumer.assignors": "uniform,com.example.Sticky"},
-        "group.consumer.assignors: Class com.example.Sticky cannot be found",
+        "group.consumer.assignors: cannot find class com.example.Sticky",
     ),
     (
         {"group.consumer.assignors": "range,org.apache.kafka.coordinator.group.assignor.RangeAssignor"},
@@ -61,7 +61,7 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
     ),
     (
         {"remote.log.storage.system.enable": "true"},
-        "remote.log.storage.system.enable=true: tiered storage is not served here; leave it out",
+        "remote.log.storage.system.enable=true: this broker does not support tiered storage; remove the setting",
     ),
 ]
 

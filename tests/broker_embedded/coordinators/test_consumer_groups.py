@@ -400,7 +400,7 @@ def test_member_that_could_not_be_put_out_is_put_out_later(
     with monkeypatch.context() as patched:
         patched.setattr(broker.core.groups.consumer.fencing, "_put_out", lambda *_: 1 // 0)
         broker.advance(SESSION_MS)
-    assert "member m1 stays for now" in caplog.text
+    assert "cannot remove member m1 yet" in caplog.text
     assert state(broker) != "Empty"
     broker.advance(60_000)
     assert state(broker) == "Empty"

@@ -290,7 +290,7 @@ def test_a_partition_that_is_there_twice_stops_the_start(tmp_path: Path) -> None
     whole(core.topics.create("t", [[1]], {}))
     core.close()
     (tmp_path / "b" / "t-0").mkdir()
-    with pytest.raises(LogError, match=f"t-0 is there twice: {tmp_path}/a/t-0 and {tmp_path}/b/t-0"):
+    with pytest.raises(LogError, match=f"found two copies of partition t-0: {tmp_path}/a/t-0 and {tmp_path}/b/t-0"):
         reopened(paths)
 
 

@@ -334,7 +334,7 @@ def test_producer_ids_of_a_state_that_is_lost_are_not_given_again(tmp_path: Path
     shutil.rmtree(tmp_path / "data" / STATE)
     done = mending.mend([str(tmp_path / "data")], ManualClock())
     assert done.state.next_producer_id == 8000
-    assert [each.reason for each in done.logs[0].left_out] == [f"producer id {2**63 - 1} was never given out"]
+    assert [each.reason for each in done.logs[0].left_out] == [f"producer id {2**63 - 1} was never allocated"]
     broker.open()
     assert client.init() == 0 and client.producer_id == 7000
     assert Client(broker, "other").init() == 0

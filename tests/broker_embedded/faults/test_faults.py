@@ -330,7 +330,7 @@ def test_requests_are_recorded_with_who_sent_them(broker: DiskBroker) -> None:
     assert entry.at_ms == broker.clock.now_ms()
     assert [topic.name for topic in to_u.requests("produce")[0].topic_data] == ["t", "u"]
     to_u.wait(1)
-    with pytest.raises(TimeoutError, match=r"1 of 2 requests of produce topic=u came within 0.01 s"):
+    with pytest.raises(TimeoutError, match=r"1 of 2 requests of produce topic=u arrived within 0.01 s"):
         to_u.wait(2, timeout_s=0.01)
 
 
@@ -356,19 +356,19 @@ def test_faults_outlive_a_restart(broker: DiskBroker) -> None:
 @pytest.mark.parametrize(
     ("api", "error", "selectors", "told"),
     [
-        ("produse", "NOT_COORDINATOR", {}, "no API is called 'produse'; did you mean produce?"),
-        ("share_fetch", "NOT_COORDINATOR", {}, "share_fetch is not served by the bundled broker"),
-        ("produce", "NOT_LEADER", {}, "no error is called 'NOT_LEADER'; did you mean NOT_LEADER"),
-        ("produce", 0, {}, "no error is called '0'"),
-        ("produce", "NONE", {}, "no error is called 'NONE'"),
-        ("list_groups", "NOT_COORDINATOR", {"topic": "t"}, "requests of list_groups name no topic"),
-        ("produce", "NOT_COORDINATOR", {"group": "g"}, "requests of produce name no group"),
-        ("create_topics", "NOT_CONTROLLER", {"partition": 1}, "requests of create_topics name no partition"),
-        ("fetch", "NOT_COORDINATOR", {"transactional_id": "x"}, "requests of fetch name no transactional id"),
-        ("describe_log_dirs", "KAFKA_STORAGE_ERROR", {"topic": "t"}, "hold no error for one topic: leave topic out"),
-        ("list_partition_reassignments", "NOT_CONTROLLER", {"topic": "t"}, "hold no error for one topic"),
+        ("produse", "NOT_COORDINATOR", {}, "unknown API 'produse'; did you mean produce?"),
+        ("share_fetch", "NOT_COORDINATOR", {}, "cannot inject a fault into share_fetch: the bundled broker"),
+        ("produce", "NOT_LEADER", {}, "unknown error 'NOT_LEADER'; did you mean NOT_LEADER"),
+        ("produce", 0, {}, "unknown error '0'"),
+        ("produce", "NONE", {}, "unknown error 'NONE'"),
+        ("list_groups", "NOT_COORDINATOR", {"topic": "t"}, "requests of list_groups do not contain a topic"),
+        ("produce", "NOT_COORDINATOR", {"group": "g"}, "requests of produce do not contain a group"),
+        ("create_topics", "NOT_CONTROLLER", {"partition": 1}, "requests of create_topics do not contain a partition"),
+        ("fetch", "NOT_COORDINATOR", {"transactional_id": "x"}, "requests of fetch do not contain a transactional id"),
+        ("describe_log_dirs", "KAFKA_STORAGE_ERROR", {"topic": "t"}, "have no error per topic: omit topic"),
+        ("list_partition_reassignments", "NOT_CONTROLLER", {"topic": "t"}, "have no error per topic"),
         ("fetch", "NOT_COORDINATOR", {"topic": "t", "partition": -1}, "partition -1 is not a number from 0 on"),
-        ("fetch", "NOT_COORDINATOR", {"principal": "alice"}, "principal 'alice' has no type: write User:alice"),
+        ("fetch", "NOT_COORDINATOR", {"principal": "alice"}, "invalid principal 'alice': expected User:alice"),
         ("fetch", "NOT_COORDINATOR", {"times": 0}, "times 0 is not a number from 1 on"),
         ("fetch", "NOT_COORDINATOR", {"skip": -1}, "skip -1 is not a number from 0 on"),
     ],

@@ -96,6 +96,6 @@ def test_no_descriptors_left_is_one_line_and_accepting_goes_on(tmp_path: Path) -
         broker.terminate()
         _, log = broker.communicate(timeout=60)
     assert "Traceback" not in log
-    refusals = [line for line in log.splitlines() if "accepts no connections for now" in line]
+    refusals = [line for line in log.splitlines() if "cannot accept connections for now" in line]
     assert len(refusals) == 1, log
     assert "Too many open files" in refusals[0]

@@ -88,7 +88,7 @@ def test_a_handshake_has_its_time_however_often_something_comes() -> None:
     assert not first.reasons + second.reasons
     clock.advance(10)
     waiting.end_late(60)
-    assert first.reasons == second.reasons == ["it is not done after 60 s"]
+    assert first.reasons == second.reasons == ["not completed after 60 s"]
     assert not third.reasons
     waiting.end_all()
     assert len(waiting) == 0

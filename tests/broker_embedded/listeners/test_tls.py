@@ -367,7 +367,7 @@ def test_files_that_went_bad_are_told_in_the_log_and_the_old_ones_stay_in_use(
         assert server is not None
         broker.call(lambda core: server.shared.settings.take())
         (said,) = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
-        assert said.startswith("Reconfiguration of SSL keystore/truststore failed, the old ones stay in use: ")
+        assert said.startswith("cannot load the new SSL key or trust store, the old ones stay in use: ")
         assert f"Failed to load SSL keystore {folder.key} of type " in said
         assert shown(broker) == before and asks(broker, folder.client())
 

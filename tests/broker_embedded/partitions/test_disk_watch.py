@@ -120,7 +120,7 @@ def test_a_broker_that_loses_its_directory_says_so_once_refuses_and_stops(
     there = _below(broker.path)
     assert loop.run() < 1, "a second is the most that clients are left believing"
     (line,) = _told(caplog)
-    assert f"the log directory {broker.path}, which has the cluster's state, is offline: {broker.path}" in line
+    assert f"the log directory {broker.path}, which contains the cluster metadata, is offline: {broker.path}" in line
     assert "the broker stops with status 1" in line
     if not name.startswith(STATE):
         assert _codes(broker, "t") == _codes(broker, "u") == LOST
@@ -159,9 +159,7 @@ def test_a_partition_whose_files_are_gone_is_offline_alone(
     assert failure is not None and "with 1 partition offline: t-0" in str(failure)
     broker.core.close()
     (line,) = _told(caplog)
-    assert line.startswith(
-        f"1 partition is offline, because of files that are not where they were (t-0: {place / FIRST}"
-    )
+    assert line.startswith(f"1 partition is offline, because files are missing or were replaced (t-0: {place / FIRST}")
     assert _below(place) == there
     assert not (broker.path / CLEAN_SHUTDOWN_FILE).exists()
 
@@ -194,7 +192,7 @@ def test_a_state_log_that_cannot_be_written_stops_the_broker(
     for _ in range(3):
         loop.run()
     assert loop.stopped == 1
-    assert "which has the cluster's state, is offline: [Errno 5]" in _told(caplog)[0]
+    assert "which contains the cluster metadata, is offline: [Errno 5]" in _told(caplog)[0]
 
 
 def test_a_snapshot_that_is_being_written_when_the_state_is_lost_gets_no_name(broker: DiskBroker) -> None:

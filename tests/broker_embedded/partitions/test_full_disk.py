@@ -193,7 +193,7 @@ def test_index_entries_that_one_log_has_no_room_for_keep_no_checkpoint_from_bein
     assert len(asked) == 3, "it is tried again"
     assert {"a 0 1", "b 0 1"} <= set((broker.path / "replication-offset-checkpoint").read_text().splitlines())
     told = [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
-    assert len(told) == 1 and told[0].startswith("index entries of a-0 stay in memory")
+    assert len(told) == 1 and told[0].startswith("cannot write index entries of a-0")
 
 
 def test_a_stop_on_a_full_disk_is_checked_by_the_next_start(
@@ -228,7 +228,7 @@ def test_a_partition_whose_directory_is_gone_is_named(
     broker.core.close(clean=not kill)
     shutil.rmtree(broker.path / "orders-1")
     broker.open()
-    assert "orders-1: the directory of this partition is gone, which held offsets up to 6" in warnings(caplog)
+    assert "orders-1: the directory of this partition is missing, which had offsets up to 6" in warnings(caplog)
     assert "orders-0" not in warnings(caplog)
     caplog.clear()
     broker.restart(kill=kill)

@@ -77,7 +77,7 @@ def members(*ids: str, instances: tuple[str | None, ...] = (None, None)) -> list
 
 OFFSET = encode_key(OffsetCommitKey(group="own", topic="t", partition=0))
 GROUP_EPOCH = modern.ConsumerGroupMetadataKey(group_id="mine")
-NO_COMMON = "classic member m5 has no protocol in common with the others of its group"
+NO_COMMON = "classic member m5 has no protocol in common with the other members of its group"
 OF_GROUPS: list[tuple[Raw, str]] = [
     ((b"", b"\0\0"), "its key has no record type"),
     ((b"\0", b"\0\0"), "its key has no record type"),
@@ -88,7 +88,7 @@ OF_GROUPS: list[tuple[Raw, str]] = [
     (classic(generation=-1), "generation -1 is not between 0 and 2146483647"),
     (classic(generation=2**31 - 1), "generation 2147483647 is not between"),
     (classic(members=members("a", "")), "a member has no id"),
-    (classic(members=members("a", "a")), "member a is in the group twice"),
+    (classic(members=members("a", "a")), "member a occurs twice in the group"),
     (classic(members=members("a", "b", instances=("i", "i"))), "instance id i is that of two members, a and b"),
     (classic(leader="c"), "its leader c is not a member"),
     (classic(leader="c\nFAKE"), "its leader c\\nFAKE is not a member"),
@@ -126,21 +126,21 @@ OF_GROUPS: list[tuple[Raw, str]] = [
 """Records of ``__consumer_offsets`` in the order in which they are written -> why each is left out, "" if it is not."""
 OF_TRANSACTIONS: list[tuple[Raw, str]] = [
     (transaction(""), "its transactional id is empty"),
-    (transaction(transaction_status=-1), "-1 is no state of a transaction"),
-    (transaction(transaction_status=6), "6 is no state of a transaction"),
-    (transaction(transaction_status=8), "8 is no state of a transaction"),
+    (transaction(transaction_status=-1), "unknown transaction state -1"),
+    (transaction(transaction_status=6), "unknown transaction state 6"),
+    (transaction(transaction_status=8), "unknown transaction state 8"),
     (transaction(producer_epoch=-1), "producer epoch -1"),
     (transaction(client_transaction_version=-1), "producer epoch 0 with transaction version -1"),
-    (transaction(producer_id=-1), "producer id -1 was never given out"),
-    (transaction(producer_id=1000), "producer id 1000 was never given out"),
-    (transaction(producer_id=LARGEST), f"producer id {LARGEST} was never given out"),
-    (transaction(previous_producer_id=LARGEST), f"previous producer id {LARGEST} was never given out"),
-    (transaction(next_producer_id=-2), "next producer id -2 was never given out"),
-    (transaction(producer_id=0), "producer id 0 is that of transactional id their-tx"),
-    (transaction(next_producer_id=0), "next producer id 0 is that of transactional id their-tx"),
+    (transaction(producer_id=-1), "producer id -1 was never allocated"),
+    (transaction(producer_id=1000), "producer id 1000 was never allocated"),
+    (transaction(producer_id=LARGEST), f"producer id {LARGEST} was never allocated"),
+    (transaction(previous_producer_id=LARGEST), f"previous producer id {LARGEST} was never allocated"),
+    (transaction(next_producer_id=-2), "next producer id -2 was never allocated"),
+    (transaction(producer_id=0), "producer id 0 belongs to transactional id their-tx"),
+    (transaction(next_producer_id=0), "next producer id 0 belongs to transactional id their-tx"),
     (transaction(next_producer_id=6), ""),
-    (transaction("other", producer_id=6), "producer id 6 is that of transactional id own-tx"),
-    (transaction("other"), "producer id 5 is that of transactional id own-tx"),
+    (transaction("other", producer_id=6), "producer id 6 belongs to transactional id own-tx"),
+    (transaction("other"), "producer id 5 belongs to transactional id own-tx"),
 ]
 
 

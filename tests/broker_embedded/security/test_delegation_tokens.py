@@ -310,7 +310,7 @@ def test_who_logs_in_with_a_token_is_its_owner_until_it_ends(asked: Asked, mecha
     for request in (CreateDelegationTokenRequest(), DescribeDelegationTokenRequest()):
         assert broker.call(request, 2).error_code == codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     broker.clock.advance(HOUR_MS / 1000)
-    with pytest.raises(CloseConnection, match="the login has ended"):
+    with pytest.raises(CloseConnection, match="the login expired"):
         broker.call(DescribeClusterRequest(), 0)
 
 

@@ -53,7 +53,7 @@ def test_a_login_that_ended_closes_the_connection_unless_it_is_renewed(tmp_path:
     broker.clock.advance(9)
     assert broker.call(DescribeClusterRequest(), 0).error_code == 0
     broker.clock.advance(1)
-    with pytest.raises(CloseConnection, match="the login has ended"):
+    with pytest.raises(CloseConnection, match="the login expired"):
         broker.call(DescribeClusterRequest(), 0)
 
 

@@ -328,6 +328,6 @@ def _topics_of(told: Collection[bytes], group_id: str) -> frozenset[str] | None:
             # after the int16 version; version 0 is the beginning of every later one
             topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
     except WireError as error:
-        log.warning("subscriptions of group %s are unreadable: %s", group_id, error)
+        log.warning("cannot read the subscriptions of group %s: %s", group_id, error)
         return None
     return frozenset(topics)

@@ -132,7 +132,7 @@ class Rebalances:
             self._groups.write(group.id, [group_record(group, {})])
         except BrokerError as error:
             # harmless: after a restart the older generation comes back, and its members time out
-            log.warning("group %s: empty generation %d is not written: %s", group.id, group.generation, error)
+            log.warning("group %s: cannot write empty generation %d: %s", group.id, group.generation, error)
 
     def synced(self, group: ClassicGroup, member: Member) -> None:
         """A member asked for its assignment: it is alive in this generation."""
@@ -146,7 +146,7 @@ class Rebalances:
             self._groups.write(group.id, [group_record(group, assignment)])
         except BrokerError as error:
             self._answer_syncs(group, response_code_of_group_append(error))
-            self.begin(group, f"the assignment could not be stored: {error}")
+            self.begin(group, f"cannot store the assignment: {error}")
             return
         for member in group.members.values():
             member.assignment = assignment[member.id]
@@ -183,11 +183,11 @@ class Rebalances:
     def _expire_session(self, group: ClassicGroup, member: Member) -> None:
         if not self._groups.holds(group) or group.members.get(member.id) is not member or member.outlives_session:
             return
-        log.info("group %s: the session of member %s is over", group.id, member.id)
+        log.info("group %s: the session of member %s expired", group.id, member.id)
         group.answer_join(member, join_error(error_codes.UNKNOWN_MEMBER_ID, ""))
         group.answer_sync(member, SyncGroupResponse(error_code=error_codes.UNKNOWN_MEMBER_ID))
         group.remove(member.id)
-        self.after_removal(group, f"session of member {member.id} is over")
+        self.after_removal(group, f"session of member {member.id} expired")
 
     def expect_join(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """A member was given an id and has to join with it."""

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 MEMBER_ID_REQUIRED_FROM = 4
 """Version of JoinGroup (KIP-394)."""
-_STALE = "what its members shall have is not known for what they read now"
+_STALE = "the assignment of its members for their current subscriptions is unknown"
 
 
 class ClassicMembers:
@@ -256,7 +256,7 @@ def _subscription(request: JoinGroupRequest) -> Work[ConsumerProtocolSubscriptio
     try:
         return (yield from read_subscription(bytes(request.protocols[0].metadata)))
     except (WireError, ValueError) as error:
-        log.warning("what a member of group %s says that it reads is unreadable: %s", request.group_id, error)
+        log.warning("cannot read the subscription of a member of group %s: %s", request.group_id, error)
         raise error_for(error_codes.UNKNOWN_SERVER_ERROR) from error
 
 

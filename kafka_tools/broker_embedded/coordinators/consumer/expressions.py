@@ -120,9 +120,9 @@ class Expressions:
         def done(_: None, error: BaseException | None) -> None:
             self._underway.discard(group_id)
             if isinstance(error, BrokerError):
-                log.error("group %s: its regular expressions are not updated: %s", group_id, error)
+                log.error("group %s: cannot update its regular expressions: %s", group_id, error)
             elif error is not None:
-                log.error("group %s: its regular expressions are not updated", group_id, exc_info=error)
+                log.error("group %s: cannot update its regular expressions", group_id, exc_info=error)
 
         self._slices.later(self._resolve(group_id, expressions, may_describe), done)
 
@@ -154,7 +154,7 @@ class Expressions:
             try:
                 compiled[regex] = compile_pattern(regex)
             except InvalidPattern as error:  # written by an older broker, which took it
-                log.error("group %s: regular expression '%s' is left out: %s", group_id, regex, error)
+                log.error("group %s: ignoring regular expression '%s': %s", group_id, regex, error)
         for name in list(self._topics.names):
             yield
             matched = [regex for regex, pattern in compiled.items() if pattern.matches(name)]

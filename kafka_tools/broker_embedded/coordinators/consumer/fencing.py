@@ -81,7 +81,9 @@ class Fencing:
             try:
                 classic, batch = whole(converting) if number == _MOST_TRIES - 1 else (yield from converting)
             except (BrokerError, WireError) as error:  # too much for one record, or for any
-                log.warning("group %s stays a consumer group, it cannot become a classic one: %s", group.id, error)
+                log.warning(
+                    "group %s stays a consumer group: cannot convert it to a classic group: %s", group.id, error
+                )
                 out = leaving()
                 if out is not None and out[1]:
                     self._put_out(*out)
@@ -126,7 +128,7 @@ class Fencing:
         """
         assert batch is not None
         self._store.write_change(group.id, batch)
-        log.info("group %s: only classic members are left, it is a classic group again", group.id)
+        log.info("group %s: only classic members are left, converting it to a classic group", group.id)
         self._store.groups[group.id] = classic
         self.deadlines.cancel_group(group.id)
         if rebalances is not None:
@@ -155,7 +157,7 @@ class Fencing:
             member.id,
             REBALANCE,
             member.rebalance_timeout_ms,
-            lambda: self._missed(group_id, member.id, "it did not give up its partitions in time", member.epoch),
+            lambda: self._missed(group_id, member.id, "it did not revoke its partitions in time", member.epoch),
         )
 
     def expect_join(self, group_id: str, member: ConsumerMember) -> None:
@@ -175,7 +177,7 @@ class Fencing:
         )
 
     def _session_over(self, group_id: str, member_id: str) -> Work[None]:
-        return self._missed(group_id, member_id, "its session is over")
+        return self._missed(group_id, member_id, "its session expired")
 
     def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None = None) -> Work[None]:
         def leaving() -> Leaving:
@@ -185,7 +187,7 @@ class Fencing:
                 return None
             if epoch not in (None, member.epoch):
                 return None
-            log.info("group %s: member %s is out: %s", group_id, member_id, reason)
+            log.info("group %s: removed member %s: %s", group_id, member_id, reason)
             return group, [member]
 
         return self.fence(leaving)

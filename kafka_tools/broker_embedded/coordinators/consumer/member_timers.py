@@ -42,10 +42,10 @@ class MemberTimers:
 
         def done(_: None, error: BaseException | None) -> None:
             if isinstance(error, BrokerError):
-                log.warning("group %s: member %s stays for now: %s", group_id, member_id, error)
+                log.warning("group %s: cannot remove member %s yet: %s", group_id, member_id, error)
                 self.start_once(group_id, member_id, deadline, _RETRY_MS, missed)
             elif error is not None:
-                log.error("group %s: member %s stays for now", group_id, member_id, exc_info=error)
+                log.error("group %s: cannot remove member %s yet", group_id, member_id, exc_info=error)
                 self.start_once(group_id, member_id, deadline, _RETRY_MISTAKE_MS, missed)
 
         running[deadline] = self._timers.call_later(after_ms, run)

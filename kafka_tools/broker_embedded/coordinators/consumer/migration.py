@@ -111,7 +111,7 @@ class Migration:
             for member in list(classic.members.values()):
                 yield from self._add_classic(group, classic, member)
         except (WireError, ValueError) as error:
-            log.warning("group %s stays classic: what a member says of itself is unreadable: %s", classic.id, error)
+            log.warning("group %s stays classic: cannot read the subscription of a member: %s", classic.id, error)
             raise _not_upgraded(classic, "the embedded consumer protocol is malformed") from error
         for name in group.reading.topics:
             yield
@@ -180,7 +180,9 @@ class Migration:
     def _may_downgrade(self, group: ConsumerGroup, members: int) -> bool:
         if self._settings.may_downgrade and members <= self._settings.classic_max_size:
             return True
-        log.info("group %s stays a consumer group: it may not become a classic one, or is too large for it", group.id)
+        log.info(
+            "group %s stays a consumer group: conversion to classic is disabled, or the group is too large", group.id
+        )
         return False
 
     def downgraded(

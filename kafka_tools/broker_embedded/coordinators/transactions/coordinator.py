@@ -207,7 +207,7 @@ class TransactionCoordinator:
                 if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
                     refused.append(at)
                 elif code:  # the partition is gone, or a newer coordinator or producer has ended the transaction in it
-                    log.info("%s: %s takes no marker: %s", decided.id, at, error_codes.error(code).name)
+                    log.info("%s: cannot write a marker to %s: %s", decided.id, at, error_codes.error(code).name)
             if refused:
                 self._later(decided, refused)
                 return
@@ -218,7 +218,7 @@ class TransactionCoordinator:
                 self._store.write(completed(decided, self._now_ms()))
                 self._retry_ms.pop(decided.id, None)
             except BrokerError as error:
-                log.warning("%s is complete, which cannot be written yet: %s", decided.id, error)
+                log.warning("cannot write the completion of %s yet: %s", decided.id, error)
                 self._later(decided, refused)
         finally:
             self._completing.discard(producer)
@@ -238,9 +238,9 @@ class TransactionCoordinator:
 
         def done(_: None, error: BaseException | None) -> None:
             if isinstance(error, BrokerError):
-                log.warning("a transaction stays as it is for now: %s", error)
+                log.warning("cannot change a transaction yet: %s", error)
             elif error is not None:
-                log.error("a transaction could not be ended: %s", error, exc_info=error)
+                log.error("cannot end a transaction: %s", error, exc_info=error)
             then()
 
         self._slices.begin(work, done)
@@ -256,7 +256,7 @@ class TransactionCoordinator:
             is_late = found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms
             if not is_late or self._store.is_changing(found.id) or not self._store.holds(found):
                 continue
-            log.info("%s is aborted: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
+            log.info("aborting %s: it was open for longer than its timeout of %d ms", found.id, found.timeout_ms)
             try:
                 yield from self._abort(found)
             except (BrokerError, LogError, OSError) as error:
@@ -281,7 +281,7 @@ class TransactionCoordinator:
                     if gone:
                         self._store.forget(partition, gone)
                 except BrokerError as error:  # the next sweep tries again
-                    log.warning("%d expired transactional ids stay for now: %s", len(gone), error)
+                    log.warning("cannot delete %d expired transactional ids yet: %s", len(gone), error)
                     break
 
     def _schedule(self, interval: str, run: Callable[[], None]) -> None:

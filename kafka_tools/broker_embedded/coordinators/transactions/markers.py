@@ -38,7 +38,7 @@ class Marker(NamedTuple):
 
 def _told(_: None, error: BaseException | None) -> None:
     if error is not None:
-        log.error("what a transaction committed is still known as pending", exc_info=error)
+        log.error("the committed offsets of a transaction are still pending", exc_info=error)
 
 
 class Markers:
@@ -78,7 +78,7 @@ class Markers:
             log.info("%s", error)
             return error_codes.TRANSACTION_COORDINATOR_FENCED
         except (LogError, OSError) as error:  # the log has told it
-            log.debug("a marker in %s is not written: %s", at, error)
+            log.debug("cannot write a marker to %s: %s", at, error)
             return error_codes.KAFKA_STORAGE_ERROR
         partition.appended_bytes += len(batch)
         if at.topic == CONSUMER_OFFSETS:

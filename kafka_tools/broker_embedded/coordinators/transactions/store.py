@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_DAMAGED = "The transactional ids in %s are not served until that is mended (kafka-tools broker mend)"
+_DAMAGED = "The transactional ids in %s are not served until it is repaired (kafka-tools broker mend)"
 _FEW = 200
 """The record of a transaction with more partitions is made on another thread."""
 
