@@ -164,10 +164,10 @@ def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> Finding
     """
     severity = ERROR
     if topics and any(True for _ in partitions(log_dir, ())):
-        text = f"holds no partition of a topic that matches {', '.join(topics)}"
+        text = f"contains no partition of a topic that matches {', '.join(topics)}"
         severity = INFO if others else ERROR
     else:
-        text = "holds no partition: is it a directory of the broker's log.dirs?"
+        text = "contains no partition; pass a directory of the broker's log.dirs"
     return Finding(log_dir, NO_PARTITIONS, text, severity=severity)
 
 
@@ -314,5 +314,8 @@ def _partition(key: Key, plan: _Plan, facts: PartitionFacts | None) -> Partition
 def _left_out(plan: _Plan) -> Iterator[Finding]:
     if plan.left_out:
         total = sum(plan.left_out_bytes.values())
-        text = f"{sum(plan.left_out.values())} segments of {total} bytes were last written before --since: not read"
+        text = (
+            f"{sum(plan.left_out.values())} segments of {total} bytes were not read: their last write was before "
+            "--since"
+        )
         yield Finding(None, "left-out", text, size_bytes=total)

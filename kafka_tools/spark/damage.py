@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 HEADER_FAULTS = (
     ("crc-mismatch", "the CRC of the batch does not match its contents"),
-    ("unknown-codec", f"the batch names a compression codec that no Kafka up to {KAFKA_MINOR} knows"),
-    ("bad-count", "the batch claims a number of records that does not fit its offsets or its bytes"),
-    ("offset-below-segment", "the first offset is below the one in the segment's name"),
-    ("offset-beyond-segment", "the last offset is further from the one in the segment's name than an index can say"),
-    ("offset-order", "the offsets do not ascend from the batch before to the one after"),
+    ("unknown-codec", f"the batch has a compression codec that is unknown to Kafka up to {KAFKA_MINOR}"),
+    ("bad-count", "the batch claims a number of records that does not match its offsets or its bytes"),
+    ("offset-below-segment", "the first offset is below the base offset in the segment's name"),
+    (
+        "offset-beyond-segment",
+        "the last offset is too far above the base offset in the segment's name for an index entry",
+    ),
+    ("offset-order", "the offsets are not in ascending order from the previous batch to the next"),
 )
 """(kind, sentence) of what a header shows. Only the first that applies is told; all are errors."""
 

@@ -164,11 +164,15 @@ def normalised(path: str) -> str:
     scheme = match[1].lower()
     scheme = "s3" if scheme in _SAME_AS_S3 else scheme
     if scheme not in SCHEMES:
-        raise InputError(f"'{scheme}://' is not read: a local path, or one of {', '.join(f'{s}://' for s in SCHEMES)}")
+        raise InputError(
+            f"cannot read '{scheme}://': expected a local path or one of {', '.join(f'{s}://' for s in SCHEMES)}"
+        )
     rest = path[match.end() :].rstrip("/")
     authority = rest.split("/", 1)[0]
     if "?" in rest or ":" in authority.rpartition("@")[0]:
-        raise InputError(f"a {scheme}:// path holds no options and no credentials: they come from the environment")
+        raise InputError(
+            f"invalid {scheme}:// path: options and credentials belong in the environment, not in the path"
+        )
     return f"{scheme}://{rest}"
 
 
@@ -176,8 +180,8 @@ def check_seen(log_dir: str) -> None:
     """Raises KafkaToolsError on a machine that lacks a log directory which the driver listed."""
     if not is_remote(log_dir) and not os.path.isdir(log_dir):
         raise KafkaToolsError(
-            f"host {socket.gethostname()} does not see {log_dir}, where the driver lists segments",
-            hint="every executor must see the same files at the same path: mount the directory there, or use a store",
+            f"host {socket.gethostname()} has no {log_dir}, where the driver found segments",
+            hint="give every executor the same files at the same path: mount the directory there, or use a store",
         )
 
 
@@ -233,7 +237,7 @@ def read_whole(path: str, limit_bytes: int) -> bytes:
     """The contents of a small file. FileNotFoundError, OSError; also if it is larger than ``limit_bytes``."""
     with open_file(path) as file:
         if file.size_bytes > limit_bytes:
-            raise OSError(27, f"{file.size_bytes} bytes are more than the {limit_bytes} that are read", path)
+            raise OSError(27, f"{file.size_bytes} bytes exceed the limit of {limit_bytes}", path)
         return file.read(0, file.size_bytes)
 
 
@@ -294,5 +298,5 @@ def _system(scheme: str, authority: str) -> tuple[Any, str]:
         if scheme == "hdfs":
             needed = "needs Hadoop's libhdfs, its CLASSPATH and a Java on each machine"
             raise InputError(f"hdfs://{authority} {needed}: {reason}") from error
-        raise InputError(f"{scheme}://{authority} cannot be opened: {reason}") from error
+        raise InputError(f"cannot open {scheme}://{authority}: {reason}") from error
     return system, base.rstrip("/")

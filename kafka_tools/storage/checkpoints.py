@@ -39,15 +39,15 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
     with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most_bytes:
-            raise CorruptIndex(f"{path} is not a valid {what}: it has {size} bytes, more than {most_bytes}", path=path)
+            raise CorruptIndex(f"invalid {what} {path}: {size} bytes, expected at most {most_bytes}", path=path)
         lines = _lines(file.readline, path, what)
         version, count = next(lines, None), next(lines, None)
         if version is None:  # how brokers before 2.0 leave the file of a log without entries
             return
         if not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch("0" if count is None else count):
-            raise CorruptIndex(f"{path} is not a valid {what}: it must start with a version and a count", path=path)
+            raise CorruptIndex(f"invalid {what} {path}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
-            raise _of_version(path, f"{what} version {version} is unknown, only {VERSION} is known", int(version))
+            raise _of_version(path, f"unknown {what} version {version}: expected {VERSION}", int(version))
         if count is None:  # to Kafka no entries either
             return
         found = 0
@@ -55,11 +55,11 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
             row = line.split()
             numbers = row if words == 2 else row[1:]
             if len(row) != words or not all(_NUMBER.fullmatch(word) and int(word) in _INT64 for word in numbers):
-                raise CorruptIndex(f"{path} line {number}: '{line[:80]}' is not a line of the {what}", path=path)
+                raise CorruptIndex(f"invalid {what} {path}: line {number} is '{line[:80]}'", path=path)
             found += 1
             yield row
         if found != int(count):
-            raise CorruptIndex(f"{path} promises {count} entries and holds {found}", path=path)
+            raise CorruptIndex(f"{path} claims {count} entries but contains {found}", path=path)
 
 
 def _lines(readline: Any, path: str, what: str) -> Iterator[str]:
@@ -67,11 +67,11 @@ def _lines(readline: Any, path: str, what: str) -> Iterator[str]:
     while data := readline(_LINE_BYTES):
         number += 1
         if len(data) == _LINE_BYTES:
-            raise CorruptIndex(f"{path} line {number} is too long for the {what}", path=path)
+            raise CorruptIndex(f"invalid {what} {path}: line {number} is too long", path=path)
         try:
             yield data.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise CorruptIndex(f"{path} line {number} is not UTF-8", path=path) from error
+            raise CorruptIndex(f"invalid {what} {path}: line {number} is not UTF-8", path=path) from error
 
 
 def write_rows(path: str, lines: Iterable[str], *, sync: bool = True) -> None:
@@ -136,13 +136,13 @@ def read_meta_properties(path: str) -> MetaProperties:
         raise CorruptIndex(str(error), path=path) from error
     version = _take_number(values, "version", path)
     if version not in (0, 1):
-        told = "no version" if version is None else f"the version {version}"
-        raise _of_version(path, f"it has {told}; 0 and 1 are known", version)
+        told = "no version" if version is None else f"version {version}"
+        raise _of_version(path, f"it has {told}: expected 0 or 1", version)
     node_id = _take_number(values, "broker.id" if version == 0 else "node.id", path)
     cluster_id = values.pop("cluster.id", None)
     if version == 1 and (node_id is None or cluster_id is None):
         missing = "node.id" if node_id is None else "cluster.id"
-        raise CorruptIndex(f"{path} is of version 1 and lacks {missing}", path=path)
+        raise CorruptIndex(f"{path} has version 1 but no {missing}", path=path)
     return MetaProperties(version, cluster_id, node_id, values.pop("directory.id", None), values)
 
 
@@ -169,15 +169,15 @@ def read_quorum_state(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(f"{path} is not JSON", path=path) from error
     if not isinstance(document, dict):
-        raise CorruptIndex(f"{path} is not a quorum state: it is not a JSON object", path=path)
+        raise CorruptIndex(f"invalid quorum state {path}: not a JSON object", path=path)
     for key, required in (("leaderEpoch", True), ("data_version", True), ("leaderId", False), ("votedId", False)):
         if required and key not in document:
-            raise CorruptIndex(f"{path} is not a quorum state: it has no {key}", path=path)
+            raise CorruptIndex(f"invalid quorum state {path}: no {key}", path=path)
         if type(document.get(key, 0)) is not int:
-            raise CorruptIndex(f"{path} is not a quorum state: its {key} is not a number", path=path)
+            raise CorruptIndex(f"invalid quorum state {path}: its {key} is not a number", path=path)
     if document["data_version"] not in (0, 1):
         version = document["data_version"]
-        raise _of_version(path, f"quorum state version {version} is unknown, 0 and 1 are known", version)
+        raise _of_version(path, f"unknown quorum state version {version}: expected 0 or 1", version)
     return document
 
 
@@ -218,16 +218,14 @@ def _opened(path: str, what: str) -> BinaryIO:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        raise CorruptIndex(f"{path} is not a valid {what}: {error.strerror}", path=path) from error
+        raise CorruptIndex(f"invalid {what} {path}: {error.strerror}", path=path) from error
 
 
 def _small_file(path: str, what: str) -> bytes:
     with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_SMALL_BYTES:
-            raise CorruptIndex(
-                f"{path} is not a valid {what}: it has {size} bytes, more than {MAX_SMALL_BYTES}", path=path
-            )
+            raise CorruptIndex(f"invalid {what} {path}: {size} bytes, expected at most {MAX_SMALL_BYTES}", path=path)
         return file.read(size)
 
 
@@ -237,5 +235,5 @@ def _take_number(values: dict[str, str], key: str, path: str) -> int | None:
         return None
     text = text.rstrip()
     if not re.fullmatch(r"-?[0-9]{1,10}", text) or int(text) not in range(-(2**31), 2**31):
-        raise CorruptIndex(f"{path}: {key} is '{text[:40]}', a number is expected", path=path)
+        raise CorruptIndex(f"{path}: invalid {key} '{text[:40]}': expected a number", path=path)
     return int(text)

@@ -154,14 +154,14 @@ class OffsetIndexCheck(IndexFollower[_Position]):
                 text = f"offset {entry.offset} is the last of several batches from {entry.position} on"
                 yield self._finding("index-batch-range", text, entry.at, entry.offset)
             else:
-                yield self._mismatch(entry, "which is not a batch's last from there on")
+                yield self._mismatch(entry, "but no batch from there on ends with it")
         while self._next is not None and self._next.position <= view.file_position:
             entry = self._next
             if entry.position < view.file_position:
                 yield from self._late(entry)
             elif view.base_offset <= entry.offset <= view.last_offset:
                 if entry.offset != view.last_offset:
-                    text = f"offset {entry.offset} lies within the batch up to {view.last_offset}"
+                    text = f"offset {entry.offset} is in the middle of the batch that ends at {view.last_offset}"
                     yield self._finding("index-batch-range", text, entry.at, entry.offset)
             elif entry.offset > view.last_offset and len(self._pending) < _MOST_PENDING:
                 self._pending.append(entry)
@@ -182,7 +182,7 @@ class OffsetIndexCheck(IndexFollower[_Position]):
     def end(self, size_bytes: int) -> Iterator[Finding]:
         yield from self._start()
         for entry in self._pending if self._part.is_last else ():
-            yield self._mismatch(entry, "which the log does not reach")
+            yield self._mismatch(entry, "which is beyond the end of the log")
         while self._next is not None:
             if self._next.position < self._walked:
                 yield from self._late(self._next)
@@ -263,7 +263,7 @@ class TimeIndexCheck(IndexFollower[_Time]):
     def _nowhere(self, entry: _Time) -> Iterator[Finding]:
         # What the walk has passed stood behind an entry that was too far ahead: that is the one that is wrong.
         if not self._hole and entry.offset > self._walked_to:
-            text = f"names offset {entry.offset}, which no batch holds"
+            text = f"names offset {entry.offset}, which is in no batch"
             yield self._finding("timeindex-offset", text, entry.at, entry.offset)
 
 
@@ -276,7 +276,7 @@ def cut_entry(path: str, kind: str, entry_bytes: int) -> Finding | None:
 def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Finding:
     """The same for an index that is known to have ``size_bytes``."""
     left = size_bytes % entry_bytes
-    text = f"the last {left} bytes are not a whole entry of {entry_bytes} bytes"
+    text = f"the last {left} bytes are not a complete entry of {entry_bytes} bytes"
     return Finding(path, f"{kind}-size", text, size_bytes - left)
 
 

@@ -209,7 +209,7 @@ def read_packed(path: str, layout: Struct) -> bytes:
     except FileNotFoundError as error:
         raise CorruptIndex(f"{path} is missing", path=path) from error
     if len(data) % layout.size:
-        raise CorruptIndex(f"{path} is not a multiple of {layout.size} bytes", path=path)
+        raise CorruptIndex(f"the size of {path} is not a multiple of {layout.size} bytes", path=path)
     return data
 
 
@@ -262,7 +262,7 @@ def txn_index_from(path: str, offset: int) -> Iterator[AbortedTransaction]:
 def _check_uncut(path: str, size: int, whole: int) -> None:
     if size != whole:
         raise CorruptIndex(
-            f"the last {size - whole} bytes of {path} are not a whole entry of {TXN_ENTRY.size} bytes",
+            f"the last {size - whole} bytes of {path} are not a complete entry of {TXN_ENTRY.size} bytes",
             path=path,
             position=whole,
         )
@@ -301,4 +301,4 @@ def _pack(layout: Struct, entries: Iterable[tuple[int, ...]]) -> bytes:
     try:
         return b"".join([layout.pack(*entry) for entry in entries])
     except struct_error as error:
-        raise CorruptIndex(f"an index entry cannot be written: {error}") from error
+        raise CorruptIndex(f"cannot write an index entry: {error}") from error

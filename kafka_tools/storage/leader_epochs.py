@@ -39,7 +39,7 @@ class LeaderEpochs:
         except FileNotFoundError:
             return
         if entries != sorted(entries):
-            raise CorruptIndex(f"{self.path}: the epochs do not ascend", path=self.path)
+            raise CorruptIndex(f"{self.path}: the epochs are not in ascending order", path=self.path)
         self._keep(entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
@@ -77,7 +77,7 @@ class LeaderEpochs:
         try:
             self.save()
         except OSError as error:
-            log.warning("%s names epochs that are gone for now: %s", self.path, error)
+            log.warning("cannot save %s, which still lists removed epochs: %s", self.path, error)
 
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the last records with an epoch not above ``epoch``; (-1, -1) if unknown.

@@ -121,5 +121,5 @@ def partition_of_dir(name: str) -> TopicPartition:
     """The partition that a directory name stands for, whatever its state. Raises InputError."""
     found = parse_partition_dir(name)
     if found is None:
-        raise InputError(f"'{name}' is not a partition directory: <topic>-<partition> is expected")
+        raise InputError(f"invalid partition directory '{name}': expected <topic>-<partition>")
     return found.topic_partition

@@ -65,7 +65,7 @@ def open_index(path: str | os.PathLike[str]) -> int:
 def refuse_too_large(size_bytes: int, path: str | os.PathLike[str], largest_bytes: int = LARGEST_LOG_BYTES) -> None:
     """Raise OSError for a log, or another file, of a size that Kafka never has: to read it would take hours."""
     if size_bytes > largest_bytes:
-        text = f"it has {size_bytes} bytes, Kafka has none of more than {largest_bytes}"
+        text = f"it has {size_bytes} bytes, but Kafka's largest file of this kind has {largest_bytes}"
         raise OSError(errno.EFBIG, text, os.fspath(path))
 
 
@@ -75,7 +75,7 @@ class _Unwaiting(io.FileIO):
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)
         if count is None:
-            raise BlockingIOError(errno.EAGAIN, "nothing can be read from it now")
+            raise BlockingIOError(errno.EAGAIN, "cannot read from it now")
         return count
 
 
@@ -93,4 +93,4 @@ def refuse_others(status: os.stat_result, path: str | os.PathLike[str]) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))

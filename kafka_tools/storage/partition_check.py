@@ -92,13 +92,13 @@ class PartitionCheck:
         elif name == names.BOOTSTRAP_CHECKPOINT:
             yield from read_safely(path, KraftSnapshotCheck(path, records=self._records).findings)
         elif name.endswith(".tmp"):
-            yield Finding(path, "leftover-file", "is the unfinished new version of a file")
+            yield Finding(path, "leftover-file", "is an incomplete new version of a file")
         elif names.parse_file_name(name) is not None and is_read_with_log(path):
             return
         elif names.parse_file_name(name) is not None and (problem := not_regular(path, listed=True)) is not None:
             yield problem  # a segment's file by its name: whatever it should hold is not here
         else:
-            yield Finding(path, "unknown-file", "is not a file of Kafka's")
+            yield Finding(path, "unknown-file", "is unknown to Kafka")
 
     def _segments(self, files: PartitionFiles, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         segments = [segment for segment in files.segments if segment.log is not None]
@@ -133,7 +133,7 @@ class PartitionCheck:
             yield from _hole(transactions, across)
         elif not follows and self._whole:
             assert self.log_end_offset is not None
-            text = f"offset {base_offset} follows {self.log_end_offset - 1}, the last one of the segment before"
+            text = f"offset {base_offset} follows {self.log_end_offset - 1}, the last offset of the previous segment"
             yield Finding(path, "offset-gap", text, 0, base_offset)
         check = SegmentCheck(path, base_offset=base_offset, records=self._records, open_end=following is None)
         yield from read_safely(path, lambda: walk_segment(check, transactions, across))
@@ -145,7 +145,7 @@ class PartitionCheck:
         self._base_offset = base_offset
         # Compaction joins segments: it takes the ones that were away before it puts the one that is in their place.
         if following is not None and check.next_offset > following.base_offset and os.path.exists(following.log or ""):
-            text = f"reaches offset {check.next_offset - 1}; the next segment begins with {following.base_offset}"
+            text = f"reaches offset {check.next_offset - 1}, but the next segment begins with {following.base_offset}"
             yield Finding(path, "segment-overlap", text, None, following.base_offset)
 
     def _against_checkpoints(self, end_offset: int) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ class PartitionCheck:
             directory = os.path.abspath(self.directory)
             path, partition = os.path.join(os.path.dirname(directory), name), os.path.basename(directory)
             if offset > end_offset and still_says(path, directory, names.partition_of_dir(partition), offset):
-                text = f"says offset {offset} of {partition}, whose log ends at {end_offset}"
+                text = f"contains offset {offset} of {partition}, but its log ends at {end_offset}"
                 # What was below the recovery point had reached the disk: here it is gone.
                 severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] and self._whole else None
                 yield Finding(path, "offset-checkpoint-mismatch", text, None, offset, severity)
@@ -190,7 +190,7 @@ def walk_segment(
             newer = [NewerRecords(check.path)] if is_metadata_log(check.path) else []
             yield from check.findings([*beside, *across, *newer], segment)
             return
-    yield Finding(check.path, "vanished", "was replaced each time that it was looked at: compaction is at work")
+    yield Finding(check.path, "vanished", "was replaced during each attempt to read it, by compaction")
 
 
 def _last_offset_at(segment: Segment, position: int) -> int | None:
@@ -257,7 +257,7 @@ def orphans(files: PartitionFiles) -> Iterator[Finding]:
 
     if still_wrong(files.directory, some_are_left):
         for path in left:
-            yield Finding(path, "orphan-file", "belongs to a segment whose log is not there")
+            yield Finding(path, "orphan-file", "belongs to a segment whose log is missing")
 
 
 def still_says(checkpoint: str, directory: str, partition: TopicPartition, offset: int) -> bool:
@@ -286,7 +286,8 @@ def _out_of_order(path: str, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
     for before, after in itertools.pairwise(epochs):
         if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
             text = (
-                f"epoch {after.epoch} from {after.start_offset} on follows {before.epoch} from {before.start_offset} on"
+                f"epoch {after.epoch} from offset {after.start_offset} follows epoch {before.epoch} from offset "
+                f"{before.start_offset}"
             )
             yield Finding(path, "leader-epochs", text, None, after.start_offset)
             epochs.clear()  # nothing can be compared with these

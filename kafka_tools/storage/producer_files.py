@@ -137,7 +137,9 @@ def check_aborted(path: str, base_offset: int) -> None:
     before = base_offset - 1
     for entry in read_txn_index(path):
         if entry.version != TXN_VERSION or entry.last_offset <= before:
-            raise CorruptIndex(f"{path} lists an abort that cannot be at offset {entry.last_offset}", path=path)
+            raise CorruptIndex(
+                f"{path} lists an aborted transaction that cannot end at offset {entry.last_offset}", path=path
+            )
         before = entry.last_offset
 
 

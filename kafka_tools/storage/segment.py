@@ -94,7 +94,7 @@ class SegmentReader(ABC):
         elif length < OF_FILES[magic]:
             text = f"a batch of magic {magic} cannot have {size_bytes} bytes"
         elif size_bytes > MAX_BATCH_BYTES:
-            text = f"a batch claims {size_bytes} bytes, more than the {MAX_BATCH_BYTES} that are read at once"
+            text = f"a batch claims {size_bytes} bytes, more than the limit of {MAX_BATCH_BYTES}"
         else:
             return
         raise CorruptBatch(text, path=self.path, position=position)
@@ -141,7 +141,7 @@ class SegmentReader(ABC):
                 return
             yield not_the_tail(problem)
             yield Finding(
-                self.path, "skipped", f"{found - position} bytes were skipped up to the next whole batch", position
+                self.path, "skipped", f"{found - position} bytes were skipped before the next complete batch", position
             )
             position, first_bytes = found, FIRST_BYTES
 
@@ -217,14 +217,14 @@ def torn_tail(segment: SegmentReader, position: int, end: int | None = None) -> 
     left = end - position
     if is_zero_filled(segment, position, end):
         return Finding(segment.path, "zero-tail", f"the last {left} bytes are zeros", position)
-    return Finding(segment.path, "torn-tail", f"the last {left} bytes are not a whole batch", position)
+    return Finding(segment.path, "torn-tail", f"the last {left} bytes are not a complete batch", position)
 
 
 def not_the_tail(finding: Finding) -> Finding:
     """The finding as it is when whole batches follow: what was taken for a torn tail has a wrong length."""
     if finding.kind != "torn-tail":
         return finding
-    text = "the length in the header goes beyond the end of the file"
+    text = "the length in the header extends beyond the end of the file"
     return Finding(finding.path, "bad-length", text, finding.position)
 
 

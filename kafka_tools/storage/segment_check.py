@@ -95,7 +95,7 @@ class SegmentCheck:
                 if hidden is None:
                     yield from self._broken(item, problem)
                     continue
-                text = f"the length in the header cannot be right: a whole batch lies within it at {hidden}"
+                text = f"the length in the header is wrong: a complete batch begins within it at {hidden}"
                 yield from self._broken(item, Finding(self.path, "bad-length", text, item.file_position))
                 items, position = segment.batches(hidden), hidden
             yield from self._sound(held)
@@ -173,7 +173,7 @@ class SegmentCheck:
             if not (still_wrong(self.path, is_as_before) if self._open_end else is_as_before()):
                 kind = "growing" if segment.size_bytes > size_before else "shrunk"
                 segment.size_bytes = min(size_before, segment.size_bytes)
-                yield Finding(self.path, kind, "the broker was at work here", finding.position, severity=INFO)
+                yield Finding(self.path, kind, "the broker was writing here", finding.position, severity=INFO)
                 return
             if self._open_end:
                 finding = finding.with_severity(tail_severity(self.path, finding.kind))
@@ -192,7 +192,7 @@ class SegmentCheck:
             text = "the CRC of the batch does not match its contents"
             return finding("crc-mismatch", text, view.last_offset)
         if view.codec >= len(CODECS):
-            text = f"the batch names the compression codec {view.codec}, which no Kafka up to {KAFKA_MINOR} knows"
+            text = f"the batch has the compression codec {view.codec}, which is unknown to Kafka up to {KAFKA_MINOR}"
             return finding("unknown-codec", text, view.last_offset)
         try:
             first, last, count = view.base_offset, view.last_offset, view.record_count
@@ -201,7 +201,7 @@ class SegmentCheck:
         if first > last or not 0 <= count <= last - first + 1:
             return finding("bad-count", f"the batch claims {count} records for the offsets {first} to {last}", first)
         if view.magic == 2 and not count and view.size_bytes > HEADER_BYTES:
-            text = f"the batch claims no records and has {view.size_bytes - HEADER_BYTES} bytes of them"
+            text = f"the batch claims no records but has {view.size_bytes - HEADER_BYTES} bytes of records"
             return finding("bad-count", text, first)
         if first < self.base_offset:
             return finding("offset-below-segment", f"offset {first} is below the segment's {self.base_offset}", first)
@@ -212,7 +212,7 @@ class SegmentCheck:
 
 def timestamp_text(claimed_ms: int, newest_ms: int) -> str:
     """What a ``bad-timestamp`` says: the newest timestamp by the batch's header, and by its records."""
-    return f"the batch claims that its newest timestamp is {claimed_ms}; its records say {newest_ms}"
+    return f"the batch claims that its newest timestamp is {claimed_ms}, but in its records it is {newest_ms}"
 
 
 def tail_severity(path: str, kind: str) -> str:
@@ -243,7 +243,7 @@ def refused(path: str, error: OSError) -> Finding:
     """The finding about a file that the operating system does not give: it is gone, or cannot be read."""
     # It may be there again under the same name: a broker replaces segments. Else it is a link to nowhere.
     if isinstance(error, FileNotFoundError) and not os.path.islink(path):
-        return Finding(path, "vanished", "was removed while it was looked at")
+        return Finding(path, "vanished", "was removed during the check")
     return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
 
 

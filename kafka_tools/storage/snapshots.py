@@ -157,14 +157,14 @@ def read_partition_metadata(path: str) -> uuid.UUID:
         values = [_value_of(line) for line in _LINE_END.split(data.decode())[:2]]
         topic_id = parse_uuid(values[1].removesuffix("==")) if len(values) == 2 else None
     except UnicodeDecodeError as error:
-        raise CorruptIndex(f"{path} is not a partition metadata file: it is not UTF-8", path=path) from error
+        raise CorruptIndex(f"invalid partition metadata file {path}: not UTF-8", path=path) from error
     except InputError as error:
         raise CorruptIndex(f"{path}: {error}", path=path) from error
     if topic_id is None or number_below(2**31, values[0]) is None:
-        text = f"{path} is not a partition metadata file: 'version: 0' and 'topic_id: ...' are expected, in this order"
+        text = f"invalid partition metadata file {path}: expected the lines 'version: 0' and 'topic_id: ...'"
         raise CorruptIndex(text, path=path)
     if not topic_id.int:
-        raise CorruptIndex(f"{path}: a topic id is never zero", path=path)
+        raise CorruptIndex(f"{path}: a topic id cannot be zero", path=path)
     return topic_id
 
 

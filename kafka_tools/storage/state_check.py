@@ -42,7 +42,8 @@ class LeaderEpochCheck:
         if known is not None and known != found and (known, found) != self._told:
             self._told = known, found
             text = (
-                f"says leader epoch {known} from offset {self._epochs[self._at].start_offset} on; the log has {found}"
+                f"has leader epoch {known} from offset {self._epochs[self._at].start_offset} on, but the log has "
+                f"{found}"
             )
             yield Finding(self._path, "leader-epochs-mismatch", f"{text} at {view.base_offset}", None, view.base_offset)
 
@@ -139,7 +140,7 @@ class ProducerSnapshotCheck:
         for offset, path in self._snapshots[self._number :]:
             yield from unreadable_snapshot(path)
             if whole:
-                text = f"is about offset {offset}, beyond the end of the log at {log_end_offset}"
+                text = f"is for offset {offset}, beyond the end of the log at {log_end_offset}"
                 yield Finding(path, "producer-snapshot-mismatch", text, None, offset)
 
     def _up_to(self, offset: int) -> Iterator[Finding]:
@@ -162,30 +163,32 @@ class ProducerSnapshotCheck:
             yield from unreadable_snapshot(path)
             return
         except FileNotFoundError:
-            yield Finding(path, "vanished", "was removed while it was looked at")
+            yield Finding(path, "vanished", "was removed during the check")
             return
         except OSError as error:
             yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
             return
         for producer, start in unlisted.items():
-            yield finding(f"lacks producer {producer}, whose transaction from {start} on is open at {offset}", start)
+            yield finding(
+                f"does not contain producer {producer}, whose transaction from {start} on is open at {offset}", start
+            )
 
     def _contradiction(self, state: ProducerStateEntry) -> str | None:
         last = self._last.get(state.producer_id)
         if last is not None:
             if last.last_offset > state.last_offset:
-                return f"its last offset is said to be {state.last_offset}; the log has {last.last_offset}"
+                return f"its last offset is {state.last_offset}, but {last.last_offset} in the log"
             if last.epoch > state.producer_epoch:
-                return f"its epoch is said to be {state.producer_epoch}; the log has {last.epoch}"
+                return f"its epoch is {state.producer_epoch}, but {last.epoch} in the log"
             if last.last_offset == state.last_offset and last.last_sequence != state.last_sequence:
-                return f"its last sequence is said to be {state.last_sequence}; the log has {last.last_sequence}"
+                return f"its last sequence is {state.last_sequence}, but {last.last_sequence} in the log"
         said, start = state.transaction_start, self._open.starts.get(state.producer_id)
         if start is not None and (said is None or said > start):
-            told = "none" if said is None else f"from {said} on"
-            return f"its open transaction is said to be {told}; the log has one from {start}"
+            told = "no open transaction" if said is None else f"a transaction open from {said} on"
+            return f"it has {told}, but the log has one from {start}"
         ended = self._ended.get(state.producer_id)
         if said is not None and start is None and ended is not None and said <= ended:
-            return f"its transaction from {said} on is said to be open; the log ends it at {ended}"
+            return f"its transaction from {said} on is open, but the log ends it at {ended}"
         return None
 
 

@@ -46,7 +46,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         for at, (version, producer_id, first_offset, last_offset, _) in self._file.entries(self._read_to):
             self._read_to = at + TXN_ENTRY.size
             if version != TXN_VERSION:
-                yield self._finding("txnindex-version", f"the entry has the unknown version {version}", at)
+                yield self._finding("txnindex-version", f"an entry has the unknown version {version}", at)
                 continue
             if not 0 <= first_offset <= last_offset or last_offset <= self._last_offset:
                 text = f"a transaction from {first_offset} to {last_offset} follows {self._last_offset}"
@@ -80,13 +80,14 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
             entry = self._next
             if entry.producer_id != view.producer_id or (start is not None and entry.first_offset > start):
                 text = (
-                    f"says that producer {entry.producer_id} aborted from {entry.first_offset} to {entry.offset}; "
-                    f"the log says producer {view.producer_id}" + ("" if start is None else f" from {start}")
+                    f"claims that producer {entry.producer_id} aborted from {entry.first_offset} to "
+                    f"{entry.offset}, but in the log it is producer {view.producer_id}"
+                    + ("" if start is None else f" from {start}")
                 )
                 yield self._finding("txnindex-mismatch", text, entry.at, entry.first_offset)
             yield from self._advance()
         elif start is not None and not self._is_listed_late(view):
-            text = f"producer {view.producer_id} aborted from {start} to {view.last_offset}, which is not listed"
+            text = f"does not contain that producer {view.producer_id} aborted from {start} to {view.last_offset}"
             yield self._finding("txnindex-missing", text, None, start)
 
     def _is_listed_late(self, view: BatchView) -> bool:
@@ -118,7 +119,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
 
     def _unmatched(self, entry: _Abort) -> Iterator[Finding]:
         if not self._hole and (self._late_from is None or entry.at < self._late_from):
-            text = f"lists an abort of producer {entry.producer_id} at {entry.offset}, where the log has none"
+            text = f"contains an abort of producer {entry.producer_id} at {entry.offset}, but the log does not"
             yield self._finding("txnindex-mismatch", text, entry.at, entry.first_offset)
         yield from self._advance()
 
@@ -134,7 +135,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         file = self._file
         if file is not None and file.size_bytes % TXN_ENTRY.size and still_wrong(self.path, lambda: not file.grow()):
             left = file.size_bytes % TXN_ENTRY.size
-            text = f"the last {left} bytes are not a whole entry of {TXN_ENTRY.size} bytes"
+            text = f"the last {left} bytes are not a complete entry of {TXN_ENTRY.size} bytes"
             yield self._finding("txnindex-size", text, file.size_bytes - left)
 
 

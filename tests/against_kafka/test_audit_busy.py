@@ -72,4 +72,4 @@ def test_a_directory_that_a_broker_writes_to_has_no_damage(
     finally:
         kafka.stop()
     assert found == []
-    assert seen & {"vanished", "growing", "leftover-file", "leftover-directory"}, "the broker was at work"
+    assert seen & {"vanished", "growing", "leftover-file", "leftover-directory"}, "the broker was writing"

@@ -123,11 +123,11 @@ MAIN = (sys.executable, "-c", SCRIPT)
 @pytest.mark.parametrize(
     ("tail", "stdout_end", "complaint"),
     [
-        (BATCH[:-1], b"Found 75 invalid bytes at the end of " + NAME, "the last 75 bytes are not a whole batch"),
+        (BATCH[:-1], b"Found 75 invalid bytes at the end of " + NAME, "the last 75 bytes are not a complete batch"),
         (bytes(8), b"Found 8 invalid bytes at the end of " + NAME, "the last 8 bytes are zeros"),
         (bytes(1000), b"isvalid: true\n", "Found record size 0 smaller than minimum record overhead (14)"),
         (b"\x00" * 8 + b"\xff\xff\xff\xfb" + b"\x00" * 60, b"isvalid: true\n", "Found record size -5 smaller"),
-        (b"\x00" * 8 + b"\x7f\xff\xff\xff" + b"\x02" * 60, b"invalid bytes at the end of " + NAME, "not a whole batch"),
+        (b"\x00" * 8 + b"\x7f\xff\xff\xff" + b"\x02" * 60, b"invalid bytes at the end of " + NAME, "a complete batch"),
     ],
 )  # fmt: skip
 @pytest.mark.req("DL-11")
@@ -183,7 +183,7 @@ def test_an_index_that_ends_within_an_entry_is_damage(suffix: str, tmp_path: Pat
     path = tmp_path / f"{0:020d}{suffix}"
     entry = struct.pack(">ii", 0, 0) if suffix == ".index" else struct.pack(">qi", 1, 0)
     path.write_bytes(entry + b"\x00" * 3)
-    whole = f"{path} at {len(entry)}: the last 3 bytes are not a whole entry of {len(entry)} bytes"
+    whole = f"{path} at {len(entry)}: the last 3 bytes are not a complete entry of {len(entry)} bytes"
     status, stdout, lines = dump("--files", str(path))
     assert (status, stdout.count(b"\n")) == (1, 2)
     assert lines == [f"{PROGRAM}: {whole}"]

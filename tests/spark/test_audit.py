@@ -92,7 +92,7 @@ def test_a_directory_without_partitions_is_not_said_to_be_well(spark: SparkSessi
     for form in ((), ("--fail-on", "never"), ("-o", "json"), ("--report", str(page)), ("--headers-only",)):
         answer = invoke(spark, str(tmp_path), *form)
         assert answer.return_value == 1
-        line = f"{tmp_path} holds no partition: is it a directory of the broker's log.dirs?\n"
+        line = f"{tmp_path} contains no partition; pass a directory of the broker's log.dirs\n"
         assert answer.stderr.endswith(line) and answer.stderr.count("\n") == 1
     said = "No partition was found, so nothing was audited. Findings: 1 error."
     assert invoke(spark, str(tmp_path)).stdout.splitlines()[-1] == said
@@ -121,7 +121,9 @@ def test_topics_that_only_one_broker_has_are_no_failure_but_those_that_none_has_
     answer = invoke(spark, *dirs, "--topics", "order")
     assert answer.return_value == 1
     assert answer.stderr.splitlines() == [
-        f"{line}" for line in answer.stderr.splitlines() if "holds no partition of a topic that matches order" in line
+        f"{line}"
+        for line in answer.stderr.splitlines()
+        if "contains no partition of a topic that matches order" in line
     ]
     assert all(path in answer.stderr for path in dirs)
 
@@ -203,7 +205,7 @@ def test_the_command_runs_alone_and_says_nothing_else(java: str, tmp_path: Path,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\n1 partition, nothing wrong; 2 remarks.\n")
+    assert done.stdout.endswith("\n1 partition, no problems found; 2 remarks.\n")
 
 
 def segment(log_dir: Path, name: str, size_bytes: int) -> None:
@@ -271,7 +273,7 @@ def test_nothing_of_spark_is_needed_for_little(tmp_path: Path) -> None:
         for words in ((), ("--report", str(tmp_path / "page.html")))
     )  # fmt: skip
     assert (plain.returncode, plain.stderr) == (0, "")
-    assert plain.stdout.endswith("\n1 partition, nothing wrong; 2 remarks.\n")
+    assert plain.stdout.endswith("\n1 partition, no problems found; 2 remarks.\n")
     assert (page.returncode, page.stdout) == (1, "")
     assert "cannot write --report: the package jinja2 is not installed" in page.stderr
     assert list(tmp_path.iterdir()) == []

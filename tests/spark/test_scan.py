@@ -223,4 +223,4 @@ def test_a_wrong_length_within_the_file_hides_no_batch(segment: Path, claimed: s
         (size, "bad-length", size),
         *((n * size, None, size) for n in (2, 3, 4)),
     ]
-    assert f"a whole batch lies within it at {2 * size}" in rows[1]["detail"]
+    assert f"a complete batch begins within it at {2 * size}" in rows[1]["detail"]

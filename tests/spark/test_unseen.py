@@ -66,25 +66,25 @@ def unseen(result: Audit) -> list[str]:
 
 def test_what_is_read_has_a_good_verdict(data: Path) -> None:
     result = audited(data, ProcessEngine())
-    assert verdict(result).startswith("2 partitions, nothing wrong")
+    assert verdict(result).startswith("2 partitions, no problems found")
     assert result.read_bytes == result.planned_bytes > 0
 
 
 @pytest.mark.parametrize(
     ("view", "text"),
     [
-        ("missing", "host {host} does not see {data}, where the driver lists segments"),
+        ("missing", "host {host} has no {data}, where the driver found segments"),
         (
             "other",
-            "executors did not find 2 of the 2 pieces of log that the driver lists: the path names other files on "
+            "executors did not find 2 of the 2 log ranges that the driver listed: the path points to other files on "
             "their hosts",
         ),
         (
             "replaced",
-            "executors did not find 2 of the 2 pieces of log that the driver lists: the path names other files on "
+            "executors did not find 2 of the 2 log ranges that the driver listed: the path points to other files on "
             "their hosts",
         ),
-        ("removed", "all 2 pieces of log were removed before they were read"),
+        ("removed", "all 2 log ranges were removed before they were read"),
     ],
 )
 def test_what_was_planned_and_not_read_is_an_error(data: Path, view: str, text: str) -> None:
@@ -103,7 +103,7 @@ def test_a_segment_that_retention_removes_meanwhile_is_a_remark(data: Path) -> N
 
     result = audited(data, Retention())
     assert (unseen(result), result.worst) == ([], "info")
-    assert f", {result.read_bytes} of {result.planned_bytes} bytes of log read, nothing wrong" in verdict(result)
+    assert f", {result.read_bytes} of {result.planned_bytes} bytes of log read, no problems found" in verdict(result)
     assert result.planned_bytes == 2 * result.read_bytes
 
 
@@ -135,5 +135,5 @@ def test_a_table_fails_where_a_host_does_not_see_what_was_planned(data: Path, ta
     (work, *_) = reader.partitions()
     assert sum(batch.num_rows for batch in reader.read(work)) > 0
     data.rename(data.with_name("aside"))
-    with pytest.raises(KafkaToolsError, match=rf"^host \S+ does not see {data}, where the driver lists segments$"):
+    with pytest.raises(KafkaToolsError, match=rf"^host \S+ has no {data}, where the driver found segments$"):
         list(reader.read(work))

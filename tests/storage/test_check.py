@@ -216,10 +216,10 @@ def test_a_producer_snapshot_is_compared_with_the_log(copied: Callable[[str, str
     )
     states = snapshots.read_producer_snapshot(str(path))
     for wrong, text in (
-        (written._replace(last_offset=written.last_offset - 1), "its last offset is said to be"),
-        (written._replace(last_sequence=written.last_sequence + 1), "its last sequence is said to be"),
-        (written._replace(producer_epoch=written.producer_epoch - 1), "its epoch is said to be"),
-        (written._replace(transaction_start=written.last_offset), "is said to be open; the log ends it"),
+        (written._replace(last_offset=written.last_offset - 1), "its last offset is"),
+        (written._replace(last_sequence=written.last_sequence + 1), "its last sequence is"),
+        (written._replace(producer_epoch=written.producer_epoch - 1), "its epoch is"),
+        (written._replace(transaction_start=written.last_offset), "is open, but the log ends it"),
     ):
         rest = [state for state in states if state != written]
         path.write_bytes(snapshots.pack_producer_snapshot([wrong, *rest]))
@@ -238,7 +238,7 @@ def test_an_open_transaction_that_a_snapshot_lacks_is_a_mismatch(tmp_path: Path)
     (directory / "00000000000000000000.timeindex").touch()
     (directory / "00000000000000000001.snapshot").write_bytes(snapshots.pack_producer_snapshot([]))
     (found,) = (finding for finding in check_partition(directory) if finding.is_damage)
-    assert found.text == "lacks producer 5, whose transaction from 0 on is open at 1"
+    assert found.text == "does not contain producer 5, whose transaction from 0 on is open at 1"
 
 
 def test_leader_epochs_are_compared_with_the_batches(copied: Callable[[str, str], Path]) -> None:

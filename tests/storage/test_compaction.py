@@ -291,7 +291,7 @@ def test_a_map_that_may_be_filled_to_the_last_place_is_searched_to_an_end(load_f
     for number in range(10):
         offsets.put(b"%d" % number, number)
     assert (offsets.get(b"9"), offsets.get(b"x")) == (9, -1)
-    with pytest.raises(LogError, match=r"more keys than there is memory for \(10\)"):
+    with pytest.raises(LogError, match=r"more keys than fit into memory \(10\)"):
         offsets.put(b"x", 10)
 
 

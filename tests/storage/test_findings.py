@@ -32,8 +32,8 @@ def test_a_kind_outside_the_list_cannot_be_reported() -> None:
 
 
 def test_a_finding_is_one_line_and_survives_copying() -> None:
-    finding = Finding("x.log", "torn-tail", "the last 7 bytes are not a whole batch", 100, severity=WARNING)
-    assert str(finding) == "x.log at 100: the last 7 bytes are not a whole batch"
+    finding = Finding("x.log", "torn-tail", "the last 7 bytes are not a complete batch", 100, severity=WARNING)
+    assert str(finding) == "x.log at 100: the last 7 bytes are not a complete batch"
     assert finding.is_damage and finding.advice
     assert pickle.loads(pickle.dumps(finding)) == copy.copy(finding) == finding
     assert finding.severity == WARNING

@@ -159,7 +159,7 @@ def test_an_aborted_transaction_that_its_index_has_no_room_for_is_hidden_and_wri
         assert log.aborted_transactions(0, 2) == [(7, 0)]
         with pytest.raises(OSError):
             log.roll()
-    assert len([each for each in caplog.records if "stay in memory" in each.getMessage()]) == 1
+    assert len([each for each in caplog.records if "keeping them in memory" in each.getMessage()]) == 1
     known = [(7, 0), (7, 2), (7, 4)]
     if then == "abort":
         abort(log, 3)

@@ -142,7 +142,7 @@ def test_a_file_of_the_system_that_would_keep_its_reader_waiting_is_refused(tmp_
     try:
         from kafka_tools.storage.opening import _Unwaiting
 
-        with pytest.raises(BlockingIOError, match="nothing can be read"):
+        with pytest.raises(BlockingIOError, match="cannot read from it"):
             io.BufferedReader(_Unwaiting(read, closefd=False)).read(1)
         with pytest.raises(OSError, match="not a regular file"):
             open_file("/dev/zero")

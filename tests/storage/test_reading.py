@@ -279,11 +279,11 @@ def test_meta_properties_are_spelt_as_java_reads_them(tmp_path: Path) -> None:
     [
         ("cluster.id=x\n", "no version"),
         ("version=7\n", "version 7"),
-        ("version=x\n", "'x', a number is expected"),
-        ("version=1\nnode.id=1\n", "lacks cluster.id"),
-        ("version=1\ncluster.id=x\n", "lacks node.id"),
-        ("version=0\nbroker.id=99999999999\n", "a number is expected"),
-        ("version\n", "'', a number is expected"),
+        ("version=x\n", "'x': expected a number"),
+        ("version=1\nnode.id=1\n", "but no cluster.id"),
+        ("version=1\ncluster.id=x\n", "but no node.id"),
+        ("version=0\nbroker.id=99999999999\n", "expected a number"),
+        ("version\n", "'': expected a number"),
         ("version=1\nnode.id=\\u12\n", r"line 2: .*hexadecimal"),
     ],
 )

@@ -57,7 +57,7 @@ def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int
         try:
             yield from reader.batches(file)
         except FileNotFoundError:
-            yield reader.rows([event(range_, "vanished", "info", "the segment was removed while it was read")])
+            yield reader.rows([event(range_, "vanished", "info", "the segment was removed during the read")])
 
 
 class _Reader:

@@ -123,10 +123,10 @@ def select(columns: Sequence[Column], names: Iterable[str]) -> tuple[Column, ...
     chosen = []
     for name in names:
         if name not in by_name:
-            raise InputError(f"column '{name}' does not exist: the columns are {', '.join(by_name)}")
+            raise InputError(f"unknown column '{name}': expected one of {', '.join(by_name)}")
         chosen.append(by_name[name])
     if not chosen:
-        raise InputError(f"no column is chosen: the columns are {', '.join(by_name)}")
+        raise InputError(f"no column selected: expected one or more of {', '.join(by_name)}")
     return tuple(chosen)
 
 

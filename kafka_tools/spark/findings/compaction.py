@@ -32,7 +32,7 @@ def compaction_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
         late_ms = as_of_ms - horizon[0]
         size = sum(piece.size for piece in facts.pieces if piece.start == 0)
         severity = by_stake("tombstones-overdue", size) if late_ms > TOMBSTONE_SLACK_MS else INFO
-        text = f"{facts.batches.horizons} batches have a delete horizon, the oldest passed {duration(late_ms)} ago"
+        text = f"{facts.batches.horizons} batches have a delete horizon; the oldest passed {duration(late_ms)} ago"
         _, path, position, offset = horizon
         yield facts.finding("tombstones-overdue", text, path=path, position=position, offset=offset, severity=severity)
     reclaimable = reclaimable_bytes(facts)
@@ -60,9 +60,9 @@ def _lag(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
         limit = DEFAULT_DIRTY_RATIO
     if total == 0 or dirty / total <= max(limit, 0.01):
         return
-    text = f"{dirty} of {total} bytes in closed segments ({round(100 * dirty / total)} %) were not compacted yet"
+    text = f"{dirty} of {total} bytes in closed segments ({round(100 * dirty / total)} %) are not compacted yet"
     if cleaned is None:
-        text += "; the cleaner's checkpoint does not know the partition"
+        text += "; the cleaner's checkpoint does not contain the partition"
     starts = [piece for piece in closed if piece.base_offset >= clean_to]
     # At the limit the cleaner starts; only what is well beyond it is late.
     late = dirty / total > min(0.9, 1.5 * limit)

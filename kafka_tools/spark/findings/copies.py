@@ -57,7 +57,7 @@ def locate(suspect: Suspect) -> Iterator[Finding]:
             place = theirs.get(key) or mine[key]
             # The copy with a batch that the other has not (or has with other bytes) is the one that is shown.
             log_dir, other = suspect.log_dirs if key not in theirs else suspect.log_dirs[::-1]
-            text = f"the batch at offset {key[0]} is not the same in {other} as in {log_dir}"
+            text = f"the batch at offset {key[0]} in {other} differs from the one in {log_dir}"
             path, position = place
             found = Finding(path, "replica-divergence", text, position, key[0])
             yield found._replace(topic=suspect.topic, partition=suspect.partition)
@@ -114,7 +114,7 @@ def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> 
             totals[facts.log_dir] = count + 1, total + size
     for log_dir, (count, total) in sorted(totals.items()):
         if total >= _UNFLUSHED_BYTES or not around.log_dirs[log_dir].clean_shutdown:
-            text = f"{total} bytes in {count} partitions lie beyond their recovery points"
+            text = f"{total} bytes in {count} partitions are beyond their recovery points"
             file = os.path.join(log_dir, "recovery-point-offset-checkpoint")
             yield Finding(file, "unflushed", text, size_bytes=total)
 

@@ -84,10 +84,10 @@ def log_dir_findings(log_dir: str) -> Iterator[Finding]:
         parsed = names.parse_partition_dir(entry.name)
         if is_directory(entry) and entry.name not in _FILES_ONLY:
             if parsed is None:
-                finding = Finding(entry.path, "unknown-file", "is a directory that is not a partition's")
+                finding = Finding(entry.path, "unknown-file", "is a directory, but not of a partition")
                 yield finding
             elif parsed.state:
-                text = f"the directory is marked '{parsed.state}'; it was not read"
+                text = f"the directory is marked '{parsed.state}', so it was not read"
                 finding = Finding(entry.path, "leftover-directory", text)
                 yield finding._replace(topic=parsed.topic_partition.topic, partition=parsed.topic_partition.partition)
         elif entry.name in names.OFFSET_CHECKPOINTS or entry.name in _CHECKED or entry.name not in names.LOG_DIR_FILES:
@@ -113,7 +113,7 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
         if offset is not None and offset > end and still_says(path, directory, partition, offset):
             # What was below the recovery point had reached the disk: here it is gone.
             severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] else WARNING
-            text = f"says offset {offset}, the log ends at {end}"
+            text = f"contains offset {offset}, but the log ends at {end}"
             yield facts.finding("offset-checkpoint-mismatch", text, path=path, offset=offset, severity=severity)
 
 

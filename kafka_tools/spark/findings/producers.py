@@ -16,8 +16,8 @@ LONGEST_TRANSACTION_MS = 20 * 60_000
 
 _KINDS = {GAP: "sequence-gap", DUPLICATE: "sequence-duplicate", OLD_EPOCH: "producer-epoch"}
 _TEXTS = {
-    GAP: "producer {id}: sequence {found} where {expected} is next",
-    DUPLICATE: "producer {id}: sequence {found} again, {expected} is next",
+    GAP: "producer {id}: sequence {found}, expected {expected}",
+    DUPLICATE: "producer {id}: sequence {found} again, expected {expected}",
     OLD_EPOCH: "producer {id}: epoch {found} after epoch {expected}",
 }
 
@@ -36,7 +36,7 @@ def sequence_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding
         text = _TEXTS[each.way].format(id=each.producer_id, found=each.found, expected=each.expected)
         yield facts.finding(kind, text, path=each.file, position=each.position, offset=each.offset, severity=severity)
     if facts.producers.unfollowed:
-        text = f"{facts.producers.unfollowed} producers were not followed: their sequences and transactions are unknown"
+        text = f"{facts.producers.unfollowed} producers were not tracked: their sequences and transactions are unknown"
         yield facts.finding("unfollowed", text)
 
 

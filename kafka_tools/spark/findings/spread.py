@@ -44,6 +44,7 @@ def skew_findings(topic: str, partitions: Sequence[PartitionFacts]) -> Iterator[
         others = (total - size) / (len(sizes) - 1)
         if size > SKEW * others:
             severity = WARNING if total >= _SKEW_BYTES[1] else INFO
-            times = f"{size / others:.1f} times" if others else "all, nothing in"
-            text = f"{size} of the topic's {total} bytes: {times} the average of the other {len(sizes) - 1} partitions"
+            number = len(sizes) - 1
+            average = f"{size / others:.1f} times the average of the other {number} partitions" if others else ""
+            text = f"{size} of the topic's {total} bytes: {average or f'the other {number} partitions are empty'}"
             yield facts.finding("partition-skew", text, size_bytes=size, severity=severity)

@@ -38,7 +38,7 @@ def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[Findin
             ahead = duration(odd.worst_ms - around.now_ms)
             text = f"timestamps up to {odd.worst_ms} ms, {ahead} ahead"
         elif odd.way == SECONDS:
-            text = f"timestamps down to {odd.worst_ms} ms, as if in seconds: retention takes them for old"
+            text = f"timestamps down to {odd.worst_ms} ms, as if in seconds: retention considers them old"
         else:
             text = f"timestamps up to {odd.worst_ms} ms, as if in {odd.way}"
         pinned = "" if odd.way == SECONDS else f"; they keep a segment of {stake} bytes"
@@ -116,7 +116,11 @@ def idle_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
         if any(kind in LOST for _, kind in facts.summary.finding_counts):
             return  # nobody knows what is in it
         at = facts.pieces[-1].base_offset if facts.pieces else 0
-        text = "the partition never held a record" if at == 0 else f"the partition holds no record; it ended at {at}"
+        text = (
+            "the partition never contained a record"
+            if at == 0
+            else f"the partition contains no record; it ended at {at}"
+        )
         yield facts.finding("empty-partition", text, path=path, offset=at)
         return
     newest = facts.summary.last_timestamp_ms

@@ -35,14 +35,14 @@ def of_all(tasks: Iterable[Iterable[Range]], every: Iterable[PartitionFacts]) ->
     for log_dir, (pieces, missing) in planned.items():
         if missing:
             text = (
-                f"executors did not find {missing} of the {pieces} pieces of log that the driver lists: the path names "
-                "other files on their hosts"
+                f"executors did not find {missing} of the {pieces} log ranges that the driver listed: the path "
+                "points to other files on their hosts"
             )
             yield Finding(log_dir, "unseen", text)
     total = sum(each[0] for each in planned.values())
     removed = sum(facts.summary.finding_counts[INFO, "vanished"] for facts in every)
     if total and removed == total and not any(missed.values()) and not all(_was_deleted(*each) for each in places):
-        yield Finding(None, "unseen", f"all {total} pieces of log were removed before they were read")
+        yield Finding(None, "unseen", f"all {total} log ranges were removed before they were read")
 
 
 def _was_deleted(log_dir: str, directory: str) -> bool:

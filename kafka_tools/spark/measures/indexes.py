@@ -74,7 +74,7 @@ def _load(path: str, layout: Struct, range_: Range, problems: list[Finding]) -> 
     try:
         size = size_of(path)
         if size > MAX_INDEX_BYTES:
-            text = f"{size} bytes are too many for an index: it was not checked"
+            text = f"{size} bytes are too many for an index, so it was not checked"
             problems.append(Finding(path, f"{kind}-size", text))
             return None
         return IndexBytes(path, layout, read_whole(path, MAX_INDEX_BYTES))
@@ -84,5 +84,5 @@ def _load(path: str, layout: Struct, range_: Range, problems: list[Finding]) -> 
             problems.append(Finding(path, f"{kind}-missing", "the segment has no such index file"))
         return None
     except OSError as error:
-        problems.append(Finding(path, "unreadable", f"an index cannot be read: {reason(error)}"))
+        problems.append(Finding(path, "unreadable", f"cannot read an index: {reason(error)}"))
         return None

@@ -137,7 +137,7 @@ def _read_records(
     except FileNotFoundError:
         return  # removed since its headers were read: its records went the way of retention
     except OSError as error:
-        found.summary.unreadable(range_.file, f"reading failed: {reason(error)}")
+        found.summary.unreadable(range_.file, f"cannot read: {reason(error)}")
 
 
 def _most(one: int | None, other: int | None) -> int | None:

@@ -232,7 +232,7 @@ def compare_edges(summary: Summary) -> None:
     previous: Edge | None = None
     for edge in sorted(summary.edges):
         if previous is not None and edge.first_offset <= previous.last_offset:
-            text = f"the offsets go back: offset {previous.last_offset} is before this place"
+            text = f"the offsets decrease: offset {previous.last_offset} is before this position"
             kind = "offset-order" if edge.file == previous.file else "segment-overlap"
             summary.damage(ERROR, kind, edge.file, edge.start, None, edge.first_offset, text)
         previous = edge if previous is None or edge.last_offset > previous.last_offset else previous

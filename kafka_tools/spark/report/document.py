@@ -88,10 +88,11 @@ def data(result: Audit) -> Row:
             "percentiles": Histogram.ERROR,
             "keys": KeySample.ERROR,
             "text": (
-                "Counts, sums and sizes of batches, records and bytes are exact. Percentiles are at most "
-                f"{Histogram.ERROR:.1%} off. distinct_keys and reclaimable_bytes are exact where keys_exact says so, "
-                f"else estimates with a standard error of {KeySample.ERROR:.1%}; reclaimable_bytes assumes that "
-                "records of one partition compress alike. Counts of hot keys are lower bounds."
+                "Counts, sums and sizes of batches, records and bytes are exact. Percentiles are off by at most "
+                f"{Histogram.ERROR:.1%}. If keys_exact is true, distinct_keys and reclaimable_bytes are exact. "
+                f"Otherwise they are estimates with a standard error of {KeySample.ERROR:.1%}. reclaimable_bytes "
+                "assumes that all records of a partition compress equally well. Counts of hot keys are lower "
+                "bounds."
             ),
         },
     }
@@ -114,9 +115,9 @@ def verdict(result: Audit) -> str:
     if any(kind in LOST for _, kind in result.finding_counts):
         looked += f", {result.read_bytes} of {result.planned_bytes} bytes of log read"
     if not by_severity:
-        return f"{looked}, nothing wrong."
+        return f"{looked}, no problems found."
     if result.worst == "info":
-        return f"{looked}, nothing wrong; {counted}."
+        return f"{looked}, no problems found; {counted}."
     return f"{looked}, findings: {counted}."
 
 

@@ -48,7 +48,7 @@ class OffsetMap:
         """
         if self._size >= self._slots:
             raise LogError(
-                f"it has more keys than there is memory for ({self._slots}), and log.cleaner.io.buffer.load.factor is "
+                f"it has more keys than fit into memory ({self._slots}), and log.cleaner.io.buffer.load.factor is "
                 "more than 1"
             )
         table, digest = self._table, blake2b(key, digest_size=_HASH_BYTES).digest()

@@ -208,7 +208,7 @@ def _clean_group(
             cleaned.close()
             take_back(opened, cleaned, error)
         if opened.closed and not isinstance(error, CleaningAborted):
-            raise CleaningAborted(f"{opened.name} was closed while it was cleaned", path=opened.directory) from error
+            raise CleaningAborted(f"{opened.name} was closed during cleaning", path=opened.directory) from error
         raise
     return cleaned.size
 
@@ -260,7 +260,7 @@ def _check_sound(segment: LogSegment, view: BatchView, end_offset: int) -> None:
     if not view.crc_ok():
         text = f"the CRC of the batch at offset {view.last_offset} does not match its contents"
     elif not segment.base_offset <= view.base_offset <= view.last_offset < end_offset:
-        text = f"a batch has the offsets {view.base_offset} to {view.last_offset}, which are not the segment's"
+        text = f"a batch has the offsets {view.base_offset} to {view.last_offset}, which do not belong to the segment"
     else:
         return
     raise CorruptBatch(f"{segment.path}: {text}", path=segment.path)
@@ -268,7 +268,7 @@ def _check_sound(segment: LogSegment, view: BatchView, end_offset: int) -> None:
 
 def _check(opened: PartitionLog, *segments: LogSegment) -> None:
     if opened.closed or not opened.config.compact:
-        raise CleaningAborted(f"{opened.name} is not to be cleaned any more", path=opened.directory)
+        raise CleaningAborted(f"cleaning of {opened.name} was cancelled", path=opened.directory)
     for segment in segments:
         if not opened.holds(segment):
-            raise CleaningAborted(f"{segment.path} was deleted while it was cleaned", path=segment.path)
+            raise CleaningAborted(f"{segment.path} was deleted during cleaning", path=segment.path)

@@ -72,7 +72,7 @@ class FileRange:
 
     def _too_short(self, missing_from: int) -> LogError:
         return LogError(
-            f"{self._file.path} ends at {self._position + missing_from}, before what is to be read of it",
+            f"{self._file.path} ends at {self._position + missing_from}, before the end of the range to read",
             path=self._file.path,
         )
 

@@ -24,4 +24,4 @@ def why_gone(path: str, expected: int) -> str | None:
         status = os.stat(path)
     except OSError as error:
         return None if error.errno in _SAYS_NOTHING else f"{path}: {error.strerror}"
-    return None if identity(status) == expected else f"{path} is another file than before"
+    return None if identity(status) == expected else f"{path} was replaced by another file"

@@ -220,7 +220,7 @@ class PartitionLog(ReadableLog):
             self.take_offline(error)
             raise
         if self.offline:
-            log.info("%s is written again", self.name)
+            log.info("writes to %s work again", self.name)
             self.offline = self._retry_at_s = None
         return Appended(base_offset, next_offset - 1, -1 if append_time_ms is None else append_time_ms)
 
@@ -232,7 +232,7 @@ class PartitionLog(ReadableLog):
             return
         if not self.waits_for_room:
             log.error(
-                "%s cannot be written: %s. What it holds is whole and is served; writes are tried again",
+                "cannot write to %s: %s. Its data is complete and is served; later writes try again",
                 self.name, error,
             )  # fmt: skip
         self.offline = str(error)
@@ -269,7 +269,8 @@ class PartitionLog(ReadableLog):
         error.filename = error.filename or self.active.path
         self.offline, self._retry_at_s = str(error), None
         log.error(
-            "%s is offline: %s. Its end is in doubt; see to the disk, then restart the broker, which checks it",
+            "%s is offline: %s. The end of its log may be damaged. Check the disk, then restart the broker, "
+                "which checks the log",
             self.name, error,
         )  # fmt: skip
 
@@ -297,7 +298,7 @@ class PartitionLog(ReadableLog):
                 if segment is not self.active or error.errno not in FOR_WANT_OF_ROOM:
                     raise
                 if len(segment.unwritten_aborted) == 1:
-                    log.warning("aborted transactions of %s stay in memory for now: %s", self.name, error)
+                    log.warning("cannot write aborted transactions of %s, keeping them in memory: %s", self.name, error)
 
     def epochs_seen(self, epoch: int, offset: int) -> None:
         """A batch with ``epoch`` was found at ``offset`` while the log was being recovered."""
@@ -354,7 +355,7 @@ class PartitionLog(ReadableLog):
             self.sync_sealed()
         except OSError as error:
             if error.errno in NO_DESCRIPTOR:
-                log.warning("%s: a sealed segment is forced to the disk later: %s", self.name, error)
+                log.warning("%s: cannot flush a closed segment to the disk yet: %s", self.name, error)
 
     def sync_sealed(self) -> None:
         """Force to the disk what is sealed, oldest first: everything below the recovery point is there.
@@ -427,7 +428,9 @@ class PartitionLog(ReadableLog):
             except OSError as error:
                 if error.errno not in FOR_WANT_OF_ROOM:
                     raise
-                log.warning("%s: its last segment is deleted when there is room for a new one: %s", self.name, error)
+                log.warning(
+                    "%s: its last segment is deleted when the disk has space for a new one: %s", self.name, error
+                )
                 return False
         if self.segments[1].base_offset > self._named_to:
             return False
@@ -445,7 +448,7 @@ class PartitionLog(ReadableLog):
                     os.replace(path, path + ".deleted")
                     self._retired.append(path + ".deleted")
             except OSError as error:
-                log.warning("%s cannot be renamed for deletion: %s", path, error)
+                log.warning("cannot rename %s for deletion: %s", path, error)
                 self._retired.append(path)
 
     def retired(self, path: str) -> None:
@@ -517,7 +520,7 @@ class PartitionLog(ReadableLog):
             if complete:
                 self.active.give_back()
         except OSError as error:
-            log.error("%s cannot be completed, the next start checks it: %s", self.name, error)
+            log.error("cannot complete %s, the next start checks it: %s", self.name, error)
             complete = False
         for segment in self.segments:
             segment.close()

@@ -76,5 +76,7 @@ class ProducerSnapshots:
                     put_snapshot(self._directory, offset, data)
                 except OSError as error:
                     log.warning(
-                        "the producers at offset %d cannot be kept, a start reads them from the log: %s", offset, error
+                        "cannot write the producers at offset %d, the next start reads them from the log: %s",
+                        offset,
+                        error,
                     )

@@ -45,7 +45,7 @@ def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew,
         except CorruptBatch as error:
             if segment is opened.segments[-1]:
                 raise
-            log.error("%s: a segment is damaged, and served up to there: %s", opened.name, error)
+            log.error("%s: a segment is damaged, serving it up to the damage: %s", opened.name, error)
             segment.seal()
 
 

@@ -53,7 +53,7 @@ def load(
     try:
         opened.epochs.load()  # before the segments, whose recovery adds what the file lacks
     except CorruptIndex as error:
-        log.warning("%s; beginning a new one", error)
+        log.warning("%s; starting a new one", error)
         opened.epochs.save()
     if log_start_offset is None:
         log_start_offset = _log_start_of_epochs(opened)
@@ -81,7 +81,7 @@ def load(
             except CorruptBatch as error:
                 if next_base is not None:
                     raise
-                log.warning("%s was closed, but its end is damaged; recovering it: %s", opened.name, error)
+                log.warning("%s was closed cleanly, but its end is damaged; recovering it: %s", opened.name, error)
                 suspect = True
         if suspect:
             recovered_from = segment.base_offset if recovered_from is None else recovered_from
@@ -193,7 +193,7 @@ def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_b
     """Before the first compaction a log has every offset."""
     if end_offset < next_base and max(end_offset, cleaned_to) < next_base:
         log.warning(
-            "%s: offsets %d to %d are gone: %s ends before them and %s begins after them",
+            "%s: offsets %d to %d are missing: %s ends before them and %s begins after them",
             opened.name, end_offset, next_base - 1, segment.path, names.log_file_name(next_base),
         )  # fmt: skip
 
@@ -218,7 +218,7 @@ def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0)
                 reason = f"offset {view.base_offset} follows {end_offset - 1}"
                 break
             if view.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                reason = f"offset {view.last_offset} is too far from the segment's first"
+                reason = f"offset {view.last_offset} is too far from the segment's base offset"
                 break
             segment.note(view, position, interval_bytes)
             end_offset = view.last_offset + 1
@@ -228,7 +228,7 @@ def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0)
         reason = str(error)
     if reason and end_offset < kept_to:
         text = (
-            f"{segment.path} at {position}: {reason}; it is damaged before offset {kept_to}, up to which it was whole"
+            f"{segment.path} at {position}: {reason}; it is damaged before offset {kept_to}, up to which it was valid"
         )
         raise CorruptBatch(text, path=segment.path, position=position)
     if reason:

@@ -88,4 +88,4 @@ def remove_retired(paths: Sequence[str]) -> None:
         try:
             remove_files([path])
         except OSError as error:
-            log.warning("%s cannot be deleted: %s", path, error)
+            log.warning("cannot delete %s: %s", path, error)

@@ -195,7 +195,7 @@ class LogSegment:
             try:
                 self.flush_indexes()
             except OSError as error:  # the batch is written, and the entries wait for the next time
-                log.warning("index entries of %s stay in memory for now: %s", self.path, error)
+                log.warning("cannot write index entries of %s, keeping them in memory: %s", self.path, error)
 
     def _add_time_entry(self) -> None:
         if self.max_timestamp > (self._times[-1] if self._times else -1):
@@ -257,16 +257,18 @@ class LogSegment:
         numbers.byteswap()
         self._index_offsets, self._index_positions = numbers[0::2], numbers[1::2]
         if not _ascending(self._index_offsets) or not _ascending(self._index_positions):
-            raise CorruptIndex(f"{self.index_path} does not ascend", path=self.index_path)
+            raise CorruptIndex(f"the entries of {self.index_path} are not in ascending order", path=self.index_path)
         if self._index_positions and (self._index_offsets[0] < 0 or self._index_positions[0] < 0):
             raise CorruptIndex(f"{self.index_path} begins with a negative entry", path=self.index_path)
         if self._index_positions and self._index_positions[-1] >= self.size:
-            raise CorruptIndex(f"{self.index_path} points behind the end of its log", path=self.index_path)
+            raise CorruptIndex(f"{self.index_path} points beyond the end of its log", path=self.index_path)
         entries = list(iter_unpack(TIME_ENTRY.format, times))
         self._times = [entry[0] for entry in entries]
         self._time_offsets = [entry[1] for entry in entries]
         if not _ascending(self._times):
-            raise CorruptIndex(f"{self.time_index_path} does not ascend", path=self.time_index_path)
+            raise CorruptIndex(
+                f"the entries of {self.time_index_path} are not in ascending order", path=self.time_index_path
+            )
         if entries:
             self.max_timestamp = self._times[-1]
             self.offset_of_max_timestamp = self.base_offset + self._time_offsets[-1]
@@ -329,7 +331,7 @@ class LogSegment:
             if found < len(starts):
                 return position + starts[found]
             if not starts:
-                raise self._corrupt(position, f"the {self.size - position} bytes left are not a whole batch")
+                raise self._corrupt(position, f"the remaining {self.size - position} bytes are not a complete batch")
             position += behind
             scan_bytes = _SCAN_BYTES
         return self.size
@@ -444,7 +446,7 @@ class LogSegment:
                 self._refuse(head, position)
                 view = BatchView(head, 0)
                 if view.size_bytes > self.size - position:
-                    raise self._corrupt(position, f"a batch of {view.size_bytes} bytes goes beyond the end")
+                    raise self._corrupt(position, f"a batch of {view.size_bytes} bytes extends beyond the end")
             if view is None or view.is_control:
                 view = next(batches(self._read_batch(position)))
             yield position, view
@@ -455,7 +457,7 @@ class LogSegment:
         left = self.size - position
         size_bytes = size_at(head) if len(head) == PREFIX_BYTES else 0
         if not _SMALLEST_BYTES <= size_bytes <= left:
-            raise self._corrupt(position, f"a batch of {size_bytes} bytes does not fit the {left} bytes left")
+            raise self._corrupt(position, f"a batch of {size_bytes} bytes is longer than the remaining {left} bytes")
         data = os.pread(self.fd, size_bytes, position)
         if len(data) < size_bytes:
             raise self._corrupt(position, "the file ends there")
@@ -521,7 +523,7 @@ class LogSegment:
         if not self._told_future:
             self._told_future = True
             log.warning(
-                "%s has a timestamp that lies %d s in the future: retention by time does not remove it",
+                "%s has a timestamp %d s in the future: retention by time does not remove it before then",
                 self.path, (self.largest_timestamp - now_ms) // 1000,
             )  # fmt: skip
 
@@ -559,7 +561,7 @@ class LogSegment:
         while position < self.size:
             data, starts, behind = self._headers(position, self.size, _FIRST_SCAN_BYTES)
             if not starts:
-                raise self._corrupt(position, f"the {self.size - position} bytes left are not a whole batch")
+                raise self._corrupt(position, f"the remaining {self.size - position} bytes are not a complete batch")
             for at in starts:
                 first_offset, last_offset = offsets_at(data, at)
                 if not end_offset <= first_offset <= last_offset <= self.base_offset + MAX_RELATIVE_OFFSET:

@@ -105,7 +105,7 @@ def test_a_damaged_last_batch_is_cut_off_and_the_offset_that_is_gone_is_named(
     before = path.read_bytes()
     broker.open()
     assert f"{path} at " in caplog.text and "the CRC of the last batch does not match" in caplog.text
-    assert f"{path.parent.name}: offsets 3 to 3 are gone" in caplog.text
+    assert f"{path.parent.name}: offsets 3 to 3 are missing" in caplog.text
     left = path.read_bytes()
     assert [view.base_offset for view in batches(left)] == [0, 1, 2] and before.startswith(left)
     assert committed(broker, HURT) == {0: 7, 1: 5}
@@ -143,7 +143,7 @@ def test_a_record_that_contradicts_itself_costs_no_group_beside_it(
     broker.step()
     number = partition_for(HURT, 2)
     reason = "instance id i is that of two members, a and b"
-    line = f"__consumer_offsets-{number}: the record at offset 4 is left out: {reason}"
+    line = f"__consumer_offsets-{number}: the record at offset 4 was skipped: {reason}"
     assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == [
         f"{line}. Stop the broker and run kafka-tools broker mend to remove it"
     ]

@@ -667,7 +667,7 @@ def test_records_that_this_broker_cannot_read_are_left_out_and_named(
     )
     broker.restart()
     assert list(fetch(broker)) == [("t", 0)]
-    assert len([r for r in caplog.records if " is left out: " in r.getMessage()]) == 3
+    assert len([r for r in caplog.records if " was skipped: " in r.getMessage()]) == 3
 
 
 TRANSACTIONS = [

@@ -412,7 +412,7 @@ def test_some_log_directories_of_a_node_are_refused(tmp_path: Path) -> None:
     assert f"cannot adopt {third}: the node has no log directory with the id None" in refused(first, second, third)
     assert "duplicate directory" in refused(first, second, first)
     (third / "meta.properties").write_text((second / "meta.properties").read_text())
-    assert f"orders-1 is in {second} as well" in refused(first, second, third)
+    assert f"orders-1 is also in {second}" in refused(first, second, third)
 
 
 def test_wrong_ids_and_places_are_refused(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_what_cannot_be_taken_over_is_named(tmp_path: Path, caplog: pytest.LogCa
         "log.cleaner.backoff.ms of broker (default): its value does not have the type of the config",
         "the configs of broker 2, which is another broker",
         "share group sharers: this broker does not support such groups",
-        "DIR/orders-0/notes.txt: it is not a file of a log",
+        "DIR/orders-0/notes.txt: not a file of a log",
     ]
     assert "very secret" not in caplog.text
     broker = DiskBroker(tmp_path / "ours")

@@ -74,7 +74,7 @@ def link(folder: Path) -> None:
         (files, "not empty .* it holds backup-1"),
         (kafka, "another broker, Apache Kafka: .*cluster abc, node 1"),
         (old_kafka, "another broker, Apache Kafka"),
-        (no_meta, "not one of this broker"),
+        (no_meta, "does not belong to this broker"),
         (meta_is_a_pipe, "meta.properties is not a file"),
         (lock_of_somebody, "it holds .lock"),
         (only_hidden, "it holds .profile"),

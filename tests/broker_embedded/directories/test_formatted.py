@@ -182,8 +182,8 @@ def test_an_unformatted_directory_beside_a_formatted_one_is_refused_as_by_kafka(
     formatted(tmp_path, "-s", *SCRAM, log_dirs=f"{tmp_path}/b")
     path = server(tmp_path, metadata_log_dir=f"{tmp_path}/b")
     before = snapshot(tmp_path)
-    for state_of_a in ("not there", "empty"):
-        with pytest.raises(ConfigError, match=f"/a is {state_of_a}: it has no meta.properties, .*/b was formatted"):
+    for state_of_a in ("does not exist", "is empty"):
+        with pytest.raises(ConfigError, match=f"/a {state_of_a}: it has no meta.properties, .*/b was formatted"):
             begin(path)
         assert snapshot(tmp_path) == before
         (tmp_path / "a").mkdir(exist_ok=True)
@@ -263,10 +263,10 @@ QUORUM = "3@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bU
         (["-s"], new_feature, {}, rf"its cluster would use mirror.version=1, {NEWER}: this feature is not known"),
         (["-s"], no_version, {}, "bootstrap.checkpoint has no metadata.version"),
         (["-s"], other_record, {}, "0000000000.checkpoint contains a TopicRecord, which this broker does not accept"),
-        (["-s"], torn, {}, "bootstrap.checkpoint: .* not a whole batch"),
-        (["-s"], noise, {}, "0000000000.checkpoint: .* not a whole batch"),
+        (["-s"], torn, {}, "bootstrap.checkpoint: .* not a complete batch"),
+        (["-s"], noise, {}, "0000000000.checkpoint: .* not a complete batch"),
         (["-s"], huge, {}, "0000000000.checkpoint has 16777217 bytes, more than 16777216"),
-        (["-s"], same_id, {}, "b was formatted, .*: its directory.id .* is also that of .*/a"),
+        (["-s"], same_id, {}, "b: its directory.id .* is also that of .*/a"),
         (["-s"], two_logs, {}, "the metadata log is in several directories: .*/a and .*/b"),
         (["-s"], started_on, {}, "contains the logs of another broker, Apache Kafka"),
         (["-s"], pipe, {}, "contains the logs of another broker, Apache Kafka"),

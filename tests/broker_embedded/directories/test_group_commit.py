@@ -144,7 +144,7 @@ def test_after_a_failed_fsync_nothing_is_acknowledged_whatever_the_next_one_says
     broker.advance(1)
     assert not any(each.response for each in waiting)
     (told,) = [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
-    assert "t-0/0.log" in told and os.strerror(code) in told and "start it again" in told
+    assert "t-0/0.log" in told and os.strerror(code) in told and "start the broker again" in told
     broker.restart(kill=True)
     assert broker.produce("t", broker.batch(b"d")).error_code == 0
 
@@ -168,7 +168,7 @@ def test_without_a_descriptor_to_force_a_file_with_answers_wait_for_one(
     assert first.response and not any(each.response for each in others), "what came later is not covered"
     disk.finish_all()
     assert all(each.response for each in others)
-    told = [record.getMessage() for record in caplog.records if "forced to the disk" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "flush" in record.getMessage()]
     assert len(told) == 2 and os.strerror(code) in told[0] and "again" in told[1]
 
 

@@ -183,7 +183,7 @@ def test_a_range_beyond_the_file_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 100)
     here, there = socket.socketpair()
     part = FileRange(OpenFile(str(path)), 100, 10)
-    with pytest.raises(LogError, match="ends at 100, before what is to be read of it"):
+    with pytest.raises(LogError, match="ends at 100, before the end of the range to read"):
         part.send(here.fileno(), 10)
     here.close()
     there.close()

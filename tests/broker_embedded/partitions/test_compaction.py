@@ -98,7 +98,7 @@ def test_a_start_does_not_tell_of_offsets_that_compaction_took(
     let_clean(broker)
     for kill in (False, True):
         broker.restart(kill=kill)
-    assert "are gone" not in caplog.text
+    assert "are missing" not in caplog.text
 
 
 def test_the_dirtiest_log_comes_first(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

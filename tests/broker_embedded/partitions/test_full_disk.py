@@ -249,7 +249,7 @@ def test_segments_that_are_gone_are_named(
     number = {"first": 0, "middle": 2, "last": 3}[gone]
     paths[number].unlink()
     broker.open()
-    assert f"offsets {number} to {number} are gone" in warnings(caplog)
+    assert f"offsets {number} to {number} are missing" in warnings(caplog)
 
 
 def test_what_retention_and_deletions_remove_is_not_missed(

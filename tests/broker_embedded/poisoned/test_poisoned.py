@@ -152,7 +152,7 @@ def test_each_kind_of_poison_is_left_out_for_its_reason(tmp_path: Path) -> None:
         problems = trial.run([(topic, [record for record, _ in listed]) for topic, listed in wanted.items()])
     assert problems == []
     for topic, listed in wanted.items():
-        found = [what.partition(" is left out: ")[2] for at, what in trial.left_out if at == f"{topic}-0"]
+        found = [what.partition(" was skipped: ")[2] for at, what in trial.left_out if at == f"{topic}-0"]
         reasons = [reason for _, reason in listed if reason]
         assert len(found) == len(reasons), found
         assert [left_out[: len(reason)] for left_out, reason in zip(found, reasons, strict=True)] == reasons
@@ -167,7 +167,7 @@ def test_very_many_are_counted_and_not_named(tmp_path: Path, caplog: pytest.LogC
     trial = Trial(tmp_path, "many")
     assert trial.run([(CONSUMER_OFFSETS, [(OFFSET, b"")] * 500)]) == []
     assert len(trial.left_out) == replaying.MOST_NAMED
-    assert "__consumer_offsets-0: 480 more records are left out. Stop the broker and run" in caplog.text
+    assert "__consumer_offsets-0: 480 more records were skipped. Stop the broker and run" in caplog.text
 
 
 def test_every_kind_of_record_is_made() -> None:

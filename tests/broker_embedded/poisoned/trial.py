@@ -49,9 +49,9 @@ ONE_PARTITION = {
 }  # fmt: skip
 """Everybody's groups lie beside the poison."""
 LEFT_OUT = re.compile(
-    r"^(?P<at>\S+): (?P<what>the (record|batch) at offset (?P<offset>\d+) is left out: .*)\. Stop the"
+    r"^(?P<at>\S+): (?P<what>the (record|batch) at offset (?P<offset>\d+) was skipped: .*)\. Stop the"
 )
-OTHERS = re.compile(r"^\S+: (\d+) more records are left out")
+OTHERS = re.compile(r"^\S+: (\d+) more records were skipped")
 _MAY_WRITE = "__admin_client"
 _HALF_AN_HOUR_S = 1800
 

@@ -176,7 +176,7 @@ def test_a_subject_is_cut_as_java_does_and_no_further(subject: str, principal: s
         (lambda: token(iat=None), "no issue time"),
         (lambda: token(iat=NOW_S - 60, exp=NOW_S - 30), "it expired"),
         (lambda: token(nbf=NOW_S + 31), "it is valid from"),
-        (lambda: token(iat=NOW_S + 301), "ends before it was issued"),
+        (lambda: token(iat=NOW_S + 301), "expires before it was issued"),
         (lambda: token(exp="soon"), "its exp is not a time"),
         (lambda: token(exp=True), "its exp is not a time"),
         (lambda: token(exp=-5), "its exp is not a time"),
@@ -422,7 +422,7 @@ def test_a_listener_with_keys_takes_signed_tokens_only(provider: Provider, caplo
         refused = (codes.SASL_AUTHENTICATION_FAILED, '{"status":"invalid_token"}')
         other = token(now_s=now_s, aud="other")
         assert log_in(broker, other) == refused
-        assert "token is refused: its audience (aud) is not the expected one" in caplog.text
+        assert "refused an OAUTHBEARER token: its audience (aud) is not the expected one" in caplog.text
         assert "accepts tokens of any issuer" in caplog.text and "of any audience" not in caplog.text
         assert other not in caplog.text and other.split(".")[1] not in caplog.text
         unsecured = {"sub": "alice", "iat": now_s, "exp": now_s + 300, "aud": "kafka"}

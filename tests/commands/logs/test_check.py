@@ -130,7 +130,7 @@ def test_a_damaged_record_takes_deep_iteration(capsys: pytest.CaptureFixture[str
 def test_what_is_no_log_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.txt").write_text("x")
     os.mkfifo(tmp_path / "0.log")
-    for name, text in (("notes.txt", "is not a file of Kafka's"), ("0.log", "is not a regular file"),
+    for name, text in (("notes.txt", "is unknown to Kafka"), ("0.log", "is not a regular file"),
                        ("gone.log", "cannot be opened: No such file or directory")):  # fmt: skip
         assert dump_log("--check", tmp_path / name) == 1
         assert capsys.readouterr().out == f"{tmp_path / name}: {text}\n"

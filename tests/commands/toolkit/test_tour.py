@@ -84,7 +84,7 @@ def test_the_last_step_audits_with_spark(tmp_path: Path) -> None:
     done = run_tour(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{count(tmp_path) + 1}. Audit the broker's data directory with Spark\n" in done.stdout
-    assert ", nothing wrong" in done.stdout
+    assert ", no problems found" in done.stdout
     assert f"\nAll {count(tmp_path) + 1} steps succeeded, in " in done.stdout
     assert leftovers(tmp_path) == []
 

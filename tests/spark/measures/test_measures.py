@@ -346,7 +346,7 @@ def test_more_producers_than_are_followed_are_told(tmp_path: Path) -> None:
     ]
     write(tmp_path, "t-0", found)
     (finding,) = (each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "unfollowed")
-    assert finding.text.startswith("7 producers were not followed")
+    assert finding.text.startswith("7 producers were not tracked")
 
 
 def test_the_same_directory_given_twice_counts_once(tmp_path: Path) -> None:
