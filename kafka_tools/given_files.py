@@ -42,7 +42,7 @@ def within(deadline: Callable[[], Deadline]) -> Iterator[None]:
 def read_given(path: str, max_bytes: int = SETTINGS_BYTES) -> bytes:
     """The whole content of what stands at ``path``. Raises OSError, also for more than ``max_bytes`` and for no end."""
     if "\0" in path:
-        raise OSError(errno.EINVAL, "the name holds a character with the code 0, which no file has", path)
+        raise OSError(errno.EINVAL, "invalid file name: it contains a null character", path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO opens at once
     try:
         return _read(descriptor, path, max_bytes)
@@ -73,13 +73,13 @@ def read_answer() -> str:
         if byte in (b"", b"\n"):
             return line.decode("utf-8", "replace")
         line += byte
-    raise OSError(errno.EFBIG, "a line of more than 1000 bytes, a short answer is expected", "standard input")
+    raise OSError(errno.EFBIG, "line too long: expected at most 1000 bytes", "standard input")
 
 
 def _read(descriptor: int, name: str, max_bytes: int) -> bytes:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a directory, a file is expected", name)
+        raise IsADirectoryError(errno.EISDIR, "is a directory, not a file", name)
     is_file = stat.S_ISREG(status.st_mode)
     data = bytearray()
     if is_file and status.st_size > max_bytes:
@@ -100,7 +100,7 @@ def _read(descriptor: int, name: str, max_bytes: int) -> bytes:
 
 
 def _too_long(name: str, max_bytes: int) -> OSError:
-    return OSError(errno.EFBIG, f"more than {max_bytes // 1024 // 1024} MiB, which is the most that is read here", name)
+    return OSError(errno.EFBIG, f"file too large: expected at most {max_bytes // 1024 // 1024} MiB", name)
 
 
 def _bound() -> Deadline:
@@ -118,5 +118,5 @@ def _wait(descriptor: int, name: str, deadline: Deadline) -> None:
         poll.poll()
         return
     if not poll.poll(deadline.left_ms()):
-        text = f"no end of it within {deadline.timeout_s:g} s: something has to write to it, and to close it"
+        text = f"timed out after {deadline.timeout_s:g} s waiting for the end of the input"
         raise TimeoutError(errno.ETIMEDOUT, text, name)

@@ -49,7 +49,7 @@ def mechanism(name: str) -> ScramMechanism:
     """The mechanism called ``name``; InputError for one that Kafka does not have."""
     found = MECHANISMS.get(name)
     if found is None:
-        raise InputError(f"'{name}' is not a SCRAM mechanism: {' or '.join(MECHANISMS)} is expected")
+        raise InputError(f"unknown SCRAM mechanism '{name}': expected {' or '.join(MECHANISMS)}")
     return found
 
 
@@ -136,10 +136,10 @@ def credential_from_text(text: str) -> ScramCredential:
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals or name in fields:
-            raise InputError("Credentials not valid: name=value pairs separated by commas are expected")
+            raise InputError("Credentials not valid: expected name=value pairs separated by commas")
         fields[name] = value
     if set(fields) != {"salt", "stored_key", "server_key", "iterations"}:
-        raise InputError("Credentials not valid: salt, stored_key, server_key and iterations are expected")
+        raise InputError("Credentials not valid: expected salt, stored_key, server_key and iterations")
     try:
         salt, stored, server = (
             base64.b64decode(fields[name], validate=True) for name in ("salt", "stored_key", "server_key")

@@ -126,9 +126,9 @@ def parse_uuid(text: str) -> _uuid.UUID:
     try:
         raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InputError(f"'{text}' is not a Kafka uuid: 22 characters of URL-safe base64 are expected") from error
+        raise InputError(f"invalid uuid '{text}': expected 22 characters of URL-safe base64") from error
     if len(raw) != 16 or len(text) != 22:
-        raise InputError(f"'{text}' is not a Kafka uuid: 22 characters of URL-safe base64 are expected")
+        raise InputError(f"invalid uuid '{text}': expected 22 characters of URL-safe base64")
     return _uuid.UUID(bytes=raw)
 
 
@@ -199,22 +199,24 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
         rest = rest.split("://", 1)[1]
     if "@" in rest:  # what stands before may be a password
         raise InputError(
-            f"'***@{rest.rpartition('@')[2]}' is not an address: host:port is expected; a login stands in the settings"
+            f"invalid address '***@{rest.rpartition('@')[2]}': expected host:port; set a login in the client properties"
         )
     if rest.startswith("["):
         host, bracket, tail = rest[1:].partition("]")
         port_text = tail[1:] if tail.startswith(":") else ""
         if not bracket or (tail and not tail.startswith(":")):
-            raise InputError(f"'{text}' is not an address: host:port is expected")
+            raise InputError(f"invalid address '{text}': expected host:port")
     else:
         host, _, port_text = rest.rpartition(":") if ":" in rest else (rest, "", "")
         if ":" in host:
-            raise InputError(f"'{text}' is not an address: put an IPv6 address in brackets, as in [2001:db8::1]:9092")
+            raise InputError(
+                f"invalid address '{text}': expected an IPv6 address in brackets, as in [2001:db8::1]:9092"
+            )
     if not port_text and default_port is not None and host and not host.isdigit():
         return host, default_port
     port = number_below(65536, port_text)
     if not host or port is None:
-        raise InputError(f"'{text}' is not an address: host:port with a port from 0 to 65535 is expected")
+        raise InputError(f"invalid address '{text}': expected host:port with a port from 0 to 65535")
     return host, port
 
 
@@ -224,7 +226,7 @@ def parse_listener_address(text: str) -> tuple[str, int]:
         return parse_address(text)
     port = number_below(65536, text[1:])
     if port is None:
-        raise InputError(f"'{text}' is not an address: host:port or :port with a port from 0 to 65535 is expected")
+        raise InputError(f"invalid address '{text}': expected host:port or :port with a port from 0 to 65535")
     return "", port
 
 
@@ -232,7 +234,7 @@ def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[st
     """The addresses of a comma-separated bootstrap list, in order; InputError if there is none."""
     addresses = [parse_address(part, default_port) for part in text.split(",") if part.strip()]
     if not addresses:
-        raise InputError("the list of servers is empty: host:port[,host:port...] is expected")
+        raise InputError("empty list of servers: expected host:port[,host:port...]")
     return addresses
 
 

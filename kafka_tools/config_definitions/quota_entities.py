@@ -37,7 +37,7 @@ def quota_entity(parts: Mapping[str, str | None] | Iterable[tuple[str, str | Non
     types = {kind for kind, _ in pairs}
     unknown = types - set(_ORDER)
     if not pairs or unknown or (IP in types and len(types) > 1):
-        raise InputError(f"no quota can be set for {entity_text(pairs) or 'nothing'}: user, client-id, both, or ip")
+        raise InputError(f"invalid quota entity '{entity_text(pairs)}': expected user, client-id, both, or ip")
     return pairs
 
 

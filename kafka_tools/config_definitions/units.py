@@ -110,7 +110,7 @@ def resolved(entity_type: str, name: str, text: str) -> str | None:
         raise ConfigError(f"{refused}: {typed} is not a whole number of {unit.word}")
     if number > _LARGEST.get(row[0], _LARGEST["LONG"]):
         largest = _LARGEST.get(row[0], _LARGEST["LONG"])
-        raise ConfigError(f"{refused}: {typed} is more than {largest} {unit.word}, the most that it can be")
+        raise ConfigError(f"{refused}: {typed} exceeds the maximum of {largest} {unit.word}")
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
@@ -166,7 +166,7 @@ def _number(typed: str, unit: Unit, refused: str) -> Fraction:
     found = _QUANTITY.fullmatch(typed)
     if found is None:
         example = "7d" if unit.is_time else "10MiB"
-        raise ConfigError(f"{refused}, and no number with one unit, such as {example}")
+        raise ConfigError(f"{refused}, and not a number with one unit, such as {example}")
     return Fraction(found[1]) * _size(found[2], unit, refused) / unit.size
 
 

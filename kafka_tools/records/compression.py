@@ -35,10 +35,10 @@ def codec_id(codec: int | str) -> int:
     """The id of a codec given by name or id. Raises UnsupportedCodec."""
     if isinstance(codec, str):
         if codec not in CODECS:
-            raise UnsupportedCodec(f"unknown compression codec '{codec}': Kafka has {', '.join(CODECS)}")
+            raise UnsupportedCodec(f"unknown compression codec '{codec}': expected one of {', '.join(CODECS)}")
         return CODECS.index(codec)
     if not 0 <= codec < len(CODECS):
-        raise UnsupportedCodec(f"unknown compression codec id {codec}: Kafka has 0 to {len(CODECS) - 1}")
+        raise UnsupportedCodec(f"unknown compression codec id {codec}: expected 0 to {len(CODECS) - 1}")
     return codec
 
 
@@ -139,7 +139,7 @@ def _into(number: int, packed: bytes, output: memoryview | bytearray) -> int | N
     except cramjam.DecompressionError as error:
         if _BUFFER_FULL in str(error):
             return None
-        raise CorruptBatch(f"the {CODECS[number]} data of a batch are damaged: {error}") from error
+        raise CorruptBatch(f"cannot decompress the {CODECS[number]} data of a batch: {error}") from error
 
 
 def _standard_lz4(packed: bytes) -> bytes:
@@ -151,7 +151,7 @@ def _standard_lz4(packed: bytes) -> bytes:
 
 
 def _too_large(name: str, limit_bytes: int) -> DecompressesToMore:
-    return DecompressesToMore(f"the {name} data of a batch give more than the {limit_bytes} bytes that are read of one")
+    return DecompressesToMore(f"the {name} data of a batch exceed the limit of {limit_bytes} bytes when decompressed")
 
 
 def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:
@@ -163,13 +163,13 @@ def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:
         try:
             part = stream.decompress(rest, limit_bytes - size + 1)
         except zlib.error as error:
-            raise CorruptBatch(f"the gzip data of a batch are damaged: {error}") from error
+            raise CorruptBatch(f"cannot decompress the gzip data of a batch: {error}") from error
         size += len(part)
         if size > limit_bytes:
             raise _too_large("gzip", limit_bytes)
         parts.append(part)
         if not stream.eof:
-            raise CorruptBatch("the gzip data of a batch end too early")
+            raise CorruptBatch("the gzip data of a batch are truncated")
         rest = stream.unused_data
         if rest[:2] != b"\x1f\x8b":
             return b"".join(parts) if len(parts) > 1 else part
@@ -190,7 +190,9 @@ def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
         length = int.from_bytes(data[position : position + 4], "big", signed=True)
         position += 4
         if not 0 <= length <= len(data) - position:
-            raise CorruptBatch(f"a snappy block of {length} bytes does not fit the {len(data) - position} bytes left")
+            raise CorruptBatch(
+                f"a snappy block of {length} bytes is longer than the remaining {len(data) - position} bytes"
+            )
         parts.append(_snappy_block(cramjam, data[position : position + length], size, limit_bytes))
         size += len(parts[-1])
         position += length
@@ -200,18 +202,18 @@ def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
 def _snappy_block(cramjam: Any, block: bytes, before: int, limit_bytes: int) -> bytes:
     """One raw block; ``before`` bytes came from earlier ones."""
     if not block:
-        raise CorruptBatch("the snappy data of a batch end too early")
+        raise CorruptBatch("the snappy data of a batch are truncated")
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if before + size > limit_bytes:
             raise _too_large("snappy", limit_bytes)
         # A copy of 3 bytes gives at most 64: a length beyond that ratio is a lie, and costs no memory.
         if size > 64 * len(block):
-            raise CorruptBatch(f"a snappy block of {len(block)} bytes claims to hold {size}")
+            raise CorruptBatch(f"a snappy block of {len(block)} bytes claims {size} bytes")
         buffer = bytearray(size)
         written = cramjam.snappy.decompress_raw_into(block, buffer)
     except cramjam.DecompressionError as error:
-        raise CorruptBatch(f"the snappy data of a batch are damaged: {error}") from error
+        raise CorruptBatch(f"cannot decompress the snappy data of a batch: {error}") from error
     return bytes(buffer) if written == size else bytes(buffer[:written])
 
 

@@ -43,7 +43,7 @@ def control_type(key: bytes | None) -> int:
         raise CorruptBatch("a control record has no type in its key")
     version, number = _KEY.unpack_from(key)
     if version < 0:
-        raise CorruptBatch(f"a control record has the key version {version}")
+        raise CorruptBatch(f"a control record has the unknown key version {version}")
     return int(number)
 
 
@@ -62,7 +62,7 @@ def control_value(number: int, value: bytes | None) -> tuple[Stored, int]:
         start = _VERSION.size if number <= ControlRecordType.COMMIT else 0
         message, _ = decode_prefix(cls, version, data, start, text_errors=JAVA_ERRORS)
     except WireError as error:
-        raise CorruptBatch(f"a control record of the type {NAMES[number]} cannot be read: {error}") from error
+        raise CorruptBatch(f"cannot read a control record of the type {NAMES[number]}: {error}") from error
     return message, version
 
 
@@ -90,7 +90,7 @@ def read_marker(view: BatchView) -> EndMarker | None:
         if number not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
             return None
         if record.value is None or len(record.value) < _MARKER.size:
-            raise CorruptBatch(f"the transaction marker at offset {record.offset} is cut short")
+            raise CorruptBatch(f"the transaction marker at offset {record.offset} is truncated")
         return EndMarker(
             record.offset, record.timestamp, number == ControlRecordType.COMMIT, _MARKER.unpack_from(record.value)[1]
         )

@@ -56,7 +56,7 @@ def read_records(view: BatchView, limit_bytes: int, *, same_magic: bool = False)
         # Some old clients wrote absolute offsets into magic 1 wrappers; like Kafka, trust the wrapper.
         absolute_base = offset - inner[-1][0]
         if absolute_base < 0:
-            raise CorruptBatch(f"a wrapper has offset {offset}, the last message in it {inner[-1][0]}")
+            raise CorruptBatch(f"a wrapper has offset {offset}, but its last message has {inner[-1][0]}")
     append_time = timestamp if view.magic == 1 and attributes & LOG_APPEND_TIME_BIT else None
     for inner_offset, _, inner_timestamp, inner_key, inner_value, inner_crc, inner_ok, inner_magic in inner:
         yield Record(
@@ -73,7 +73,7 @@ def first_offset(view: BatchView) -> int:
     """The offset of a wrapper's first inner record. Raises CorruptBatch."""
     for record in read_records(view, LIMIT_BYTES):
         return record.offset
-    raise CorruptBatch("a compressed wrapper message holds no records")
+    raise CorruptBatch("a compressed wrapper message contains no records")
 
 
 def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int, same_magic: bool) -> list[_Message]:
@@ -85,15 +85,15 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int, same
     for position, after in pairwise((*starts, end)):
         magic = data[position + MAGIC_POSITION]
         if magic > 1 or (same_magic and magic != view.magic):
-            raise CorruptBatch(f"an inner message has magic {magic}, its wrapper {view.magic}")
+            raise CorruptBatch(f"an inner message has magic {magic}, but its wrapper {view.magic}")
         message = _message(data, position, after)
         if message[1] & CODEC_BITS:
-            raise CorruptBatch("an inner message is compressed itself")
+            raise CorruptBatch("an inner message is itself compressed")
         messages.append(message)
     if end + PREFIX_BYTES <= len(data) and (size_bytes := size_at(data, end)) < _LEAST_BYTES:
         raise CorruptBatch(f"an inner message cannot have {size_bytes} bytes")
     if not messages:  # one that is not whole is the end to Kafka's reader
-        raise CorruptBatch("a compressed wrapper message holds no records")
+        raise CorruptBatch("a compressed wrapper message contains no records")
     return messages
 
 
@@ -123,5 +123,5 @@ def _part(data: bytes, position: int, end: int, name: str) -> tuple[bytes | None
     if size < 0:
         return None, position
     if size > end - position:
-        raise CorruptBatch(f"a {name} of {size} bytes does not fit the {end - position} bytes left")
+        raise CorruptBatch(f"a {name} of {size} bytes is longer than the remaining {end - position} bytes")
     return data[position : position + size], position + size

@@ -58,7 +58,9 @@ def read_records(
                 size, position = read_varint(body, position)
             stop = position + size
             if not position < stop <= end:
-                raise CorruptBatch(f"record {number} of the batch claims {size} bytes, {end - position} are left")
+                raise CorruptBatch(
+                    f"record {number} of the batch claims {size} bytes, but only {end - position} are left"
+                )
             position += 1  # attributes: no bit has a meaning yet
             byte = body[position]
             if byte < plain_deltas:
@@ -105,11 +107,13 @@ def read_records(
             else:
                 headers, position = read_headers(body, position, stop)
         except (IndexError, ValueError) as error:
-            raise CorruptBatch(f"record {number} of the batch is cut short or has an impossible number") from error
+            raise CorruptBatch(f"record {number} of the batch is truncated or contains an invalid number") from error
         if position != stop:
-            raise CorruptBatch(f"record {number} of the batch takes {position - stop:+} bytes more than it claims")
+            raise CorruptBatch(
+                f"record {number} of the batch differs by {position - stop:+} bytes from the size that it claims"
+            )
         if stop != end and number == count - 1:
-            raise CorruptBatch(f"{end - stop} bytes are left behind the {count} records of the batch")
+            raise CorruptBatch(f"{end - stop} bytes follow the {count} records of the batch")
         sequence = sequence_after(base_sequence, delta) if base_sequence >= 0 else NO_SEQUENCE
         yield _new(
             Record,
@@ -138,12 +142,12 @@ def read_headers(body: bytes, position: int, stop: int) -> tuple[Headers, int]:
     for _ in range(count):
         size, position = read_varint(body, position)
         if not 0 <= size <= stop - position:
-            raise CorruptBatch(f"a header name of {size} bytes does not fit the {stop - position} bytes left")
+            raise CorruptBatch(f"a header name of {size} bytes is longer than the remaining {stop - position} bytes")
         name = java_text(body[position : position + size])
         position += size
         size, position = read_varint(body, position)
         if size > stop - position:
-            raise CorruptBatch(f"a header value of {size} bytes does not fit the {stop - position} bytes left")
+            raise CorruptBatch(f"a header value of {size} bytes is longer than the remaining {stop - position} bytes")
         if size < 0:
             headers.append((name, None))
         else:

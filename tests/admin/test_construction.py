@@ -102,7 +102,7 @@ def test_variables_of_a_mapping_are_replaced(tmp_path):
         ((), {}, ConfigError, r"bootstrap\.servers is not set.*HOST:PORT"),
         (({},), {}, ConfigError, r"bootstrap\.servers is not set.*HOST:PORT"),
         (("",), {}, ConfigError, r"bootstrap\.servers is not set.*HOST:PORT"),
-        (("nohost",), {}, ConfigError, "'nohost' is not an address: host:port"),
+        (("nohost",), {}, ConfigError, "invalid address 'nohost': expected host:port"),
         (({"bootstrap_servers": "a:1"},), {}, ConfigError, r"did you mean bootstrap\.servers\?"),
         (({"bootstrap.servers": b"a:1"},), {}, TypeError, r"bootstrap\.servers: expected a str.* type bytes"),
         (({5: "a:1"},), {}, TypeError, "invalid setting name: expected a str"),

@@ -68,12 +68,12 @@ _PLUGINS = (
     "listener.name.a.plain.connections.max.reauth.ms",
 )
 ON_PURPOSE = (
-    "is a secret",
-    "an empty value cannot be set",
-    "is for a broker to judge",
-    "so many threads",
-    "leaves out all of its dynamic configs",
-    "takes no connection",
+    "brokers store secrets",
+    "cannot set an empty value",
+    "only a broker",
+    "this many threads",
+    "ignores all of its dynamic configs",
+    "accepts no connections",
     "in ZooKeeper mode: brokers with it do not start",
     "must be the literal '*' or a list of replicas",
     "throttled.replicas: Not a number of type INT",

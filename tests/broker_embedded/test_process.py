@@ -156,7 +156,7 @@ def test_a_temporary_directory_goes_with_the_broker(processes: list[Process]) ->
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
-        (["--listen", "nowhere"], 2, "is not an address"),
+        (["--listen", "nowhere"], 2, "invalid address"),
         (["--set", "num.partitions"], 2, "key=value"),
         (["--set", "num.partitions=many"], 1, "num.partitions"),
         (["absent.properties"], 1, "absent.properties"),

@@ -62,7 +62,7 @@ def test_a_password_in_an_address_is_not_shown(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_address(text, 9092)
     assert "secret" not in str(caught.value)
-    assert "a login stands in the settings" in str(caught.value)
+    assert "set a login in the client properties" in str(caught.value)
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -195,7 +195,7 @@ def test_users_have_quotas_and_credentials_and_no_secret_is_shown(run: Run) -> N
 def test_a_topic_id_of_another_form_is_a_wrong_command_line(run: Run) -> None:
     ended = run("topics", "--describe", "--topic-id", "AAAA")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith("kafka-topics: --topic-id: 'AAAA' is not a Kafka uuid: 22 characters of")
+    assert ended.err.startswith("kafka-topics: --topic-id: invalid uuid 'AAAA': expected 22 characters of")
 
 
 def test_a_release_without_topic_ids_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,5 +119,5 @@ def test_threads_that_a_start_makes_at_once_are_bounded(name: str) -> None:
     """``python -m tests.against_kafka.zookeeper_values starts 3.9.2`` saw a broker not start with 2147483647."""
     for release in ("2.2", "3.9"):
         check_value([release], "broker", name, "1000")
-        with pytest.raises(InputError, match="so many threads"):
+        with pytest.raises(InputError, match="this many threads"):
             check_value([release], "broker", name, "2147483647")

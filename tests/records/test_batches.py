@@ -307,7 +307,7 @@ def test_bytes_behind_the_last_record_are_its_fault() -> None:
     data[57:61] = (1).to_bytes(4, "big")
     (view,) = batches(data)
     records = view.records()
-    with pytest.raises(CorruptBatch, match="bytes are left behind"):
+    with pytest.raises(CorruptBatch, match="bytes follow"):
         next(records)
 
 

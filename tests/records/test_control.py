@@ -88,7 +88,7 @@ def test_a_value_that_is_none_is_said(value: bytes | None) -> None:
     with pytest.raises(CorruptBatch):
         control_value(1, value)
     (view,) = batches(build_batch([(1, b"\0\0\0\1", value, ())], control=True, transactional=True))
-    with pytest.raises(CorruptBatch, match="marker at offset 0 is cut short"):
+    with pytest.raises(CorruptBatch, match="marker at offset 0 is truncated"):
         read_marker(view)
 
 

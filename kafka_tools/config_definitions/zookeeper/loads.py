@@ -17,21 +17,26 @@ _LEAST = {
     "log.retention.ms": (1, "must be unlimited (-1) or at least 1"),
     "log.cleaner.threads": (1, "must be at least 1"),
     "log.cleaner.dedupe.buffer.size": ((1 << 20) + 1, "must be more than 1 MiB for each cleaner thread"),
-    "max.connections.per.ip": (1, f"can be 0 only where {_OVERRIDES} is set"),
+    "max.connections.per.ip": (1, f"can be 0 only if {_OVERRIDES} is set"),
 }
-_OTHERWISE = "a broker that finds it leaves out all of its dynamic configs"
+_OTHERWISE = "a broker that reads this value ignores all of its dynamic configs"
 CLEANER = ("log.cleaner.threads", "log.cleaner.dedupe.buffer.size")
 """Configs that a broker compares with each other when it starts."""
 _CLEANER_LEAST_BYTES = 1 << 20
-_JUDGE = "set it with --bootstrap-server, once a broker runs, or in server.properties"
+_JUDGE = "set it with --bootstrap-server while a broker runs, or in server.properties"
 
 
 def check_loads(name: str, base: str, value: str) -> None:
     """Raise InputError for a value, of the right type, that brokers do not load; ``base``: without the listener."""
     if base in _LISTENERS:
-        raise InputError(f"{name}: whether it fits the other listeners is for a broker to judge", hint=_JUDGE)
+        raise InputError(
+            f"cannot set {name} through ZooKeeper: only a broker can check that it matches the other listeners",
+            hint=_JUDGE,
+        )
     if base == "max.connections" and int(value) == 0:
-        raise InputError(f"{name}={value}: a broker with it takes no connection", hint="set at least 1")
+        raise InputError(
+            f"{name}={value}: with this value a broker accepts no connections", hint="set it to at least 1"
+        )
     if base == _OVERRIDES:
         _check_overrides(name, value)
     least, rule = _LEAST.get(base, (0, ""))
@@ -48,8 +53,8 @@ def check_cleaner(values: Mapping[str, str]) -> None:
     if buffer_bytes // max(1, threads) <= _CLEANER_LEAST_BYTES:
         told = " (Kafka's default)" if CLEANER[1] not in values else ""
         raise InputError(
-            f"{CLEANER[0]}={threads} with {CLEANER[1]}={buffer_bytes}{told}: "
-            f"each cleaner thread needs more than 1 MiB of it; {_OTHERWISE}",
+            f"{CLEANER[0]}={threads} with {CLEANER[1]}={buffer_bytes}{told}: each cleaner thread needs more than "
+            f"1 MiB of the buffer; {_OTHERWISE}",
             hint=f"set {CLEANER[1]} in the same change" if told else None,
         )
 
@@ -73,5 +78,5 @@ def _check_overrides(name: str, value: str) -> None:
         if not valid:
             raise InputError(
                 f"{name}={value[:100]}: must be a list of <IP address>:<count>; {_OTHERWISE}",
-                hint=f"names of hosts are for a broker to judge: {_JUDGE}",
+                hint=f"use IP addresses; for host names: {_JUDGE}",
             )

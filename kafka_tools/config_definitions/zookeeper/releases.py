@@ -111,7 +111,8 @@ def _check_unjudged(releases: Sequence[str], values: Mapping[str, str]) -> None:
             raise InputError(f"conflict topic config setting {_LAG[0]} ({least}) > {_LAG[1]} ({most})")
     if values.get("remote.storage.enable", "").lower() == "true":
         raise InputError(
-            "remote.storage.enable: whether a topic can have remote storage is for a broker to judge",
+            "cannot set remote.storage.enable through ZooKeeper: only a broker knows whether a topic can have "
+            "remote storage",
             hint="use --bootstrap-server with the address of a broker",
         )
 
@@ -141,11 +142,11 @@ def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
     match = _LISTENER_CONFIG.fullmatch(name)
     base = match[1] if match else name
     if release == RELEASES[0] and kind == "all brokers":
-        raise InputError(f"{name}: defaults of all brokers cannot be set through ZooKeeper")
+        raise InputError(f"cannot set {name} for all brokers through ZooKeeper")
     if name not in THROTTLES:
         if release == RELEASES[0]:
             raise InputError(
-                f"{name}: through ZooKeeper only {', '.join(sorted(THROTTLES))} can be set for brokers",
+                f"cannot set {name} for brokers through ZooKeeper: only {', '.join(sorted(THROTTLES))} can be set",
                 hint="use --bootstrap-server with the address of a broker",
             )
         if name in names_in("STATIC", release):
@@ -157,16 +158,16 @@ def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
     row = row_of(release, "broker", base) or _mechanism_row(release, base)
     if row is not None and row[0] == SENSITIVE_TYPE:
         raise InputError(
-            f"{name} is a secret, which brokers keep encrypted with their password.encoder.secret",
-            hint="set it with --bootstrap-server, once a broker runs",
+            f"cannot set {name} through ZooKeeper: brokers store secrets encrypted with their password.encoder.secret",
+            hint="set it with --bootstrap-server while a broker runs",
         )
     if row is not None:
         _check_value(release, name, row, value)
         check_loads(name, base, value)
     if base in _STARTED_THREADS and int(value) > MOST_THREADS:
         raise InputError(
-            f"{name}={value}: a broker that cannot start so many threads does not start at all",
-            hint=f"through ZooKeeper {MOST_THREADS} are the most; set more in server.properties",
+            f"{name}={value}: a broker that cannot start this many threads does not start at all",
+            hint=f"set at most {MOST_THREADS} through ZooKeeper, or more in server.properties",
         )
     twin = row_of(release, "topic", _TOPIC_CONFIGS.get(base, ""))
     if twin is not None and twin[0] != "LIST":
@@ -192,11 +193,11 @@ def _mechanism_row(release: str, base: str) -> Row | None:
 
 def _check_value(release: str, name: str, row: Row, value: str) -> None:
     if release == RELEASES[0] and not value:
-        raise InputError(f"{name}: an empty value cannot be set", hint="--delete-config removes what is set")
+        raise InputError(f"{name}: cannot set an empty value", hint="remove the config with --delete-config")
     if (row[0] == "CLASS" or name in _LISTS_OF_CLASSES) and value != row[1]:
         raise InputError(
-            f"{name}: whether the brokers have a class '{value[:100]}' is for a broker to judge",
-            hint="set it with --bootstrap-server, once a broker runs, or in server.properties",
+            f"cannot set {name} through ZooKeeper: only a broker can check that it has the class '{value[:100]}'",
+            hint="set it with --bootstrap-server while a broker runs, or in server.properties",
         )
     if row[2] != VERSION_RULE:
         found = check(name, row, value, empty_items=True)

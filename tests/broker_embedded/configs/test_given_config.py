@@ -19,7 +19,7 @@ from kafka_tools.errors import ConfigError
             "config: unknown setting 'num.partition'",
             "did you mean num.partitions?",
         ),
-        ({"nonsense": 3}, "config: unknown setting 'nonsense'", "check_config=False to keep names"),
+        ({"nonsense": 3}, "config: unknown setting 'nonsense'", "pass check_config=False to keep names"),
         ({"num.partitions": "three"}, "Invalid value three for configuration num.partitions: Not a number", None),
         ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1", None),
         ({"num.partitions": None}, "invalid value of num.partitions: expected a string, number, boolean, path", None),

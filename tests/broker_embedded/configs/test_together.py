@@ -57,7 +57,7 @@ WRONG: list[tuple[Mapping[str, str], str]] = [
     (
         {"group.consumer.assignors": "range,org.apache.kafka.coordinator.group.assignor.RangeAssignor"},
         "group.consumer.assignors: org.apache.kafka.coordinator.group.assignor.RangeAssignor is the assignor range, "
-        "which is named already",
+        "which is already in the list",
     ),
     (
         {"remote.log.storage.system.enable": "true"},

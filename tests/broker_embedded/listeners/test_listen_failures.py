@@ -90,7 +90,7 @@ def test_what_is_listened_on(text: str, address: tuple[str, int] | None) -> None
     if address is not None:
         assert parse_listener_address(text) == address
         return
-    with pytest.raises(InputError, match=f"^'{text}' is not an address: host:port or :port with a port from 0"):
+    with pytest.raises(InputError, match=f"^invalid address '{text}': expected host:port or :port with a port from 0"):
         parse_listener_address(text)
 
 

@@ -64,7 +64,7 @@ def test_a_controllers_own_settings_are_no_mistyped_ones_of_a_client(
 @pytest.mark.parametrize(
     "server, directory, place, message",
     [
-        (SERVER, "soon", "meta.properties", "directory.id: 'soon' is not a Kafka uuid"),
+        (SERVER, "soon", "meta.properties", "directory.id: invalid uuid 'soon'"),
         (SERVER.replace(":9093", "[::1]:x"), DIRECTORY, "server.properties", "listeners: '[::1]:x' is not an address"),
     ],
 )
