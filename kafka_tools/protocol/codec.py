@@ -1,9 +1,8 @@
 """Encoders and decoders, compiled per (struct, version) on first use and kept on the struct class.
 
-The generated functions hold no checks beyond those that bound lengths; when Python itself objects
-(buffer too short, not UTF-8, value out of range), the line of the generated source at which it
-happened tells the field, and its local variables tell position and array index. So the common path
-pays nothing for exact error messages. Generated sources read like hand-written ones:
+The generated functions check only lengths. When Python itself raises an error (buffer too short, not UTF-8, value out
+of range), the line of the generated source identifies the field, and its local variables contain position and array
+index. So exact error messages cost nothing on the common path. Generated sources read like hand-written ones:
 ``source_of`` shows them.
 """
 
@@ -36,9 +35,9 @@ _FAULTS = (_struct.error, IndexError, ValueError, Malformed, AttributeError, Typ
 def encode(message: Message, version: int) -> bytes:
     """The bytes of ``message`` in ``version``.
 
-    Raises EncodeError for a value that the type cannot hold, for None where null is not allowed, and for
-    a field set to a non-default value that this version lacks (unless declared ignorable);
-    UnsupportedVersion for a version the message does not have.
+    Raises EncodeError for a value out of range, for None where null is not allowed, and for a non-default value of a
+    field that this version lacks (unless declared ignorable). Raises UnsupportedVersion for a version that the message
+    does not have.
     """
     out = bytearray()
     encode_into(message, version, out)

@@ -1,10 +1,9 @@
 """Kafka's words that travel as numbers, each once: the number, Kafka's spelling, and the class they come from.
 
-Members are plain ints, so that messages and loops over many batches take them as they are, and a family costs next
-to nothing to import. What a newer broker sends is not a member: ``AclOperation.word(99)`` is ``UNKNOWN(99)``. Words
-that Kafka itself sends as text (group types and states, internal topics) are texts here, ``unknown_word`` for what is
-none of them. Sources are the classes of
-``org.apache.kafka`` 4.3.1 named beside each; tests/against_kafka/test_enums.py compares them.
+Members are plain ints, so that messages and loops over many batches can use them directly, and importing them is cheap.
+A number of a newer broker is not a member: ``AclOperation.word(99)`` is ``UNKNOWN(99)``. Words that Kafka itself sends
+as strings (group types and states, internal topics) are strings here; any other string is ``unknown_word``. Sources are
+the classes of ``org.apache.kafka`` 4.3.1 named beside each; tests/against_kafka/test_enums.py compares them.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Texts:
 
 
 class ConfigResourceType(Words):
-    """Whose configs (``common.config.ConfigResource.Type``)."""
+    """The kind of resource that configs belong to (``common.config.ConfigResource.Type``)."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -76,7 +75,7 @@ class ConfigResourceType(Words):
 
 
 class ConfigSource(Words):
-    """Where a value comes from (``clients.admin.ConfigEntry.ConfigSource``; numbers of ``DescribeConfigsResponse``)."""
+    """The source of a value (``clients.admin.ConfigEntry.ConfigSource``; numbers of ``DescribeConfigsResponse``)."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -105,7 +104,7 @@ class ConfigType(Words):
 
 
 class ConfigOperation(Words):
-    """What an incremental change does to a value (``clients.admin.AlterConfigOp.OpType``, KIP-339)."""
+    """The operation of an incremental change (``clients.admin.AlterConfigOp.OpType``, KIP-339)."""
 
     SET = 0
     DELETE = 1
@@ -117,7 +116,7 @@ class ConfigOperation(Words):
 
 
 class AclResourceType(Words):
-    """What an ACL is about (``common.resource.ResourceType``)."""
+    """The type of an ACL's resource (``common.resource.ResourceType``)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -140,7 +139,7 @@ class PatternType(Words):
 
 
 class AclOperation(Words):
-    """What is allowed or denied (``common.acl.AclOperation``)."""
+    """The operation that an ACL allows or denies (``common.acl.AclOperation``)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -207,14 +206,14 @@ class CoordinatorType(Words):
 
 
 class IsolationLevel(Words):
-    """What a consumer sees of transactions (``common.IsolationLevel``)."""
+    """Whether a consumer reads uncommitted transactions (``common.IsolationLevel``)."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
 class GroupType(Texts):
-    """What a group is (``common.GroupType``); requests may spell it in any case."""
+    """The type of a group (``common.GroupType``); requests may spell it in any case."""
 
     CONSUMER = "Consumer"
     CLASSIC = "Classic"
@@ -293,7 +292,7 @@ CODECS = tuple(name.lower() for name in Codec.numbers)
 
 
 class TimestampType(Words):
-    """Who set a timestamp (``common.record.TimestampType``)."""
+    """The origin of a timestamp (``common.record.TimestampType``)."""
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
@@ -389,7 +388,7 @@ class TopologyNodeType(Words):
 
 
 class EndpointType(Words):
-    """Whose endpoints DescribeCluster tells (``clients.admin`` ``EndpointType``, KIP-919)."""
+    """The nodes whose endpoints DescribeCluster returns (``clients.admin`` ``EndpointType``, KIP-919)."""
 
     UNKNOWN = 0
     BROKER = 1

@@ -1,9 +1,8 @@
-"""The response that says "this error" for everything a request asked about.
+"""Builds the response that reports one error for everything in a request.
 
-Made from the definitions: the code goes into the top-level error field, and into one entry for every
-entry of the request, with the entry's keys (topic, partition, group, resource) copied over by name.
-Where Kafka answers in a different shape, the response's definition says so: ``on_error``, ``echoed`` and ``answers``
-of ``fields.Field``.
+It follows the definitions. The error code goes into the top-level error field, and into one entry for every entry of
+the request. The keys of an entry (topic, partition, group, resource) are copied by name. If Kafka's response has
+another shape, its definition says so: ``on_error``, ``echoed`` and ``answers`` of ``fields.Field``.
 """
 
 from __future__ import annotations

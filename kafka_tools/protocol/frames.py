@@ -59,5 +59,5 @@ class FrameReader:
 
     @property
     def pending(self) -> bytes:
-        """What was fed and is not a whole frame yet (for messages about foreign protocols)."""
+        """The bytes that do not form a complete frame yet (for messages about foreign protocols)."""
         return bytes(self._buffer)

@@ -225,12 +225,12 @@ class ApiMessage(Message):
 
 
 class Request(ApiMessage):
-    """What a client sends. To which node, the definition says; the admin client's calls each have a lookup.
+    """A request of a client. Its definition says to which node; each call of the admin client has a lookup.
 
     ``rights``: kind of resource ("topic", "group", "cluster", "transactional id", "delegation token") -> the operation
-    that the sender must be allowed on it, or the whole phrase where there is a choice. As in Kafka's documentation,
-    "Operations and Resources on Protocols"; every kind whose ..._AUTHORIZATION_FAILED the definition tells has one.
-    ``dropped``: the versions that brokers no longer know since Kafka 4.0 (KIP-896).
+    that the sender must be allowed on it, or a phrase if there is a choice. As in Kafka's documentation, "Operations
+    and Resources on Protocols"; every kind whose ..._AUTHORIZATION_FAILED the definition tells has one. ``dropped``:
+    the versions that brokers no longer know since Kafka 4.0 (KIP-896).
     """
 
     __slots__ = ()
@@ -246,10 +246,10 @@ class Request(ApiMessage):
 
 
 class Response(ApiMessage):
-    """What the node answers.
+    """The response of a node.
 
-    ``throttles``: the versions after which a throttled client waits by itself (KIP-219); before them the broker delays
-    its answer. Where a definition does not say otherwise, all those whose answer has a ``throttle_time_ms``, as in
+    ``throttles``: the versions in which a throttled client waits by itself (KIP-219). In earlier versions the broker
+    delays its response. The default is all versions whose response has a ``throttle_time_ms``, as in
     ``AbstractResponse.shouldClientThrottle``.
     """
 

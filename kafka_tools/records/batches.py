@@ -228,7 +228,9 @@ class BatchView:
         return self.crc == crc
 
     def sound(self) -> bytes | None:
-        """What the CRC covers, copied, from the attributes on; None if the CRC is another one. Of magic 2 only."""
+        """A copy of the bytes that the CRC covers, from the attributes on. None if the CRC does not match. Only for
+        magic 2.
+        """
         covered = bytes(self.buffer[self.position + CRC_FROM : self.position + self.size_bytes])
         return covered if crc32c(covered) == self.crc else None
 

@@ -246,7 +246,7 @@ def encode_message(
 
 
 class HeaderFields(TypedDict, total=False):
-    """What ``BatchBuilder.build`` takes, by its names; a field that is left out has the default that it has there."""
+    """The header fields that ``BatchBuilder.build`` accepts, with the same names and defaults."""
 
     base_offset: int
     producer_id: int

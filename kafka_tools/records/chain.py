@@ -1,8 +1,8 @@
-"""The header of a batch, and the way from one batch to the next: where each number lies stands here and nowhere else.
+"""The header of a batch, and the way from one batch to the next. Only this module knows the positions of the fields.
 
-All magics begin alike: offset, length, four bytes, magic. What follows is told here of magic 2, and as far as a walk
-needs it of the messages of magic 0 and 1. ``chain_columns.py`` is the vectorised twin, tested against this one. Knows
-no files and no numpy. Sources: KIP-98; ``Records``, ``DefaultRecordBatch``, ``LegacyRecord`` of Kafka.
+All magics begin with offset, length, four bytes, magic. This module knows the rest of magic 2, and as much of magic 0
+and 1 as a walk needs. ``chain_columns.py`` does the same with numpy; the tests compare the two. This module knows
+neither files nor numpy. Sources: KIP-98; ``Records``, ``DefaultRecordBatch``, ``LegacyRecord`` of Kafka.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def follow(
 ) -> tuple[list[int], int]:
     """The starts of batches that follow one another from ``at`` on, and where the last of them ends.
 
-    Each ends up to ``end``, which may lie beyond the buffer: only headers are looked at. ``least`` has the smallest
-    length by the byte of the magic (``OF_FILES``...). What stands where the walk stops (a tail, damage, the rest of
-    a batch that goes on beyond the end) is for the caller to say.
+    Each batch ends by ``end``, which may be beyond the buffer, because only headers are read. ``least`` has the
+    smallest length for each magic (``OF_FILES``...). The caller finds out what follows where the walk stops: a tail,
+    damage, or a batch that extends beyond the end.
     """
     starts: list[int] = []
     append, length_and_magic = starts.append, _LENGTH_AND_MAGIC.unpack_from

@@ -1,9 +1,9 @@
 """Whether a batch's body holds exactly the records it claims, in the usual encoding: asked by every produce request.
 
-Five ways to ask: ``in_runs`` looks at records of one shape together, ``plain`` and ``in_columns`` (of modules of their
-own) at all of them at once, ``walk`` at one after the other, and ``v2.read_records`` is the reference. The first four
-answer None to whatever is not ordinary (damage, offsets that do not count 0, 1, 2, lengths below -1, numbers beyond
-their range): then the reference says what it is.
+There are five ways. ``in_runs`` checks records of one shape together, ``plain`` and ``in_columns`` (each in its own
+module) check all records at once, and ``walk`` checks one after the other. ``v2.read_records`` is the reference. The
+first four return None for anything unusual, such as damage, offsets that do not count 0, 1, 2, lengths below -1, or
+numbers out of range. The reference then decides.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Many magic 2 batches at once as numpy columns: the fast way to read a log.
 
-The vectorised twin of ``v2.read_records``, equal to it on everything it accepts. What it does not accept (damage,
-numbers of unusual length) it leaves to the scalar loop: ``decode`` answers None and the caller reads the batches one
-by one.
+It does the same as ``v2.read_records`` for everything that it accepts. For the rest (damage, numbers of unusual length)
+``decode`` returns None, and the caller reads the batches one by one.
 
-Nearly all numbers in records are varints of one or two bytes. So two bytes are fetched at once, for all records, and
-what they mean is looked up in a table; only longer numbers are put together bit by bit.
+Nearly all numbers in records are varints of one or two bytes. So it fetches two bytes at once, for all records, and
+looks up their value in a table. Only longer numbers are assembled bit by bit.
 """
 
 from __future__ import annotations

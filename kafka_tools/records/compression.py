@@ -1,9 +1,9 @@
 """Kafka's codecs: none, gzip, snappy, lz4, zstd. Knows no batches.
 
-The codecs are zlib's and cramjam's. Ours is what Kafka adds: the xerial framing around snappy (blocks of 32 KiB
-behind a 16-byte header), an LZ4 frame of independent 64 KiB blocks (the only kind that Kafka reads), and its
-old header checksum. Every decompression is bounded: the output buffer grows as far as ``limit_bytes`` and no
-further, whatever the data claim. Sources: ``org.apache.kafka.common.compress``; KIP-110 (zstd).
+The codecs are those of zlib and cramjam. This module adds Kafka's framing: the xerial format around snappy (a 16-byte
+header, then blocks of 32 KiB) and LZ4 frames of independent 64 KiB blocks, the only kind that Kafka reads, with Kafka's
+old header checksum. Every decompression is bounded: the output buffer grows as far as ``limit_bytes`` and no further,
+whatever the data claim. Sources: ``org.apache.kafka.common.compress``; KIP-110 (zstd).
 """
 
 from __future__ import annotations

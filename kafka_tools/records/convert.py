@@ -1,9 +1,9 @@
 """Records from one magic to another, as a broker does for clients that do not speak its own.
 
 Down, for a consumer that reads magic 0 or 1: ``down_convert`` a few batches, ``LazyConversion`` a whole fetch, chunk by
-chunk (KIP-283). Up, for a producer that writes magic 0 or 1: ``up_convert``. What old magics lack is lost: headers,
-producers' sequences, control batches, in magic 0 timestamps. Sources: ``RecordsUtil``, ``LazyDownConversionRecords``,
-``LogValidator`` of Kafka 2.0 to 3.9.
+chunk (KIP-283). Up, for a producer that writes magic 0 or 1: ``up_convert``. Old magics cannot store headers,
+producers' sequences, control batches and, in magic 0, timestamps: these are lost. Sources: ``RecordsUtil``,
+``LazyDownConversionRecords``, ``LogValidator`` of Kafka 2.0 to 3.9.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST_LENGTH = 0x7FFFFFFF
 
 
 class ConversionStats(NamedTuple):
-    """What a conversion cost: bytes held for it, records that were converted, nanoseconds."""
+    """The cost of a conversion: bytes in memory, records that were converted, nanoseconds."""
 
     temporary_memory_bytes: int = 0
     records_converted: int = 0

@@ -1,7 +1,7 @@
 """CRC-32C (Castagnoli), the checksum of magic 2 batches and producer snapshots.
 
-google-crc32c computes it in hardware (about 20 GB/s). Where that package fell back to Python, it warns by
-itself on import: reading works, hundreds of times slower. Source: RFC 3720, appendix B.4; KIP-98.
+google-crc32c computes it in hardware (about 20 GB/s). If the package falls back to Python, it warns on import, and
+reading is hundreds of times slower. Source: RFC 3720, appendix B.4; KIP-98.
 """
 
 from __future__ import annotations

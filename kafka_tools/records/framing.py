@@ -56,10 +56,10 @@ class NewerRecord(NamedTuple):
 
 
 def newer_record(value: bytes, records: Mapping[int, type[Stored]]) -> NewerRecord | None:
-    """What a value holds if its frame, its type, or the type's version came later; None for any other bytes.
+    """A value whose frame, type or type version is newer than the known ones. None for any other bytes.
 
-    Whether it can be read as the newest version known is not asked: a later version may mean something else. Numbers
-    far beyond those of today are taken for bytes of something else.
+    It is not read as the newest known version, because a later version may have another meaning. Numbers far above the
+    current ones do not count as newer records.
     """
     try:
         frame, position = _short(value, 0, "frame version")

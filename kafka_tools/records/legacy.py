@@ -1,9 +1,9 @@
 """Magic 0 and 1: messages, and wrappers whose value is a compressed set of messages.
 
-Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper carries
-the last one's absolute offset. What is in a wrapper may have another magic than the wrapper: then the wrapper's magic
-says what offsets mean, and the message's own how it is laid out. Brokers take no such thing from producers, and read
-it where it is stored. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
+Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper carries the last
+one's absolute offset. A message may have another magic than its wrapper. Then the wrapper's magic determines the
+meaning of its offset, and its own magic determines its layout. Brokers refuse such messages from producers, but read
+stored ones. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
 """
 
 from __future__ import annotations

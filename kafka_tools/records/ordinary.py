@@ -1,4 +1,4 @@
-"""What the ways to check a batch's records (``records.check``) have in common: what they find, lengths of records."""
+"""The common part of all ways to check a batch's records (``records.check``): results, lengths of records."""
 
 from __future__ import annotations
 

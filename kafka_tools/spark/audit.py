@@ -1,10 +1,10 @@
 """The audit job: contents of log directories, damage in them, wasted space. Computed by Spark.
 
-Prints nothing and knows no commands. What is small (``is_small``) is better read by the process itself
-(``engine.ProcessEngine``). Executors read ranges of segments (``measures.partition``) and directories
-(``findings.files``); Spark adds the measures up per partition directory. What comes back to the driver is bounded: a
-few tens of kilobytes per partition directory and a limited number of findings, however much log there is. The findings
-that need more than one partition, or the configs, are made there from those numbers (``findings``).
+This module prints nothing and knows no commands. A small input (``is_small``) is read by the process itself
+(``engine.ProcessEngine``). Otherwise executors read ranges of segments (``measures.partition``) and directories
+(``findings.files``), and Spark adds up the measures per partition directory. The driver receives a few tens of
+kilobytes per partition directory and a limited number of findings, whatever the size of the log. From these the driver
+derives the findings that need several partitions or the configs (``findings``).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DIRECTORY_BYTES = 256 * 1024
 
 
 class AuditOptions(NamedTuple):
-    """What to read and how closely.
+    """The input of an audit, and how closely to read it.
 
     ``topics`` are glob patterns, empty for all. ``records``: decompress and parse them, for everything that is about
     keys, values and headers. ``since_ms``: leave out segments that were last written before. ``range_bytes`` is what

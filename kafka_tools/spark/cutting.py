@@ -1,8 +1,8 @@
-"""Where a segment may be cut: places at which a batch is known to start.
+"""Positions at which a segment may be cut, because a batch is known to start there.
 
-A cut is made only where a batch is known to start: at an entry of the offset index whose batch is whole, with the right
-CRC and offsets, else by following the batch headers, or, behind damage and in stores, at a batch with the right CRC
-that others follow. So a damaged index costs time, never a wrong reading.
+Such a position is an entry of the offset index whose batch is complete and has a valid CRC and the right offsets.
+Without one, the batch headers are followed. After damage and in stores it is a batch with a valid CRC that other
+batches follow. So a damaged index costs time, but never a wrong result.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _finished(totals: dict[Key, PartitionMeasures]) -> dict[Key, PartitionFacts]
 
 
 class Measure:
-    """What one task does: the measures of each partition directory it meets."""
+    """The work of one task: the measures of each partition directory in its input."""
 
     def __init__(self, depth: Depth) -> None:
         self.depth = depth
@@ -133,7 +133,7 @@ class Measure:
 
 
 class MeasureAndCheck:
-    """What one task does where there is only one stage: measures, and findings about files."""
+    """The work of one task if there is only one stage: measures, and findings about files."""
 
     def __init__(self, depth: Depth) -> None:
         self.measure = Measure(depth)

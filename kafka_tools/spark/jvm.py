@@ -41,7 +41,7 @@ start with it: a JVM that computes nothing has no use for either."""
 
 
 def reason_of(text: str) -> str:
-    """What a Java or Python stack trace says happened: the last error of a Python worker, else the first Java one."""
+    """The reason in a Java or Python stack trace: the last error of a Python worker, otherwise the first of Java."""
     lines = [line.strip() for line in text.splitlines()]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|InputError)\b.*:", line)]
     from_python = [line for line in named if not line.startswith(("java.", "org.", "py4j."))]

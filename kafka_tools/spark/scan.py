@@ -101,7 +101,7 @@ def event(
 
 
 def origin(range_: Range) -> Row:
-    """Where the rows of a range come from."""
+    """The origin of the rows of a range."""
     return {
         "topic": range_.topic,
         "partition": range_.partition,

@@ -1,9 +1,9 @@
 """The PySpark data sources: log directories as tables of batches, of records, and of files.
 
-``kafka_tools.spark.register(spark)``, then ``spark.read.format("kafka_log_batches").load("/var/kafka-logs")``. No
-broker is asked and no jar is needed. What is damaged is a row with its kind in ``damage``; what vanishes or grows while
-it is read is reported the same way. Options are those of ``options``, columns those of ``columns.tables``. API:
-``pyspark.sql.datasource`` (SPARK-44076, SPARK-48493 for Arrow batches, SPARK-51271 for filters).
+``kafka_tools.spark.register(spark)``, then ``spark.read.format("kafka_log_batches").load("/var/kafka-logs")``. They
+need no broker and no jar. Damage is a row with its kind in ``damage``; so is a file that disappears or grows during the
+read. Options are those of ``options``, columns those of ``columns.tables``. API: ``pyspark.sql.datasource``
+(SPARK-44076, SPARK-48493 for Arrow batches, SPARK-51271 for filters).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 def register(spark: SparkSession) -> None:
     """Make the data sources known to a session, with filters pushed down where this Spark can.
 
-    Sets ``spark.sql.python.filterPushdown.enabled`` for the session. Where Spark runs in this process's machine alone
-    and nobody chose a Python for its workers, they get this one.
+    Sets ``spark.sql.python.filterPushdown.enabled`` for the session. If Spark runs only on this machine and no Python
+    is configured for its workers, they use this one.
     """
     _same_python(spark)
     pushes = hasattr(DataSourceReader, "pushFilters")  # since PySpark 4.1
@@ -149,7 +149,7 @@ class FilteredFiles(KafkaLogFiles):
 
 
 class Work(InputPartition):
-    """What one task reads: ranges of segments in order, or directories with files.
+    """The input of one task: ranges of segments in order, or directories with files.
 
     ``interval``: of a stream, the first offset of the ranges' partition and the first one no longer wanted.
     """

@@ -1,8 +1,8 @@
-"""Files of a store brought to this machine, for those checks that follow one file into another and read disks only.
+"""Copies files of a store to this machine, for checks that compare several files and can only read local disks.
 
-A log directory's own files and its metadata log, or one partition's directory. Copies lie in a temporary directory and
-go with it; sizes and times of writing are those in the store. What is large and not read by its contents is there by
-its size alone, as a file full of zeros that takes no room.
+It copies a log directory's own files and its metadata log, or one partition's directory. The copies are in a temporary
+directory and have the sizes and modification times of the store. A large file of which only the size matters becomes a
+sparse file of zeros.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 8 * 1024 * 1024
 
 @contextmanager
 def log_dir_copy(log_dir: str) -> Iterator[str]:
-    """Where the log directory's own files lie, and the metadata log; partitions are there as empty directories.
+    """A directory with the log directory's own files and the metadata log; its partitions are empty directories.
 
     OSError as from reading.
     """
@@ -44,9 +44,9 @@ def log_dir_copy(log_dir: str) -> Iterator[str]:
 
 @contextmanager
 def partition_copy(directory: str, walked_bytes: int, small_bytes: int) -> Iterator[str]:
-    """Where the files of a partition's directory lie; its logs with their contents only where others have to be
-    compared with them: there is something in a producer snapshot or transaction index, and they have no more than
-    ``walked_bytes`` together, or no more than ``small_bytes`` anyway. OSError as from reading.
+    """A directory with the files of a partition's directory. The logs have their contents only if a producer snapshot
+    or transaction index is compared with them and they have at most ``walked_bytes`` together, or if they have at most
+    ``small_bytes``. Raises OSError as reading does.
     """
     with tempfile.TemporaryDirectory(prefix="kafka-tools-store-") as folder:
         copy = os.path.join(folder, posixpath.basename(directory))

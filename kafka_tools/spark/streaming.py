@@ -51,7 +51,7 @@ class LogStreamReader(DataSourceStreamReader):
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 
     def latestOffset(self, start: Offsets | None = None, limit: Any = None) -> Offsets:
-        """Where the next step ends. PySpark before 4.2 gives no arguments, and then there is no limit."""
+        """The end of the next step. PySpark before 4.2 passes no arguments, and then there is no limit."""
         return self._ends(start or {}, getattr(limit, "max_bytes", None))
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:

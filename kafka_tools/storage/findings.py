@@ -441,7 +441,7 @@ class Finding(_Fields):
 
     @property
     def advice(self) -> str | None:
-        """What to do about it, None where nothing needs doing or nothing general can be said."""
+        """The remedy, as text. None if nothing needs to be done, or if there is no general remedy."""
         return KINDS[self.kind].advice if self.is_damage else None
 
     def __str__(self) -> str:

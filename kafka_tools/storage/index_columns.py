@@ -1,7 +1,7 @@
-"""Offset and time indexes against the batches of a stretch of a log, all entries at once.
+"""Compares offset and time indexes with the batches of a part of a log, all entries at once.
 
-For the audit, in which following each entry costs more than reading the log. Where numpy sees that every entry is
-right there is nothing to say; else ``index_follow``, the reference, says what is wrong. Tested against it.
+The audit uses it, because following each entry would take longer than reading the log. If numpy finds that all entries
+are right, there are no findings. Otherwise ``index_follow``, the reference, produces them. The tests compare the two.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Placed(NamedTuple):
 def offset_index_findings(
     index: IndexBytes, base_offset: int, batches: SoundBatches, part: Part, log_bytes: int
 ) -> Iterator[Finding]:
-    """What is wrong with the entries of an offset index that point into ``part`` of a log of ``log_bytes``."""
+    """Findings about the entries of an offset index that point into ``part`` of a log of ``log_bytes``."""
     if _offsets_are_right(index, base_offset, batches, part, log_bytes):
         return
     check = OffsetIndexCheck(index.path, base_offset, index, part)
@@ -55,7 +55,7 @@ def offset_index_findings(
 def time_index_findings(
     index: IndexBytes, base_offset: int, batches: SoundBatches, part: Part, log_bytes: int
 ) -> Iterator[Finding]:
-    """What is wrong with the entries of a time index about the offsets of ``part``."""
+    """Findings about the entries of a time index for the offsets of ``part``."""
     if len(batches.position):
         if not part.is_first:
             part = part._replace(first_offset=int(batches.first_offset[0]))

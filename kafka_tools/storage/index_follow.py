@@ -42,8 +42,8 @@ class PlacedBatch(Protocol):
 class Part(NamedTuple):
     """The part of a log that is compared: all of it, unless an audit cuts it into ranges of bytes.
 
-    Entries of an offset index belong to the range that they point into, those of a time index to the one with their
-    offsets. What is wrong with an index as a file belongs to the first range.
+    An entry of an offset index belongs to the range that it points into, an entry of a time index to the range with its
+    offset. Findings about the index file as a whole belong to the first range.
     """
 
     start: int = 0

@@ -112,7 +112,7 @@ class Index(Closing):
             position += len(data) - len(data) % size
 
     def nonzero_from(self, position: int) -> int | None:
-        """Where the first written byte other than zero lies from ``position`` on, None if there is none."""
+        """The position of the first byte other than zero from ``position`` on. None if there is none."""
         while position < self.written_bytes:
             data = self._read(min(_READ_BYTES, self.written_bytes - position), position)
             if not data:
@@ -185,7 +185,7 @@ class IndexBytes(Index):
 
     @property
     def data(self) -> bytes:
-        """What was written, the first entry of zeros included."""
+        """The bytes that were written, including the first entry of zeros."""
         return self._data
 
     def _read(self, size_bytes: int, position: int) -> bytes:

@@ -68,7 +68,7 @@ _TOLD = (ControlRecordType.SNAPSHOT_HEADER, ControlRecordType.KRAFT_VERSION, Con
 
 
 class SnapshotControl(NamedTuple):
-    """What the control records of a snapshot say."""
+    """The control records of a snapshot."""
 
     last_contained_ms: int
     """When the last record that it contains was appended (epoch, ms)."""

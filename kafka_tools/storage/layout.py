@@ -56,7 +56,7 @@ _FIELDS = {names.LOG: "log", names.INDEX: "offset_index", names.TIME_INDEX: "tim
 
 
 def partition_files(directory: str) -> PartitionFiles:
-    """What lies in one partition directory, whatever it is called. Raises OSError."""
+    """The files of one partition directory, whatever the directory's name is. Raises OSError."""
     parsed = names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
     segments: dict[int, dict[str, str]] = {}
     snapshots, checkpoints, leftovers, others = [], [], [], []

@@ -35,10 +35,10 @@ def identity(path: str) -> Identity:
 
 
 def still_wrong(path: str, is_wrong: Callable[[], bool], clock: Clock | None = None) -> bool:
-    """Whether what looks wrong is wrong still when a broker at work has had STEP_S to go on.
+    """Whether a problem is still there after a running broker has had STEP_S to continue.
 
-    ``path`` is what it would have written to, and ``is_wrong`` looks again. Where nothing was written for that long
-    nobody is at work: the first look decides, and costs no time.
+    ``path`` is the file that the broker would have written to, and ``is_wrong`` checks again. If nothing was written to
+    it for that long, no broker is running: the first check decides, without a delay.
     """
     clock = clock or SystemClock()
     started_s = clock.monotonic_s()

@@ -49,7 +49,9 @@ class PartitionCheck:
         self._listed_again = ListedAgain(directory)
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong: the directory's own files first, then segment by segment, then what spans all of them."""
+        """The findings: first those about the directory's own files, then segment by segment, then those about all
+        segments together.
+        """
         try:
             files = partition_files(self.directory)
         except FileNotFoundError:

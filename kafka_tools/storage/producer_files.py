@@ -146,11 +146,11 @@ def check_aborted(path: str, base_offset: int) -> None:
 def read_aborted(
     path: str, first_offset: int, end_offset: int, unwritten: Iterable[AbortedTransaction] = ()
 ) -> tuple[list[AbortedTransaction], bool]:
-    """The aborted transactions in a .txnindex, and of ``unwritten`` behind them, that touch the range.
+    """The aborted transactions that overlap the range, from a .txnindex and from ``unwritten``, which follows it.
 
-    Also whether no later index has any more of them: once the last stable offset is at the end of the range, all that
-    began in it are over. What is before the range is not read: markers are entered one after the other.
-    Raises OSError, CorruptIndex.
+    Also returns whether later indexes cannot have any more of them: once the last stable offset is at the end of the
+    range, all transactions that began in it have ended. Entries before the range are not read, because markers are
+    entered in order. Raises OSError, CorruptIndex.
     """
     written = txn_index_from(path, first_offset) if os.path.exists(path) else ()
     found = []

@@ -305,7 +305,7 @@ class ProducerStates:
 
     @property
     def first_open_offset(self) -> int | None:
-        """Where the oldest transaction begins that no marker has ended, None if there is none."""
+        """The first offset of the oldest open transaction, None if there is none."""
         starts = self._starts
         while starts and self._open.get(starts[0][1]) != starts[0][0]:
             heapq.heappop(starts)

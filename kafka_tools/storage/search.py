@@ -1,9 +1,9 @@
-"""Where the next whole batch starts, when lengths cannot be followed any more: the search behind damage.
+"""Searches for the next complete batch after damage, where lengths cannot be followed any more.
 
-A header counts only if its numbers fit each other and its offsets the segment, and the CRC proves it. What cannot be a
-header is ruled out many bytes at a time; what the CRCs of all searches in a file may read is bounded by its size.
-Below magic 2, the messages within a wrapper that could not be compressed look like messages of the log; that their
-offsets are relative (KIP-31) rules them out in every segment but a partition's first one.
+A header counts only if its numbers are consistent, its offsets match the segment, and the CRC is valid. Impossible
+headers are ruled out many bytes at a time. The size of a file limits how many bytes the CRCs of all searches in it may
+read. Below magic 2, the messages within a wrapper that could not be compressed look like messages of the log; that
+their offsets are relative (KIP-31) rules them out in every segment but a partition's first one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BatchSearch:
         self._crc_bytes_left = _CRC_BYTES
 
     def next(self, start: int, end: int, before: int) -> int | None:
-        """Where a batch with a right CRC starts, from ``start`` on but before ``before``, that ends up to ``end``."""
+        """The position of a batch with a valid CRC that starts between ``start`` and ``before`` and ends by ``end``."""
         position, want = start, FIRST_BYTES
         last = min(end, before + HEADER_BYTES)
         while position < before:

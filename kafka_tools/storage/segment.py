@@ -153,9 +153,10 @@ class SegmentReader(ABC):
         return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
 
     def hidden_in(self, view: BatchView) -> int | None:
-        """Where a whole batch lies within the bytes that ``view`` claims, whose CRC is wrong: so is its length, then.
+        """The position of a complete batch within the bytes that ``view``, whose CRC is wrong, claims: its length is
+        then wrong too.
 
-        None where the next batch, or the end, is where the length says.
+        None if the next batch, or the end, is where the length says.
         """
         end = view.file_position + view.size_bytes
         if end >= self.size_bytes or self._search.may_start_at(end, self.size_bytes):
@@ -163,7 +164,7 @@ class SegmentReader(ABC):
         return self.next_plausible(view.file_position + 1, before=end)
 
     def next_plausible(self, start: int, end: int | None = None, *, before: int | None = None) -> int | None:
-        """Where the next batch with a right CRC starts, None if there is none that starts before ``before``."""
+        """The position of the next batch with a valid CRC, None if no such batch starts before ``before``."""
         end = self.size_bytes if end is None else end
         return self._search.next(start, end, end if before is None else before)
 

@@ -59,7 +59,7 @@ class SegmentCheck:
         self._follows = False
 
     def findings(self, observers: Iterable[Observer] = (), segment: Segment | None = None) -> Iterator[Finding]:
-        """What is wrong, in the order of the file, the observers' findings among it. Raises OSError.
+        """The findings in the order of the file, including those of the observers. Raises OSError.
 
         ``segment``: the log, opened already; it stays open.
         """
@@ -211,7 +211,7 @@ class SegmentCheck:
 
 
 def timestamp_text(claimed_ms: int, newest_ms: int) -> str:
-    """What a ``bad-timestamp`` says: the newest timestamp by the batch's header, and by its records."""
+    """The text of a ``bad-timestamp``: the newest timestamp in the batch's header, and in its records."""
     return f"the batch claims that its newest timestamp is {claimed_ms}, but in its records it is {newest_ms}"
 
 

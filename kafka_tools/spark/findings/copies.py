@@ -29,7 +29,9 @@ class Suspect(NamedTuple):
 
 
 def suspects(copies: Sequence[PartitionFacts], around: Around) -> Iterator[Suspect]:
-    """Where copies of one partition differ, compared with the first of them. Compaction is every broker's own."""
+    """Batches in which copies of one partition differ from the first copy. Differences through compaction do not count,
+    because each broker compacts by itself.
+    """
     first, *others = copies
     if any(around.compacted(facts) for facts in copies):
         return

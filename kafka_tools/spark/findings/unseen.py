@@ -1,4 +1,4 @@
-"""What was planned and not read: executors may see other files at a path than the driver."""
+"""Findings about files that were planned but not read: executors may find other files at a path than the driver."""
 
 from __future__ import annotations
 

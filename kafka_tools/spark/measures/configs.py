@@ -1,7 +1,7 @@
 """Topic configs as the cluster metadata log in a log directory has them.
 
-Every broker of a KRaft cluster keeps that log (``__cluster_metadata-0``) in its first log directory. Where there is
-none (ZooKeeper, a copy of a single partition) nothing is known, and an empty value says so.
+Every broker of a KRaft cluster keeps that log (``__cluster_metadata-0``) in its first log directory. Without one
+(ZooKeeper, a copy of a single partition) the configs are unknown, and the result is empty.
 """
 
 from __future__ import annotations

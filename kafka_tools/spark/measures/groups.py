@@ -1,7 +1,8 @@
 """Consumer groups and transactional ids, as far as a partition of an internal topic holds them.
 
-Keys of ``__consumer_offsets`` repeat with every commit: each different key of a window is decoded once. What cannot be
-decoded (a newer Kafka's record, damage) is counted as ``unknown``. Memory is bounded: the busiest groups are kept.
+Keys of ``__consumer_offsets`` repeat with every commit, so each different key of a window is decoded once. A record
+that cannot be decoded (written by a newer Kafka, or damaged) counts as ``unknown``. Memory is bounded, because only the
+busiest groups are kept.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def read_indexes(range_: Range) -> Indexes:
 
 
 def check_indexes(range_: Range, indexes: Indexes, batches: SoundBatches) -> Iterator[Finding]:
-    """What is wrong with the entries about the sound batches of a range, and, with its first range, with the files."""
+    """Findings about the index entries for the valid batches of a range; in the first range also about the files."""
     if range_.start == 0:
         yield from indexes.problems
     size, which = size_and_identity(range_.file)

@@ -1,9 +1,9 @@
 """Measures of the records of a range: sizes, keys, tombstones, headers, compression ratios.
 
-Batches are read again in windows (from the page cache, after the header walk), decompressed and parsed into columns by
-``records.columns``, all those of a codec in a window at once: nothing is done batch by batch that need not be. What
-that leaves alone goes record by record. Memory is bounded by the window and by what it decompresses to. Keys are
-counted by hash; neither keys nor values are kept.
+After the header walk, batches are read again in windows, from the page cache. All batches of one codec in a window are
+decompressed and parsed into columns together (``records.columns``). Batches that it does not accept are read record by
+record. Memory is bounded by the window and its decompressed size. Keys are counted by hash; neither keys nor values are
+kept.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ LOST = ("vanished", "unseen", "shrunk", "unreadable")
 
 
 class Seen:
-    """Where the sound batches of a range are, for the check of the indexes."""
+    """The positions of the valid batches of a range, for the check of the indexes."""
 
     def __init__(self) -> None:
         self._parts: list[SoundBatches] = []

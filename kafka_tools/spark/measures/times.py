@@ -104,7 +104,7 @@ def odd_times(
     times: NDArray[np.int64],
     now_ms: int,
 ) -> list[OddTimes]:
-    """What is wrong with the timestamps of batches, one row per way. -1 (no timestamp) is not wrong, 0 is."""
+    """Wrong timestamps of batches, one row per kind. -1 (no timestamp) is valid, 0 is wrong."""
     low = (times < SMALLEST_MS) & (times != -1)
     high = times > now_ms + FUTURE_SLACK_MS
     if not (low.any() or high.any()):

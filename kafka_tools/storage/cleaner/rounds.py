@@ -1,8 +1,8 @@
 """A round of compaction: the map of the dirty part, then the segments anew, group by group (Kafka's ``Cleaner``).
 
-In pieces: ``clean`` is a generator that yields after about a millisecond of work, so that who drives it may do other
-things in between, and what takes longer it hands out (``Step``). Between two pieces the log may be appended to, rolled,
-cut at its start, closed: the round looks again, and ends with ``CleaningAborted`` where what it works on has gone.
+``clean`` is a generator. It yields after about a millisecond of work, so that its caller can do other things in
+between, and hands out longer work as a ``Step``. Between two yields the log may grow, roll, lose its start or be
+closed. So the round checks the log again, and raises ``CleaningAborted`` if its segments are gone.
 """
 
 from __future__ import annotations

@@ -77,5 +77,5 @@ class FileRange:
         )
 
     def after(self, size: int) -> FileRange:
-        """What is left behind the first ``size`` bytes."""
+        """The rest of the range after its first ``size`` bytes."""
         return FileRange(self._file, self._position + size, self._size - size)

@@ -48,7 +48,7 @@ class LogOffline(LogError):
 
 
 class LogConfig(NamedTuple):
-    """What a log needs of its topic's configs; names and units are Kafka's."""
+    """The configs of a topic that its logs need. Names and units are Kafka's."""
 
     segment_bytes: int = 1073741824
     segment_ms: int = 604800000
@@ -130,12 +130,13 @@ class PartitionLog(ReadableLog):
         kept_to: int = 0,
         unsynced: Unsynced | None = None,
     ) -> PartitionLog:
-        """Open or make the log. ``clean`` is true only if the broker closed it: else what follows the
-        recovery point is checked batch by batch and cut at the first damage, and so is a log that was closed if its
-        last batch is not sound. Damage below ``kept_to`` is an error (CorruptBatch) and not cut. Where
-        ``log_start_offset`` is not known the leader epochs tell it. Offsets that are missing are told of, but for those
-        below ``cleaned_to``, up to which the log was compacted. With ``unsynced`` the caller forces to the disk what it
-        is told, and before it serves a log what was there."""
+        """Open or create the log. ``clean`` is true only if the broker closed it. Otherwise the log is checked batch by
+        batch from the recovery point on, and truncated at the first damage. A closed log is checked too if its last
+        batch is damaged. Damage below ``kept_to`` raises CorruptBatch instead. If ``log_start_offset`` is None, it is
+        taken from the leader epochs. Missing offsets are logged, except below ``cleaned_to``, up to which the log was
+        compacted. With ``unsynced`` the caller flushes to the disk whatever is reported to it, and the contents of the
+        log before it serves them.
+        """
         try:
             os.makedirs(directory, exist_ok=True)
             opened = cls(directory, config, clock, unsynced)

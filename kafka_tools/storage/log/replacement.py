@@ -1,8 +1,9 @@
-"""One segment takes the place of several, so that a kill at any point leaves the old ones or the new one.
+"""Replaces several segments by one, so that a kill at any point leaves either the old segments or the new one.
 
-The order of Kafka's ``LocalLog.replaceSegments``: the new files are written and synced as ``.cleaned``; they become
-``.swap``, which a start completes, and the names are synced; the old ones become ``.deleted``; the new ones lose their
-suffix. Who reads an old segment goes on with the file, which stays open as long as somebody refers to it.
+The order is that of Kafka's ``LocalLog.replaceSegments``. The new files are written and synced as ``.cleaned``. They
+are renamed to ``.swap``, from which a start completes the replacement, and the names are synced. Then the old files are
+renamed to ``.deleted``, and the new ones lose their suffix. A reader of an old segment continues with its file, which
+stays open as long as anything refers to it.
 """
 
 from __future__ import annotations

@@ -307,7 +307,7 @@ class LogSegment:
     # Reading
 
     def position_of(self, offset: int) -> int:
-        """Where the first batch with records at or after ``offset`` starts; ``size`` if there is none."""
+        """The position of the first batch with records at or after ``offset``; ``size`` if there is none."""
         hint = self._hints.get(offset)
         if hint is not None:
             return hint
@@ -315,7 +315,7 @@ class LogSegment:
 
     @property
     def last_indexed_position(self) -> int:
-        """Where the batch of the last index entry starts, 0 without entries."""
+        """The position of the batch of the last index entry, 0 without entries."""
         return self._index_positions[-1] if self._index_positions else 0
 
     def indexed_position_before(self, position: int) -> int:

@@ -49,9 +49,9 @@ sync_directory = sync_file
 
 
 def sync_tree(path: str, *, besides: Collection[str] = ()) -> None:
-    """Force all files and names in and beneath a directory to the disk, but for files named ``besides``.
+    """Flush all files and names in and below a directory to the disk, except files named in ``besides``.
 
-    Raises OSError. What disappears meanwhile is passed over.
+    Raises OSError. A file that disappears in the meantime is skipped.
     """
     for directory, _, names in os.walk(path):
         for name in names:
@@ -63,9 +63,9 @@ def sync_tree(path: str, *, besides: Collection[str] = ()) -> None:
 
 
 class Unsynced:
-    """What was written and is not known to be on the disk.
+    """The writes that may not be on the disk yet.
 
-    The thread that writes tells it, and takes what has come together; to force that is another thread's work.
+    The writing thread adds to it and takes everything that has accumulated. Another thread flushes that to the disk.
     """
 
     def __init__(self) -> None:
