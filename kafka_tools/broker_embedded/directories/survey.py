@@ -157,7 +157,7 @@ def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, clu
 def distinct(paths: Sequence[str]) -> list[str]:
     """The paths, absolute. Raises ConfigError for none, an empty one, one that is there twice or within another."""
     if not paths or not all(paths):
-        raise ConfigError("invalid data directory '': expected a path", hint=_GIVE_ANOTHER)
+        raise ConfigError("invalid data directory: empty directory name", hint=_GIVE_ANOTHER)
     found: dict[str, str] = {}
     for path in paths:
         if "\0" in path:

@@ -142,7 +142,7 @@ def test_a_record_that_contradicts_itself_costs_no_group_beside_it(
     broker.restart()
     broker.step()
     number = partition_for(HURT, 2)
-    reason = "instance id i is that of two members, a and b"
+    reason = "two members, a and b, have the instance id i"
     line = f"__consumer_offsets-{number}: the record at offset 4 was skipped: {reason}"
     assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == [
         f"{line}. Stop the broker and run kafka-tools broker mend to remove it"

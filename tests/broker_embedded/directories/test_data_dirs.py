@@ -71,14 +71,14 @@ def link(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fill", "text"),
     [
-        (files, "not empty .* it holds backup-1"),
+        (files, "not empty .* it contains backup-1"),
         (kafka, "another broker, Apache Kafka: .*cluster abc, node 1"),
         (old_kafka, "another broker, Apache Kafka"),
         (no_meta, "does not belong to this broker"),
         (meta_is_a_pipe, "meta.properties is not a file"),
-        (lock_of_somebody, "it holds .lock"),
-        (only_hidden, "it holds .profile"),
-        (link, "it holds loop-0"),
+        (lock_of_somebody, "it contains .lock"),
+        (only_hidden, "it contains .profile"),
+        (link, "it contains loop-0"),
     ],
 )
 def test_a_folder_that_is_not_ours_is_refused_and_nothing_is_touched(
@@ -149,7 +149,7 @@ def test_what_is_not_a_directory_is_named(tmp_path: Path, kind: str) -> None:
     os.mkfifo(path) if kind == "pipe" else path.write_text("mine")
     wanted = path / "below" if kind == "below a file" else path
     text = {"file": "is a file, not", "pipe": "is a named pipe, not", "below a file": "place is not a directory"}[kind]
-    with pytest.raises(ConfigError, match=f"the data directory {wanted} .*{text}"):
+    with pytest.raises(ConfigError, match=f"data directory {wanted}.*{text}"):
         EmbeddedBroker(data_dir=wanted).start()
     assert [entry.name for entry in tmp_path.iterdir()] == ["place"]
 
@@ -157,7 +157,13 @@ def test_what_is_not_a_directory_is_named(tmp_path: Path, kind: str) -> None:
 def test_log_dirs_twice_or_one_within_the_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "again").symlink_to("a")
-    for other, text in (("a", "twice"), ("a/", "twice"), ("x/../a", "twice"), ("again", "twice"), ("a/b-1", "within")):
+    for other, text in (
+        ("a", "duplicate"),
+        ("a/", "duplicate"),
+        ("x/../a", "duplicate"),
+        ("again", "duplicate"),
+        ("a/b-1", "contains"),
+    ):
         with pytest.raises(ConfigError, match=text):
             open_core({}, data_dirs=[str(tmp_path / "a"), f"{tmp_path}/{other}"], clock=ManualClock())
     assert list((tmp_path / "a").iterdir()) == []
@@ -166,8 +172,8 @@ def test_log_dirs_twice_or_one_within_the_other_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize("arguments", [["--data-dir", ""], ["--set", "log.dirs="], ["--data-dir", "a,,b"]])
 def test_an_empty_name_of_a_directory_is_not_a_temporary_one(tmp_path: Path, arguments: list[str]) -> None:
     status, errors = run("--listen", "127.0.0.1:0", *arguments, cwd=tmp_path)
-    assert (status == 1 and "empty name" in errors) or (status == 2 and "--data-dir" in errors)
-    with pytest.raises(ConfigError, match="empty name"):
+    assert (status == 1 and "empty directory name" in errors) or (status == 2 and "--data-dir" in errors)
+    with pytest.raises(ConfigError, match="empty directory name"):
         EmbeddedBroker(data_dir="").start()
     assert list(tmp_path.iterdir()) == []
 
@@ -187,12 +193,12 @@ def test_two_brokers_of_one_process_do_not_share_a_directory(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("function", "number", "text"),
     [
-        ("listdir", errno.EACCES, "cannot be read: Permission denied"),
-        ("makedirs", errno.EROFS, "cannot create data directory .*: Read-only file system"),
-        ("open", errno.EROFS, "cannot be used: .*: Read-only file system"),
-        ("fsync", errno.ENOSPC, "cannot be used: .*/meta.properties: No space left on device"),
-        ("fsync", errno.EIO, "cannot be used: .*/meta.properties: Input/output error"),
-        ("replace", errno.ENOSPC, "cannot be used: .*/meta.properties.tmp: No space left on device"),
+        ("listdir", errno.EACCES, "cannot read data directory {}.*: Permission denied"),
+        ("makedirs", errno.EROFS, "cannot create data directory {}.*: Read-only file system"),
+        ("open", errno.EROFS, "cannot use data directory {}.*: Read-only file system"),
+        ("fsync", errno.ENOSPC, "cannot use data directory {}.*/meta.properties: No space left on device"),
+        ("fsync", errno.EIO, "cannot use data directory {}.*/meta.properties: Input/output error"),
+        ("replace", errno.ENOSPC, "cannot use data directory {}.*/meta.properties.tmp: No space left on device"),
     ],
 )
 def test_a_disk_that_refuses_at_the_first_start_is_named(
@@ -203,7 +209,7 @@ def test_a_disk_that_refuses_at_the_first_start_is_named(
         path.mkdir()
     with monkeypatch.context() as patch:
         patch.setattr(os, function, failing(getattr(os, function), number, str(path)))
-        with pytest.raises(ConfigError, match=f"the data directory {path}.*{text}"):
+        with pytest.raises(ConfigError, match=text.format(path)):
             open_core({}, data_dirs=[str(path)], clock=ManualClock())
     open_core({}, data_dirs=[str(path)], clock=ManualClock()).close()
 
@@ -233,7 +239,7 @@ def test_a_disk_that_is_full_once_the_directory_is_made_is_named_too(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", full)
-        with pytest.raises(LogError, match=f"cannot start: {tmp_path}.*log: No space left on device"):
+        with pytest.raises(LogError, match=f"cannot start the broker: {tmp_path}.*log: No space left on device"):
             EmbeddedBroker(data_dir=tmp_path).start()
     EmbeddedBroker(data_dir=tmp_path).start().stop()
 

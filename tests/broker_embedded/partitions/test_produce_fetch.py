@@ -468,7 +468,7 @@ def test_a_full_disk_is_a_storage_error_and_the_partition_is_back_once_there_is_
     assert broker.produce("t", broker.batch(b"c")).base_offset == 1
     told = [record for record in caplog.records if record.levelno >= 20 and "t-0" in record.getMessage()]
     assert [(record.levelname, record.getMessage().split(":")[0]) for record in told] == [
-        ("ERROR", "t-0 cannot be written"),
+        ("ERROR", "cannot write to t-0"),
         ("INFO", "writes to t-0 work again"),
     ]
     broker.restart(kill=True)

@@ -65,7 +65,7 @@ def test_a_controllers_own_settings_are_no_mistyped_ones_of_a_client(
     "server, directory, place, message",
     [
         (SERVER, "soon", "meta.properties", "directory.id: invalid uuid 'soon'"),
-        (SERVER.replace(":9093", "[::1]:x"), DIRECTORY, "server.properties", "listeners: '[::1]:x' is not an address"),
+        (SERVER.replace(":9093", "[::1]:x"), DIRECTORY, "server.properties", "listeners: invalid address '[::1]:x'"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_told_with_the_file(
