@@ -560,7 +560,9 @@ def test_retention_by_time_leaves_what_lies_in_the_future_and_says_so_once(
     clock.advance(60)
     for _ in range(3):
         assert log.enforce_retention() == 0
-    assert [record.getMessage().endswith("retention by time does not remove it") for record in caplog.records] == [True]
+    assert [
+        record.getMessage().endswith("until then retention by time does not remove it") for record in caplog.records
+    ] == [True]
     clock.advance(3600)
     assert log.enforce_retention() == 1
 

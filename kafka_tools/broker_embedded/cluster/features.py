@@ -66,7 +66,7 @@ def unsupported(levels: Mapping[str, int]) -> str | None:
         low, high = SUPPORTED.get(name, (0, 0))
         if low <= level <= high:
             continue
-        known = f"{low} to {high} are supported" if high else "this feature is not known"
+        known = f"{low} to {high} are supported" if high else "unknown feature"
         named = f" ({feature_levels.level_text(name, level)})" if not feature_levels.is_newer(name, level) else ""
         newer = f", {feature_levels.NEWER}" if feature_levels.is_newer(name, level) else ""
         return f"{name}={level}{named}{newer}: {known}"

@@ -89,7 +89,7 @@ class FormattedDirectories:
         configured = self._properties.get("controller.quorum.voters", "").strip()
         if quorum.voters is None and not configured and self._properties.get("process.roles", "").strip():
             raise _refused(
-                path, "it contains no voter and controller.quorum.voters names none: the node would join an existing "
+                path, "it contains no voter and controller.quorum.voters is empty: the node would join an existing "
                     "quorum",
                 "format it with --standalone",
             )  # fmt: skip

@@ -118,8 +118,8 @@ class InTransaction:
             return
         if view.producer_id not in partition.log.producers.entries:
             raise OutOfOrderSequence(
-                f"sequence {view.base_sequence} of producer {view.producer_id} at {partition.id}: it has written "
-                "nothing there, so 0 is expected"
+                f"sequence {view.base_sequence} of producer {view.producer_id} at {partition.id}: expected 0, "
+                "because the producer has written nothing there"
             )
 
     def check_open(self, partition: Partition, records: Buffer | None) -> None:

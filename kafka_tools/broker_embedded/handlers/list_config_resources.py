@@ -22,7 +22,7 @@ def handle(call: Call) -> ListConfigResourcesResponse:
     types = (CLIENT_METRICS,) if call.version == 0 else dict.fromkeys(call.request.resource_types or _ALL)
     unknown = [kind for kind in types if kind not in _ALL]
     if unknown:
-        raise error_for(error_codes.UNSUPPORTED_VERSION, f"resource types {unknown} cannot be listed")
+        raise error_for(error_codes.UNSUPPORTED_VERSION, f"cannot list resource types {unknown}")
     response = ListConfigResourcesResponse()
     for kind in types:
         for name in _names(call, kind):

@@ -74,7 +74,7 @@ class TooLong(RejectedBatch):
     def __init__(self, limits: Limits) -> None:
         super().__init__(
             error_codes.MESSAGE_TOO_LARGE,
-            f"The record batch holds more than {limits.body_bytes} bytes once it is decompressed.",
+            f"The record batch exceeds {limits.body_bytes} bytes when decompressed.",
         )
 
 

@@ -135,7 +135,7 @@ class TopicChanges:
     def check_settled(self, name: str) -> None:
         """BrokerError, which clients retry, while another request makes or removes partitions of this topic."""
         if name in self.changing:
-            raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being made or deleted.")
+            raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being created or deleted.")
 
     def others(self, own: Collection[str] = ()) -> Iterator[str]:
         """Names that a new topic must not resemble: all that are there or being made, but for ``own``."""

@@ -523,7 +523,7 @@ class LogSegment:
         if not self._told_future:
             self._told_future = True
             log.warning(
-                "%s has a timestamp %d s in the future: retention by time does not remove it before then",
+                "%s has a timestamp %d s in the future: until then retention by time does not remove it",
                 self.path, (self.largest_timestamp - now_ms) // 1000,
             )  # fmt: skip
 

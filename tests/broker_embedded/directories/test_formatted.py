@@ -260,7 +260,7 @@ QUORUM = "3@localhost:9093:JEXY6aqzQY-32P5TStzaFg,2@[::1]:9094:MvDxzVmcRsaTz33bU
     ("words", "change", "changed", "text"),
     [
         (["-s"], newer, {}, rf"would use metadata.version=99, {NEWER}: 7 to {LEVELS['metadata.version']} are"),
-        (["-s"], new_feature, {}, rf"its cluster would use mirror.version=1, {NEWER}: this feature is not known"),
+        (["-s"], new_feature, {}, rf"its cluster would use mirror.version=1, {NEWER}: unknown feature"),
         (["-s"], no_version, {}, "bootstrap.checkpoint has no metadata.version"),
         (["-s"], other_record, {}, "0000000000.checkpoint contains a TopicRecord, which this broker does not accept"),
         (["-s"], torn, {}, "bootstrap.checkpoint: .* not a complete batch"),
