@@ -240,7 +240,7 @@ def test_json_goes_on_behind_damage_and_text_stops_there(tmp_path: Path) -> None
     assert went_on[0] == 1 and went_on[1].count("payload:") == 3 and "invalid bytes" not in went_on[1]
     assert [line.split(": ", 2)[2] for line in went_on[2]] == [
         "the length in the header extends beyond the end of the file",
-        "103 bytes were skipped up to the next whole batch",
+        "103 bytes were skipped before the next complete batch",
         "the CRC of the batch does not match its contents",
     ]
 

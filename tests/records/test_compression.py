@@ -41,7 +41,7 @@ def test_the_limit_is_exact(codec: str) -> None:
     data = bytes(100_000)
     packed = compress(codec, data)
     assert decompress(codec, packed, limit_bytes=100_000) == data
-    with pytest.raises(CorruptBatch, match="more than the 99999 bytes"):
+    with pytest.raises(CorruptBatch, match="the limit of 99999 bytes"):
         decompress(codec, packed, limit_bytes=99_999)
 
 
@@ -73,13 +73,13 @@ def test_gzip_members_may_follow_one_another() -> None:
 def test_a_gzip_bomb_stops_at_the_limit() -> None:
     stream = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = b"".join(stream.compress(bytes(1 << 20)) for _ in range(64)) + stream.flush()
-    with pytest.raises(CorruptBatch, match="more than the 1048576 bytes"):
+    with pytest.raises(CorruptBatch, match="the limit of 1048576 bytes"):
         decompress("gzip", bomb, limit_bytes=1 << 20)
 
 
 def test_a_zstd_bomb_stops_at_the_limit() -> None:
     bomb = bytes(cramjam.zstd.compress(bytes(64 << 20)))
-    with pytest.raises(CorruptBatch, match="more than the 1048576 bytes"):
+    with pytest.raises(CorruptBatch, match="the limit of 1048576 bytes"):
         decompress("zstd", bomb, limit_bytes=1 << 20)
 
 

@@ -241,7 +241,7 @@ def test_a_segment_that_cannot_be_read_stops_the_stream(tmp_path: Path, monkeypa
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("kafka_tools.spark.scan.open_log", fails)
-    with pytest.raises(KafkaToolsError, match="cannot be opened: Permission denied"):
+    with pytest.raises(KafkaToolsError, match="cannot open the segment: Permission denied"):
         [list(stream.reader().read(task)) for task in tasks]
 
 

@@ -156,7 +156,7 @@ def test_a_record_that_contradicts_itself_costs_no_group_beside_it(
     caplog.clear()
     broker.open()
     broker.step()
-    assert "left out" not in caplog.text and committed(broker, HURT) == {0: 9, 1: 7}
+    assert "was skipped" not in caplog.text and committed(broker, HURT) == {0: 9, 1: 7}
 
 
 def test_a_mending_of_a_log_that_ends_early_is_finished_by_the_next(

@@ -403,7 +403,7 @@ def test_a_start_that_cannot_force_what_it_finds_is_refused(tmp_path: Path, monk
 
 
 def test_there_are_two_levels(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="fsync 'often' is not one of kafka, always"):
+    with pytest.raises(ConfigError, match="invalid fsync 'often': expected one of kafka, always"):
         DiskBroker(tmp_path / "data", fsync="often")
 
 

@@ -367,10 +367,15 @@ def test_faults_outlive_a_restart(broker: DiskBroker) -> None:
         ("fetch", "NOT_COORDINATOR", {"transactional_id": "x"}, "requests of fetch do not contain a transactional id"),
         ("describe_log_dirs", "KAFKA_STORAGE_ERROR", {"topic": "t"}, "have no error per topic: omit topic"),
         ("list_partition_reassignments", "NOT_CONTROLLER", {"topic": "t"}, "have no error per topic"),
-        ("fetch", "NOT_COORDINATOR", {"topic": "t", "partition": -1}, "partition -1 is not a number from 0 on"),
+        (
+            "fetch",
+            "NOT_COORDINATOR",
+            {"topic": "t", "partition": -1},
+            "invalid partition -1: expected a number of at least 0",
+        ),
         ("fetch", "NOT_COORDINATOR", {"principal": "alice"}, "invalid principal 'alice': expected User:alice"),
-        ("fetch", "NOT_COORDINATOR", {"times": 0}, "times 0 is not a number from 1 on"),
-        ("fetch", "NOT_COORDINATOR", {"skip": -1}, "skip -1 is not a number from 0 on"),
+        ("fetch", "NOT_COORDINATOR", {"times": 0}, "invalid times 0: expected a number of at least 1"),
+        ("fetch", "NOT_COORDINATOR", {"skip": -1}, "invalid skip -1: expected a number of at least 0"),
     ],
 )
 def test_what_kafka_does_not_have_is_refused(

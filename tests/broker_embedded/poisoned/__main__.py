@@ -27,7 +27,7 @@ def main() -> int:
             trial = Trial(Path(folder), seed)
             problems = trial.run()
         wrong += bool(problems)
-        reasons.update(what.partition("left out: ")[2][:25] for _, what in trial.left_out)
+        reasons.update(what.partition("was skipped: ")[2][:25] for _, what in trial.left_out)
         for problem in problems:
             print(f"{seed}: {problem}")
     for reason, times in reasons.most_common(20):

@@ -326,7 +326,7 @@ def test_topics_that_may_not_be_described_end_every_page(broker: DiskBroker) -> 
 
 
 def test_authorizers_of_others_are_refused_at_start(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"com\.example\.Mine is Java code"):
+    with pytest.raises(ConfigError, match=r"cannot run Java code here: com\.example\.Mine"):
         DiskBroker(tmp_path, {"authorizer.class.name": "com.example.Mine"})
 
 

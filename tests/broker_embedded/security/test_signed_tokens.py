@@ -489,7 +489,7 @@ def test_librdkafka_logs_in_with_a_signed_token(tmp_path: Path) -> None:
         ({**config(), "oauthbearer.sasl.server.callback.handler.class": SIGNED}, "needs sasl.oauthbearer.jwks"),
         (
             {**config(jwks_endpoint_url="file:///x"), "oauthbearer.sasl.server.callback.handler.class": UNSECURED},
-            "set one",
+            "set only one of them",
         ),
         ({**config(), "oauthbearer.sasl.server.callback.handler.class": "org.example.Mine"}, "Java code"),
         (config(jwks_endpoint_url="file:///x", clock_skew_seconds="a bit"), "clock.skew.seconds"),
@@ -505,5 +505,5 @@ def test_settings_that_cannot_be_are_told(settings: dict[str, str], why: str) ->
 
 def test_the_package_for_signatures_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "joserfc.jwk", None)
-    with pytest.raises(ConfigError, match="needs the Python package joserfc"):
+    with pytest.raises(ConfigError, match="the Python package joserfc is missing"):
         parse_key_set(all_keys(), "keys")
