@@ -94,8 +94,8 @@ def _flush_unpack(source: Source, run: list[Field]) -> None:
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
     """Read ``n``, the length of what follows; -1 is null.
 
-    What strangers send has no longer strings in newer versions than in older ones, as in Kafka: many of them go on to
-    where lengths are int16. What was stored before that was checked is read all the same.
+    Strings from the network are no longer in newer versions than in older ones, as in Kafka, because many of them are
+    copied to places with int16 lengths. Stored strings from before this check are still read.
     """
     if compact:
         source.add(indent, "n = buf[pos]", path)

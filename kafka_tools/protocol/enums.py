@@ -231,7 +231,7 @@ class CoordinatorGroupType(Texts):
 
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
-"""What the members of a classic group say if they are consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
+"""The protocol type of classic groups of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
 
 
 class GroupState(Texts):

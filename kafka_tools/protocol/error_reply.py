@@ -27,9 +27,9 @@ def error_reply(request: Request, version: int, code: int, message: str | None =
 
 
 def entry_errors(request: Request, version: int, code: int, message: str | None = None) -> Response:
-    """The same error, told at each thing that the request names and nowhere above: the innermost entries hold it.
+    """The same error for each item that the request names, in the innermost entries only.
 
-    What a response has no such place for is left out: whoever needs to know looks for entries in the answer.
+    Items for which the response has no place are omitted; callers check the response for entries.
     """
     response = registry.api(request.API_KEY).response()
     _fill(request, response, version, code, message, entries=True)

@@ -34,19 +34,19 @@ AS_IT_IS = object()
 
 
 class Field:
-    """One field of a struct: its kind, where it exists, and what stands in its place elsewhere.
+    """One field of a struct: its kind, the versions that have it, and its value in other versions.
 
-    ``kind`` is one of boolean, int8, int16, uint16, int32, uint32, int64, float64, uuid, string,
-    bytes, records, struct, array; ``item`` is the struct class of a struct, or the Field of an
-    array's items. ``tag`` is a tag number, used in the versions of ``tagged``. ``secret``: the value is never shown;
-    ``config_value``: it is that of the config whose name the struct has as ``name``, and may be secret.
+    ``kind`` is one of boolean, int8, int16, uint16, int32, uint32, int64, float64, uuid, string, bytes, records,
+    struct, array; ``item`` is the struct class of a struct, or the Field of an array's items. ``tag`` is a tag number,
+    used in the versions of ``tagged``. ``secret``: the value is never shown. ``config_value``: the value belongs to the
+    config named in the struct's ``name``, and may be secret.
 
-    What an answer that is nothing but an error has there (``error_reply``) follows from the request, except where a
-    response says otherwise: ``on_error``: this value, or the default where the version has no null for it; an array
-    has it only where the error stands above it. ``echoed``: in these versions what the request has there,
-    also in an array beside an error of the whole request. ``answers``: the lists of the request whose entries an array
-    tells about, where that is not the one of its name or the only one: "topics", "dirs.topics" for those of all
-    ``dirs``, "deletions, upsertions" for both.
+    In a response that only reports an error (``error_reply``), the value follows from the request, unless the
+    response's definition says otherwise: ``on_error``: this value, or the default if the version has no null for it. An
+    array has it only if the error is in a level above it. ``echoed``: in these versions the request's value, also in an
+    array next to an error of the whole request. ``answers``: the lists of the request that an array responds to, if
+    that is not the list with its name or the only list: "topics", "dirs.topics" for the topics of all ``dirs``,
+    "deletions, upsertions" for both.
     """
 
     __slots__ = (

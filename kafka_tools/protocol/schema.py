@@ -152,7 +152,7 @@ class Struct(metaclass=StructType):
 
 @cache
 def _values(cls: type[Struct]) -> Callable[[Struct], Any]:
-    """What gets all values of a struct at once: encoders compare structs with their defaults all the time."""
+    """Gets all values of a struct at once, because encoders often compare structs with their defaults."""
     return attrgetter(*(field.name for field in cls.FIELDS)) if cls.FIELDS else lambda _: None
 
 

@@ -9,7 +9,7 @@ from kafka_tools.shown_text import MASK
 
 
 class _Field(Protocol):
-    """What is asked of a ``schema.Field``."""
+    """The properties of a ``schema.Field`` that decide about secrets."""
 
     name: str
     secret: bool

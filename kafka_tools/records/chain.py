@@ -47,7 +47,7 @@ def _layout(first: str, last: str) -> Struct:
 
 _SIZES = [calcsize(">" + kind) for _, kind in FIELDS]
 POSITIONS = {name: end - size for (name, _), size, end in zip(FIELDS, _SIZES, accumulate(_SIZES), strict=True)}
-"""Where each field of the header begins, in bytes from the start of the batch."""
+"""The position of each field of the header, in bytes from the start of the batch."""
 
 HEADER = _layout("base_offset", "record_count")
 HEADER_BYTES = HEADER.size
@@ -66,7 +66,7 @@ CRC_FROM = ATTRIBUTES_POSITION = POSITIONS["attributes"]
 FLAGS_POSITION = ATTRIBUTES_POSITION + 1
 """The byte of the attributes in which every bit is that means something yet."""
 BODY_IN_COVERED = HEADER_BYTES - CRC_FROM
-"""Where the records begin in what the CRC covers."""
+"""The position of the records in the bytes that the CRC covers."""
 MAX_TIMESTAMP_POSITION = POSITIONS["max_timestamp"]
 
 ATTRIBUTE_BITS = CODEC_BITS | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
@@ -99,7 +99,7 @@ _LENGTH_AND_MAGIC = Struct(">i4xB")
 _LENGTH = Struct(">i")
 _OFFSETS = Struct(">q8xb6xi")  # base offset, magic, last offset delta
 OFFSETS_BYTES = _OFFSETS.size
-"""What of a header must be there to tell its offsets."""
+"""The bytes of a header that contain its offsets."""
 
 
 def follow(

@@ -1,8 +1,8 @@
-"""``records.check`` by columns: all records of a body at once. Apart, since numpy takes long to load.
+"""``records.check`` by columns: all records of a body at once. A module of its own, because numpy takes long to load.
 
-What numpy does quickly and what it does not decides the form: bytes are taken from an aligned column six times as fast
-as pairs of bytes, and two columns are compared fastest as bytes. Each step costs a microsecond, and half of one more
-in a busy broker, where its code is in no cache.
+The code follows the speed of numpy. It takes bytes from an aligned column six times as fast as pairs of bytes, and
+compares two columns fastest as bytes. Each step costs a microsecond, and half a microsecond more in a busy broker,
+whose caches do not contain the code.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
 def _without_keys(body: bytes, count: int, begin: Any, lengths: Any, end_with_zeros: bool) -> Ordinary | None:
     """``in_columns`` for records without keys and headers and with times of one byte; ``lengths`` is changed.
 
-    What is around each one's key is fetched at once, as eight bytes, of which the fifth is the key's length.
+    The eight bytes around each key are fetched at once; the fifth of them is the key's length.
     """
     first = int(begin[0])
     attributes_at = first + (2 if body[first] >= 0x80 else 1)
@@ -142,11 +142,11 @@ def _numbers(body: bytes, pairs: Any, at: Column) -> tuple[Column, Column]:
 
 
 def _edges(body: bytes, count: int, start: int, pairs: Any) -> tuple[Any, Any]:
-    """Where each of ``count`` records starts, and where the last one ends; and what is there, as pairs of bytes.
+    """The start of each of ``count`` records, the end of the last one, and the pairs of bytes there.
 
-    Neither if that is not seen so quickly. A record without headers ends with a zero, and the next one has a length of
-    one or two bytes and again a zero. That this is found ``count`` - 1 times, and that each length leads to the next,
-    makes it certain.
+    None for both if that cannot be found this quickly. A record without headers ends with a zero, and the next one has
+    a length of one or two bytes and again a zero. That this is found ``count`` - 1 times, and that each length leads to
+    the next, makes it certain.
     """
     if count < _EDGES_FROM or len(body) - start > _EDGES_TO_BYTES * count:
         return None, None
@@ -172,7 +172,7 @@ def _edges(body: bytes, count: int, start: int, pairs: Any) -> tuple[Any, Any]:
 
 
 def _chain(body: bytes, count: int, start: int) -> Any:
-    """Where each of ``count`` records starts, and where the last one ends; None if they do not fill the body."""
+    """The start of each of ``count`` records, and the end of the last one; None if they do not fill the body."""
     position = start
     starts = [start]
     append = starts.append

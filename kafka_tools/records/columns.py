@@ -153,7 +153,7 @@ def _decompressed(
 
 
 def _record_starts(numbers: Numbers, starts: Column, ends: Column, counts: Column) -> Column | None:
-    """Where the length of every record lies, None if the lengths do not add up."""
+    """The position of the length of every record, None if the lengths do not add up."""
     total = int(counts.sum())
     if total > _STEP_COST * int(counts.max(initial=0)):
         found = _chain_in_step(numbers, starts, ends, counts, total)

@@ -26,8 +26,9 @@ _LZ4_STORED = 0x80000000  # this bit of a block's length: the block is not compr
 _FIRST_GUESS_BYTES = 32 * 1024
 _KEPT_BYTES = 1024 * 1024
 _buffers: list[bytearray] = []
-"""Where lz4 and zstd decompress to while nobody else does, as many as threads ever did so at once: a new one costs a
-page fault for each 4 KiB, more than all the rest where batches are small."""
+"""Free output buffers for lz4 and zstd, as many as there ever were threads that decompressed at once. A new buffer
+costs a page fault for each 4 KiB, which is more than all other work on small batches.
+"""
 _BUFFER_FULL = "failed to write whole buffer"  # cramjam's words for an output buffer that is too small
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, bounds, offset_bytes, steps
 
 AVERAGE_BYTES = 128
-"""Where records are shorter than this on average some are too short to be plain."""
+"""If records are shorter than this on average, some are too short to be plain."""
 _LANE_BYTES = 10
 _BEGINNING_BYTES = _LANE_BYTES - 1
 _BLOCK = 64
@@ -66,7 +66,7 @@ def _are_plain(lanes: bytes, first: int) -> bool:
 
 
 class _Block(NamedTuple):
-    """What a block of plain records has in its lanes: the bits that are the same everywhere, and where sizes are."""
+    """The lanes of a block of plain records: the bits that are the same in all of them, and the places of the sizes."""
 
     fixed: int
     expected: int

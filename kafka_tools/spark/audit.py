@@ -43,7 +43,7 @@ _LARGEST_TASK_BYTES = 1024 * 1024 * 1024
 SMALL_BYTES = 128 * 1024 * 1024
 """So much is read by one process in 2 to 4 s; Spark takes longer to start."""
 _DIRECTORY_BYTES = 256 * 1024
-"""What a partition directory with its indexes costs, in bytes of reading."""
+"""The cost of a partition directory with its indexes, as a number of bytes to read."""
 
 
 class AuditOptions(NamedTuple):

@@ -21,7 +21,7 @@ from kafka_tools.storage.opening import open_regular, refuse_too_large
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
 BLOCK_BYTES = 8 * 1024 * 1024
-"""What one request to a store fetches at least: its answer takes tens of milliseconds, whatever its size."""
+"""Minimum number of bytes per request to a store, which takes tens of milliseconds whatever its size."""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 _SAME_AS_S3 = ("s3a", "s3n")

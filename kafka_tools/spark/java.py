@@ -74,7 +74,9 @@ def _candidates() -> list[str]:
 
 
 def _version_output(program: str) -> str:
-    """What ``java -version`` prints, from the runtime's ``release`` file where it has one: that costs no JVM."""
+    """The output of ``java -version``, taken from the runtime's ``release`` file if it exists, which avoids starting a
+    JVM.
+    """
     home = os.path.dirname(os.path.dirname(os.path.realpath(program)))
     try:
         with open(os.path.join(home, "release"), encoding="utf-8", errors="replace") as release:

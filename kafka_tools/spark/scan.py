@@ -197,7 +197,7 @@ class _Scan:
         self.position = hidden
 
     def _hidden_in_last(self, run: headers.Headers) -> int | None:
-        """Where a whole batch lies within the last one of a run, if that is damaged in its length."""
+        """The position of a complete batch within the last batch of a run, if the length of that batch is damaged."""
         if run.crc_ok is None or run.crc_ok[-1]:
             return None
         position = int(run.positions[-1])

@@ -70,7 +70,7 @@ def _same_python(spark: SparkSession) -> None:
 
 
 class _LogSource(DataSource):
-    """What the tables have in common."""
+    """The common part of the tables."""
 
     NAME: ClassVar[str]
     COLUMNS: ClassVar[Sequence[Column]]

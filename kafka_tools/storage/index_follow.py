@@ -281,7 +281,7 @@ def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Find
 
 
 def _end_of_index(file: Index, kind: str, entry_bytes: int, position: int) -> Iterator[Finding]:
-    """What is wrong behind the last entry of an offset or time index: nothing but zeros belongs there."""
+    """Findings about the bytes after the last entry of an offset or time index, which must be zeros."""
     left = file.size_bytes % entry_bytes
     stray = file.nonzero_from(position)
     if stray is not None and stray < file.size_bytes - left:

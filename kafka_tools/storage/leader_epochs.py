@@ -73,7 +73,7 @@ class LeaderEpochs:
             self._save_if_there_is_room()
 
     def _save_if_there_is_room(self) -> None:
-        """What was forgotten may stay in the file: the next append saves, and a start forgets it again."""
+        """Removed epochs may stay in the file: the next append saves it, and a start removes them again."""
         try:
             self.save()
         except OSError as error:

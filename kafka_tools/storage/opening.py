@@ -70,7 +70,7 @@ def refuse_too_large(size_bytes: int, path: str | os.PathLike[str], largest_byte
 
 
 class _Unwaiting(io.FileIO):
-    """What would keep its reader waiting is an OSError: some files of /proc pass for regular ones."""
+    """Raises OSError instead of waiting for data: some files of /proc look like regular ones."""
 
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)

@@ -169,7 +169,7 @@ def read_partition_metadata(path: str) -> uuid.UUID:
 
 
 def _value_of(line: str) -> str:
-    """What follows the colon and blanks; empty where there is no such thing, or more than one."""
+    """The text after the colon and blanks. Empty if the name is missing or occurs more than once."""
     parts = _COLON.split(line)
     return parts[1] if len(parts) == 2 else ""
 

@@ -1,8 +1,8 @@
 """Control records and records of internal topics as values for columns.
 
-What Kafka itself writes: transaction markers and quorum records in control batches, ``__consumer_offsets``,
-``__transaction_state``, ``__share_group_state`` and ``__cluster_metadata``. A record that cannot be read is told by its
-bytes only, the columns stay null: these topics hold types of newer releases. Secrets are masked.
+Kafka itself writes these: transaction markers and quorum records in control batches, ``__consumer_offsets``,
+``__transaction_state``, ``__share_group_state`` and ``__cluster_metadata``. The columns of a record that cannot be read
+are null, because these topics may contain types of newer releases. Secrets are masked.
 """
 
 from __future__ import annotations

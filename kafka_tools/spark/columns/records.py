@@ -1,8 +1,8 @@
 """The records of a range as Arrow record batches: many batches at once through ``records.columns``.
 
-What the vectorised reader leaves alone goes record by record, up to the damage. Keys and values are told by size and
-hash; their bytes are copied only into columns that were asked for. A damaged batch is a row with its damage and, where
-only its offsets are out of order, its records after that.
+Batches that the vectorised reader does not accept are read record by record, up to the damage. Keys and values appear
+as size and hash; their bytes are copied only into requested columns. A damaged batch is a row with its damage. If only
+its offsets are out of order, its records follow.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def fullest(group: Sequence[PartitionFacts]) -> PartitionFacts:
 def _gaps(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     """Missing offsets of a partition that is not compacted: within a range, and from one to the next.
 
-    What a broker took away while it was read was in the log.
+    Batches that the broker removed during the read are not missing.
     """
     if around.compacted(facts):
         return

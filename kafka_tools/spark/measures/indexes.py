@@ -1,7 +1,7 @@
-"""The indexes beside a range of a log, wherever it lies: read before the log is, and compared with it.
+"""The indexes of a range of a log, local or in a store: read before the log, and compared with it.
 
-What is wrong with them is for ``storage.index_columns`` to say. A broker builds a missing or unreadable index anew when
-it starts; a wrong one that looks right sends consumers to the wrong place.
+``storage.index_columns`` produces the findings. A broker rebuilds a missing or unreadable index when it starts. A wrong
+index that looks right sends consumers to the wrong position.
 """
 
 from __future__ import annotations

@@ -276,8 +276,8 @@ def _compare(producer_id: int, before: Mark, after: Mark) -> Anomaly | None:
 def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
     """The producers of a whole partition directory, from its ranges in any order.
 
-    What follows a range that was lost while it was read is compared with nothing before it: batches are missing there
-    that were in the log, and markers that end transactions.
+    A range that was lost during the read may have contained batches and the markers of transactions. So the range after
+    it is not compared with the ranges before it.
     """
     whole = RangeProducers("")
     unsure: set[int] = set()

@@ -245,7 +245,7 @@ def windows(
 ) -> Iterator[AlikeBatches | list[BatchView]]:
     """The batches at ``positions`` in a file, read into buffers of about WINDOW_BYTES; older ones as views.
 
-    What is no longer there as a whole, or no longer the same, is left out: the file was cut meanwhile.
+    Batches that are incomplete or different by now are omitted: the file was truncated in the meantime.
     """
     ends = positions + sizes
     at = 0

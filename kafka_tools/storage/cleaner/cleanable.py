@@ -69,7 +69,7 @@ def _first_dirty(opened: PartitionLog, cleaned_to: int | None) -> int:
 
 
 def _ends(opened: PartitionLog) -> list[int]:
-    """Where each segment ends: at the base offset of the next one, the last one with the log."""
+    """The end of each segment: the base offset of the next one, or the end of the log."""
     return [*(segment.base_offset for segment in opened.segments[1:]), opened.log_end_offset]
 
 

@@ -65,7 +65,7 @@ class OffsetMap:
         return int.from_bytes(self._table[at + _HASH_BYTES : at + ENTRY_BYTES], "big") - 1
 
     def _place(self, table: bytearray, digest: bytes) -> int:
-        """Where the hash is, or the free place where it belongs. There is one: the table is never full."""
+        """The slot of the hash, or the free slot for it. The table is never full, so a free slot exists."""
         at = int.from_bytes(digest[:8], "big") % self._places * ENTRY_BYTES
         end = len(table)
         while (there := table[at : at + _HASH_BYTES]) != digest:

@@ -253,9 +253,10 @@ class PartitionLog(ReadableLog):
         self._check_open()
 
     def _check_there(self) -> None:
-        """Where an answer promises that its records are on the disk, a file without its name is not written to.
+        """If a response promises that its records are on the disk, the log does not write to a file that has lost its
+        name.
 
-        It is asked before the first write of a round of fsyncs, after which it is asked again (``Unsynced.take``).
+        It checks this before the first write of a round of fsyncs, and again after them (``Unsynced.take``).
         """
         why = self.segments[-1].why_gone()
         if why is not None:

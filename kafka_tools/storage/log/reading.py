@@ -147,9 +147,9 @@ class ReadableLog:
         return None
 
     def max_timestamp_record(self) -> Generator[None, None, FoundRecord | None]:
-        """The record with the greatest timestamp, the first of them if several have it. To be iterated.
+        """A generator for the record with the greatest timestamp, the first one if several have it.
 
-        Where that one was deleted or compacted the headers of what is left are read, so it may take a while.
+        If that record was deleted or compacted, it reads the headers of the remaining batches, which can take a while.
         """
         best = max(self.segments, key=lambda segment: segment.max_timestamp, default=None)
         if best is None or best.max_timestamp < 0:

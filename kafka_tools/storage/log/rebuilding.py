@@ -58,9 +58,9 @@ def rebuild_indexes(segment: LogSegment, interval_bytes: int) -> None:
 
 
 class AbortedAnew:
-    """Writes transaction indexes anew from a log, of one segment after the other in their order.
+    """Rebuilds transaction indexes from a log, one segment after the other in their order.
 
-    Who deletes the indexes of a segment, as Kafka's operators do where one is wrong, gets all of them anew.
+    An operator who deletes the indexes of a segment, as with Kafka, gets all of them rebuilt.
     """
 
     def __init__(self, opened: ReadableLog) -> None:

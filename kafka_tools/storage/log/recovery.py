@@ -103,10 +103,11 @@ def load(
 
 
 def _log_start_of_epochs(opened: PartitionLog) -> int:
-    """Where a log starts if no checkpoint tells: at its first leader epoch, which moves along when records are deleted.
+    """The start offset of a log without a checkpoint: its first leader epoch, which moves along when records are
+    deleted.
 
-    Batches without an epoch, as old formats have them and what compaction makes of those, lie before the first epoch:
-    where the log begins with one, it starts at the first segment's base offset.
+    Batches of old formats, and batches that compaction made of them, have no epoch and are before the first one. If the
+    log begins with such a batch, it starts at the first segment's base offset.
     """
     first = opened.segments[0]
     if not opened.epochs.entries or not first.size:

@@ -49,7 +49,7 @@ _FIRST_SCAN_BYTES = 8 * 1024
 _SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
 _MANY_BYTES = 64 * 1024
-"""What is read at once where batches are small."""
+"""Bytes to read at once if batches are small."""
 _HINTS = 8
 
 

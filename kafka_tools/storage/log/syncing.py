@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafka_tools.storage.log.file_range import OpenFile
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""Where ``fsync`` leaves the bytes in the drive's own memory (macOS), this does not."""
+"""On macOS ``fsync`` leaves the bytes in the drive's own memory; this function does not."""
 
 NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
 """A file could not be opened to be forced, which may be tried again: nothing was lost."""
@@ -99,10 +99,10 @@ class Unsynced:
         self._steps.append(step)
 
     def take(self) -> Callable[[], list[str]]:
-        """A function that forces all that was noted so far, and which this object forgets; it raises OSError.
+        """A function that flushes all writes noted so far, which this object then forgets. It raises OSError.
 
-        Where there was only no descriptor it may be called again. It returns why files that were written to cannot be
-        found at their paths: an fsync succeeds all the same, and what it forced is lost.
+        If there was only no file descriptor, it can be called again. It returns the reasons why written files are not
+        at their paths any more: an fsync of such a file succeeds, but its data is lost.
         """
         files, replaced, directories, steps = self._files, self._replaced, self._directories, self._steps
         self._files, self._replaced, self._directories, self._steps = {}, {}, {}, []

@@ -267,7 +267,7 @@ def with_record(record: Stored) -> Change:
             with_record(stored.FeatureLevelRecord(name="metadata.version", feature_level=99)),
             rf"uses metadata.version=99, newer than this tool knows \({KAFKA_MINOR}\): 7 to {NEWEST} are supported",
         ),
-        (with_record(stored.FeatureLevelRecord(name="new", feature_level=1)), "new=1, newer .*: this feature"),
+        (with_record(stored.FeatureLevelRecord(name="new", feature_level=1)), "new=1, newer .*: unknown feature"),
         (without(stored.FeatureLevelRecord), "a Kafka before 3.3"),
         (with_record(stored.RemoveTopicRecord(topic_id=uuid.UUID(int=1))), "contradicts the records before it"),
     ],
