@@ -147,7 +147,7 @@ def test_a_name_that_no_file_has_is_told() -> None:
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with open(tmp_path / "huge", "wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(OSError, match="more than 4 MiB"):
+    with pytest.raises(OSError, match="at most 4 MiB"):
         given_files.read_given(str(tmp_path / "huge"))
 
 
@@ -167,7 +167,7 @@ def test_a_drip_does_not_put_the_end_off(tmp_path: Path) -> None:
     writer = threading.Thread(target=drip)
     writer.start()
     deadline = Deadline(SystemClock(), 0.3)
-    with given_files.within(lambda: deadline), pytest.raises(TimeoutError, match=r"within 0\.3 s"):
+    with given_files.within(lambda: deadline), pytest.raises(TimeoutError, match=r"after 0\.3 s"):
         given_files.read_given(str(path))
     stop.set()
     writer.join()

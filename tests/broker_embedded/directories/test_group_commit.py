@@ -398,7 +398,7 @@ def test_a_start_that_cannot_force_what_it_finds_is_refused(tmp_path: Path, monk
         raise OSError(errno.EIO, os.strerror(errno.EIO), path)
 
     monkeypatch.setattr(syncing, "sync_file", refused)
-    with pytest.raises(LogError, match=r"cannot start: .*Input/output error"):
+    with pytest.raises(LogError, match=r"cannot start the broker: .*Input/output error"):
         broker.open()
 
 
