@@ -40,7 +40,7 @@ def test_names_are_taken_in_any_case_and_paths_once() -> None:
         ({"path": "/a", "columns": " , "}, "no column selected"),
         ({"path": "/a", "checkCrc": "yes"}, "invalid option 'checkCrc' 'yes': expected true or false"),
         ({"path": "/a", "rangeBytes": "64M"}, "invalid option 'rangeBytes' '64M': expected a number of bytes"),
-        ({"path": "/a", "rangeBytes": "10"}, "option 'rangeBytes' is '10'"),
+        ({"path": "/a", "rangeBytes": "10"}, "invalid option 'rangeBytes' '10'"),
         ({"paths": "/a,/b"}, "invalid option 'paths': expected a JSON array"),
         ({"path": "/a", "partitions": "1,x"}, "invalid option 'partitions' '1,x': expected numbers, for example 0,4-7"),
         ({"path": "/a", "minOffset": "-1"}, "invalid option 'minOffset' '-1': expected an offset of at least 0"),
