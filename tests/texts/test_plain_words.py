@@ -18,7 +18,11 @@ from kafka_tools import cli
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("commands", "output", "texts", "admin", "net", "clients", "zookeeper", "dump")
 """Packages below ``kafka_tools/`` whose messages are compared."""
-PAGES = sorted((ROOT / "docs" / "commands").glob("*.md"))
+COMMANDS = sorted((ROOT / "docs" / "commands").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *COMMANDS] + [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("audit-at-scale", "broker-apis", "broker-configs", "connecting", "faults", "output", "python-api")
+]
 """Pages that are compared."""
 
 BETTER = {
@@ -160,6 +164,15 @@ def test_a_default_is_told_in_brackets() -> None:
 def test_sentences_of_help_are_short() -> None:
     long = {place: each for place, text in helps() for each in sentences(text) if len(each.split()) > _MOST_WORDS}
     assert {place: each for place, each in long.items() if "\n" not in each} == {}
+
+
+@pytest.mark.parametrize("page", COMMANDS, ids=lambda page: page.stem)
+def test_sentences_of_the_commands_pages_are_short(page: Path) -> None:
+    text = re.sub(
+        r"```.*?```|<!--.*?-->|^[|#].*?$", "\n\n", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    items = re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.) )", re.sub(r"`[^`]*`", "X", text))
+    assert [each for item in items for each in sentences(item) if len(each.split()) > _MOST_WORDS] == []
 
 
 @pytest.mark.parametrize("phrase", ["Two copies lie in it.", "'x' is no time: 30s is expected", "a move is under way"])
