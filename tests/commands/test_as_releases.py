@@ -33,7 +33,7 @@ def test_what_the_bundled_broker_lacks_as_the_newest_release_is_said_to_be_its_o
         told = run("share-groups --describe --group g").err
         moved = run("reassign-partitions --execute --reassignment-json-file dirs.json").err
     assert "brokers of Kafka 4.1 and later support ShareGroupDescribe v0; the bundled broker does not serve it" in told
-    assert "speak AlterReplicaLogDirs v0; the bundled broker does not serve it" in moved
+    assert "support AlterReplicaLogDirs v0; the bundled broker does not serve it" in moved
 
 
 def test_one_member_that_is_not_there_is_named_by_old_brokers_too() -> None:

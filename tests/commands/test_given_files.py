@@ -189,9 +189,9 @@ def test_a_question_is_not_waited_for_without_end(tmp_path: Path) -> None:
 def test_kafka_dump_log_reads_files_only(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"00000000000000000000.{kind}"
     os.mkfifo(path)
-    refused(run(f"dump-log --files {path}"), str(path), "it is not a file")
+    refused(run(f"dump-log --files {path}"), str(path), "not a file")
     path.unlink()
     path.symlink_to("/dev/zero")
-    refused(run(f"dump-log --files {path}"), str(path), "it is not a file")
-    refused(run(f"dump-log -o json --files {path}"), str(path), "it is not a file")
+    refused(run(f"dump-log --files {path}"), str(path), "not a file")
+    refused(run(f"dump-log -o json --files {path}"), str(path), "not a file")
     assert run(f"dump-log --files {LOG}").returncode == 0

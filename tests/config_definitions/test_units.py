@@ -111,7 +111,7 @@ def test_anything_else_is_passed_on_as_it_is_typed(kind: str, name: str, text: s
     [
         ("topics", "retention.ms", "7x", "LONG: invalid unit of time 'x': expected ms, s, m, h, d or w"),
         ("topics", "retention.ms", "7M", "ambiguous unit 'M', minutes or months: write m for minutes"),
-        ("topics", "retention.ms", "10MB", "'MB' is not a unit of time"),
+        ("topics", "retention.ms", "10MB", "invalid unit of time 'MB'"),
         ("topics", "retention.ms", "1.5ms", "1.5ms is not a whole number of ms"),
         ("topics", "retention.ms", "-7d", "and not a number with one unit, such as 7d"),
         ("topics", "retention.ms", "1d12h", "and not a number with one unit, such as 7d"),
