@@ -28,9 +28,17 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
     from kafka_tools.protocol.messages.describe_groups import DescribeGroupsResponse
     from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
+    from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeResponse
+    from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeResponse
+
+    DescribedGroupsResponse = (
+        DescribeGroupsResponse
+        | ConsumerGroupDescribeResponse
+        | ShareGroupDescribeResponse
+        | StreamsGroupDescribeResponse
+    )
 
 D = TypeVar("D")
-R = TypeVar("R")
 
 _NEWER_TYPES = {
     CoordinatorGroupType.SHARE: "share groups are new in Kafka 4.1",
@@ -142,14 +150,21 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
                 progress.add_error(key, error)
 
 
-class DescribeGroups(AdminCall[str, D, R]):
+class DescribeGroups(AdminCall[str, D, "DescribedGroupsResponse"]):
     """Group -> description, for groups of one type."""
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
         self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
-    def interpret(self, keys: list[str], response: Any, version: int, node: Node, progress: Progress[str, D]) -> None:
+    def interpret(
+        self,
+        keys: list[str],
+        response: DescribedGroupsResponse,
+        version: int,
+        node: Node,
+        progress: Progress[str, D],
+    ) -> None:
         for item in response.groups:
             error = error_of(item.error_code, item.error_message)
             if error is None:
@@ -167,7 +182,7 @@ class DescribeGroups(AdminCall[str, D, R]):
         """A group of an answer that came from its coordinator, ``node``. Raises BrokerError, WireError."""
 
 
-class DescribeClassicGroups(DescribeGroups[GroupDescription, "DescribeGroupsResponse"]):
+class DescribeClassicGroups(DescribeGroups[GroupDescription]):
     """By DescribeGroups."""
 
     name = "describe groups"
@@ -220,7 +235,7 @@ def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     )
 
 
-class DescribeConsumerGroups(DescribeGroups[GroupDescription, "ConsumerGroupDescribeResponse"]):
+class DescribeConsumerGroups(DescribeGroups[GroupDescription]):
     """By ConsumerGroupDescribe (KIP-848)."""
 
     name = "describe consumer groups"

@@ -34,7 +34,7 @@ class ShareOffset(NamedTuple):
     lag: int | None
 
 
-class DescribeShareGroups(DescribeGroups[GroupDescription, "ShareGroupDescribeResponse"]):
+class DescribeShareGroups(DescribeGroups[GroupDescription]):
     """By ShareGroupDescribe."""
 
     name = "describe share groups"

@@ -111,7 +111,7 @@ class StreamsGroupDescription(NamedTuple):
     """The nodes of the topology (KIP-1331), where the status is AVAILABLE."""
 
 
-class DescribeStreamsGroups(DescribeGroups[StreamsGroupDescription, "StreamsGroupDescribeResponse"]):
+class DescribeStreamsGroups(DescribeGroups[StreamsGroupDescription]):
     """By StreamsGroupDescribe (4.1); ``include_topology_description``: with the nodes of its topology (4.4)."""
 
     name = "describe streams groups"
