@@ -158,7 +158,7 @@ def in_unit(text: str, unit: Unit) -> int | None:
         return None
     number = _number(typed, unit, f"'{typed}' is not a whole number")
     if number.denominator != 1:
-        raise ConfigError(f"'{typed}' is not a whole number of {unit.word}")
+        raise ConfigError(f"invalid number '{typed}': expected a whole number of {unit.word}")
     return number.numerator
 
 
@@ -179,7 +179,7 @@ def _size(word: str, unit: Unit, refused: str) -> int:
             raise ConfigError(f"{refused}: {error}") from None
     size = _BYTES.get(word.removesuffix("/s") if unit.rate else word)
     if size is None:
-        raise ConfigError(f"{refused}: '{word}' is not a unit of {unit.word}: {_SIZES}")
+        raise ConfigError(f"{refused}: invalid unit of {unit.word} '{word}': expected {_SIZES}")
     return size
 
 

@@ -117,13 +117,18 @@ def test_anything_else_is_passed_on_as_it_is_typed(kind: str, name: str, text: s
         ("topics", "retention.ms", "1d12h", "and not a number with one unit, such as 7d"),
         ("topics", "retention.ms", "99999999999999w", "exceeds the maximum of 9223372036854775807 ms"),
         ("topics", "segment.bytes", "10GB", "INT: 10GB exceeds the maximum of 2147483647 bytes"),
-        ("topics", "segment.bytes", "10M", "'M' is not a unit of bytes: kB, MB, GB, TB (powers of 1000) or KiB"),
-        ("topics", "segment.bytes", "10Mb", "'Mb' is not a unit of bytes"),
-        ("topics", "segment.bytes", "10MB/s", "'MB/s' is not a unit of bytes"),
-        ("topics", "segment.bytes", "7d", "'d' is not a unit of bytes"),
+        (
+            "topics",
+            "segment.bytes",
+            "10M",
+            "invalid unit of bytes 'M': expected kB, MB, GB, TB (powers of 1000) or KiB",
+        ),
+        ("topics", "segment.bytes", "10Mb", "invalid unit of bytes 'Mb'"),
+        ("topics", "segment.bytes", "10MB/s", "invalid unit of bytes 'MB/s'"),
+        ("topics", "segment.bytes", "7d", "invalid unit of bytes 'd'"),
         ("topics", "segment.bytes", "0x10", "and not a number with one unit, such as 10MiB"),
         ("brokers", "log.retention.hours", "90m", "90m is not a whole number of hours"),
-        ("users", "producer_byte_rate", "10Mbit", "'Mbit' is not a unit of bytes per second"),
+        ("users", "producer_byte_rate", "10Mbit", "invalid unit of bytes per second 'Mbit'"),
     ],
 )
 def test_what_looks_like_a_number_with_a_unit_and_is_none_is_said(kind: str, name: str, text: str, said: str) -> None:

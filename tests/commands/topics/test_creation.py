@@ -153,7 +153,7 @@ def test_settings_of_a_new_topic_may_have_units(run: Run) -> None:
     assert (configs["retention.ms"], configs["segment.bytes"]) == ("172800000", "10485760")
     refused = run("--create", "--topic", "refused", "--config", "segment.bytes=10M")
     assert (refused.status, refused.out) == (2, "")
-    assert "'M' is not a unit of bytes" in refused.err
+    assert "invalid unit of bytes 'M'" in refused.err
 
 
 def test_one_topic_is_described_without_a_list_of_all(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
