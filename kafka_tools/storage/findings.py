@@ -186,22 +186,22 @@ _INDEXES = {
     ),
 }
 _BESIDE_THE_LOG = {
-    "producer-snapshot": Kind(WARNING, "a producer snapshot cannot be read", _LEAVE),
+    "producer-snapshot": Kind(WARNING, "a producer snapshot is unreadable", _LEAVE),
     "producer-snapshot-mismatch": Kind(WARNING, "a producer snapshot contradicts the log", _SNAPSHOT),
     "leader-epochs": Kind(
-        WARNING, "the leader-epoch checkpoint cannot be read, or its epochs are not in ascending order", _EPOCHS
+        WARNING, "the leader-epoch checkpoint is unreadable, or its epochs are not in ascending order", _EPOCHS
     ),
     "leader-epochs-mismatch": Kind(WARNING, "the leader-epoch checkpoint contradicts the log", _EPOCHS),
-    "partition-metadata": Kind(ERROR, "the file with the topic id cannot be read", _TOPIC_ID),
+    "partition-metadata": Kind(ERROR, "the file with the topic id is unreadable", _TOPIC_ID),
     "kraft-snapshot": Kind(ERROR, "a metadata snapshot is damaged or incomplete", _KRAFT_SNAPSHOT),
 }
 _LOG_DIR = {
-    "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets cannot be read", _CHECKPOINT),
+    "offset-checkpoint": Kind(WARNING, "a checkpoint file of offsets is unreadable", _CHECKPOINT),
     "offset-checkpoint-mismatch": Kind(WARNING, "a checkpoint has an offset that is not in the log", _BEYOND),
     "meta-properties": Kind(
-        ERROR, "meta.properties cannot be read; the broker will not start with this directory", _META
+        ERROR, "meta.properties is unreadable; the broker will not start with this directory", _META
     ),
-    "quorum-state": Kind(ERROR, "the quorum state cannot be read; the node will not start with it", _QUORUM),
+    "quorum-state": Kind(ERROR, "the quorum state is unreadable; the node will not start with it", _QUORUM),
 }
 _FILES = {
     "segment-overlap": Kind(ERROR, "a segment contains offsets of the next segment", _REPLICA),
@@ -349,7 +349,7 @@ _COPIES = {
     "left-out": Kind(INFO, "segments that end before --since were not read"),
     NO_PARTITIONS: Kind(
         ERROR,
-        "there is nothing to audit: the directory contains no partition, or none of the selected topics",
+        "nothing to audit: the directory contains no partition, or none of the selected topics",
         "Check the path, which is one of the broker's log.dirs or one partition's directory, and --topics.",
     ),
 }

@@ -232,7 +232,7 @@ def _beside(
 
 def _unreadable(path: str, error: OSError) -> Finding:
     """The finding about an index without which its log is walked."""
-    return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+    return Finding(path, "unreadable", f"is unreadable: {error.strerror}")
 
 
 def is_read_with_log(path: str) -> bool:

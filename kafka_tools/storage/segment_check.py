@@ -244,7 +244,7 @@ def refused(path: str, error: OSError) -> Finding:
     # It may be there again under the same name: a broker replaces segments. Else it is a link to nowhere.
     if isinstance(error, FileNotFoundError) and not os.path.islink(path):
         return Finding(path, "vanished", "was removed during the check")
-    return Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+    return Finding(path, "unreadable", f"is unreadable: {error.strerror}")
 
 
 def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

@@ -166,7 +166,7 @@ class ProducerSnapshotCheck:
             yield Finding(path, "vanished", "was removed during the check")
             return
         except OSError as error:
-            yield Finding(path, "unreadable", f"cannot be read: {error.strerror}")
+            yield Finding(path, "unreadable", f"is unreadable: {error.strerror}")
             return
         for producer, start in unlisted.items():
             yield finding(

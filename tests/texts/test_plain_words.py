@@ -16,7 +16,10 @@ import pytest
 from kafka_tools import cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = ("commands", "output", "texts", "admin", "net", "clients", "zookeeper", "dump")
+PACKAGES = (
+    *("commands", "output", "texts", "admin", "net", "clients", "zookeeper", "dump"),
+    *("broker_embedded", "storage", "records", "spark", "config_definitions"),
+)
 """Packages below ``kafka_tools/`` whose messages are compared."""
 COMMANDS = sorted((ROOT / "docs" / "commands").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *COMMANDS] + [

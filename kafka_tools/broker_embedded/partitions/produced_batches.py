@@ -282,7 +282,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
                 wrong.append((number, f"The record has offset delta {record.offset}, expected is {number}."))
             number += 1
     except CorruptBatch as error:
-        text = f"The records of the batch cannot be read: {error}"
+        text = f"Cannot read the records of the batch: {error}"
         raise RejectedBatch(error_codes.INVALID_RECORD, text, [(number, str(error))]) from error
     return newest, oldest, null_key, wrong
 
@@ -325,7 +325,7 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     except DecompressesToMore:
         raise
     except CorruptBatch as error:
-        raise RejectedBatch(error_codes.INVALID_RECORD, f"The messages cannot be read: {error}") from error
+        raise RejectedBatch(error_codes.INVALID_RECORD, f"Cannot read the messages: {error}") from error
     if any(record.crc_ok is False for record in records):
         raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
     check_records(records, by_broker, limits, now_ms, partition)
