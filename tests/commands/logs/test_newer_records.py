@@ -157,7 +157,7 @@ def test_a_small_file_of_a_later_version_is_told_as_one(folder: Path, name: str,
     found = {os.path.relpath(each.path or "", folder): each for each in check_log_dir(folder) if each.is_damage}
     assert [(path, each.kind, each.severity) for path, each in found.items()] == [(name, "newer-file", "warning")]
     assert NEWER in found[name].text
-    assert "leave it" in (found[name].advice or "")
+    assert "Leave it" in (found[name].advice or "")
 
 
 @pytest.mark.parametrize("version", ["77", "-1", "x"])
