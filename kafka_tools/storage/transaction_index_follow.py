@@ -46,7 +46,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         for at, (version, producer_id, first_offset, last_offset, _) in self._file.entries(self._read_to):
             self._read_to = at + TXN_ENTRY.size
             if version != TXN_VERSION:
-                yield self._finding("txnindex-version", f"an entry has the unknown version {version}", at)
+                yield self._finding("txnindex-version", f"the entry has the unknown version {version}", at)
                 continue
             if not 0 <= first_offset <= last_offset or last_offset <= self._last_offset:
                 text = f"a transaction from {first_offset} to {last_offset} follows {self._last_offset}"

@@ -206,7 +206,7 @@ def test_a_transaction_index_of_another_version_ends_the_text_before_its_first_e
     path.write_bytes(b"".join(entries))
     status, stdout, lines = dump("--files", str(path))
     assert (status, stdout) == (1, f"Dumping {path}\n".encode())
-    assert lines == [f"{PROGRAM}: {path} at 34: an entry has the unknown version {version}"]
+    assert lines == [f"{PROGRAM}: {path} at 34: the entry has the unknown version {version}"]
     status, stdout, lines = dump("--keep-going", "--files", str(path))
     assert (status, stdout.count(b"producerId: 7")) == (1, 2)
     assert b"version: %d " % version in stdout
