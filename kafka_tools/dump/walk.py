@@ -132,7 +132,7 @@ class LogWalk:
     def skip(self, damage: Finding, following: int) -> None:
         """Leave out what is damaged, up to the batch at byte ``following``."""
         self._say(not_the_tail(damage))
-        words = f"{following - self.position} bytes were skipped up to the next whole batch"
+        words = f"{following - self.position} bytes were skipped before the next complete batch"
         self._say(Finding(self.segment.path, "skipped", words, self.position))
         self.position = following
 
