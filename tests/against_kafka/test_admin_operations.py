@@ -197,7 +197,7 @@ def test_reassignments_and_elections_on_three_brokers(kafka_new_three: RealKafka
 def test_reassignments_need_kafka_2_4(admin: AdminClient) -> None:
     with pytest.raises(UnsupportedVersion) as caught:
         admin.list_partition_reassignments()
-    assert caught.value.hint is not None and "ZooKeeper" in caught.value.hint
+    assert caught.value.hint is not None and "--zookeeper" in caught.value.hint
 
 
 @pytest.mark.req("LD-1", "LD-2")
