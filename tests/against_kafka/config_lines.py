@@ -271,7 +271,7 @@ CONTROLLERS = (
 """With --bootstrap-controller in place of --bootstrap-server."""
 
 NOT_EVERYWHERE = {
-    "groups and client metrics": ("bundled", "kafka_new", "kafka_new_three"),  # clusters with ZooKeeper have neither
+    "groups and client metrics": ("bundled", "kafka_new_three"),  # clusters with ZooKeeper have neither
     "command lines": ("kafka_new",),  # nearly all of them end before any cluster is asked
 }
 """Scenario -> the clusters it is for, where it is not for all."""

@@ -214,5 +214,5 @@ def test_records_before_an_offset_are_deleted_and_refusals_are_foreseen(
     assert f"partition: {trimmed}-0\tlow_watermark: {end}\n" in asked.stdout
     said = asked.stderr.splitlines()
     assert said[0].startswith(f"warning: topic '{kept}' has cleanup.policy=compact: brokers will refuse")
-    assert f"{trimmed}: {end} records of 1 partition go, about " in asked.stderr
+    assert f"{trimmed}: {end} records of 1 partition to delete, about " in asked.stderr
     assert f"{kept}-0: POLICY_VIOLATION" in said[-1]

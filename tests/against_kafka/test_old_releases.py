@@ -16,7 +16,7 @@ from tests.against_kafka.harness import RealKafka, Setup, eventually
 from tests.against_kafka.side_by_side import Ended, done, fresh, ours
 
 ONE = ("--partitions", 1, "--replication-factor", 1)
-IN_KRAFT = "which brokers of Kafka 3.7 and later in KRaft mode (without ZooKeeper)"
+IN_KRAFT = "Kafka 3.7 and later in KRaft mode (without ZooKeeper)"
 
 
 def created(kafka: RealKafka, *options: object) -> str:
@@ -69,8 +69,8 @@ def test_types_of_configurations_that_a_release_lacks_are_named(
     kafka_name: str, request: pytest.FixtureRequest
 ) -> None:
     kafka: RealKafka = request.getfixturevalue(kafka_name)
-    group = "has no configurations of type group, which brokers of Kafka 4.0 and later"
-    metrics = f"has no configurations of type client-metrics, {IN_KRAFT}"
+    group = "does not support configs of type group; supported by Kafka 4.0 and later"
+    metrics = f"does not support configs of type client-metrics; supported by {IN_KRAFT}"
     setting = {"group": "consumer.session.timeout.ms=50000", "client-metrics": "interval.ms=1000"}
     for kind, text in {"group": group, "client-metrics": metrics}.items():
         if (kind, kafka_name) == ("client-metrics", "kafka_39"):

@@ -217,13 +217,12 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: S
     if all(change.operation == "delete" or change.name in THROTTLES for change in changes):
         return
     running = configs.running_brokers()
-    if (broker in running) if broker is not None else running:
+    if broker in running or (broker is None and running):
+        whose = f"broker {broker} through ZooKeeper while it is running"
+        if broker is None:
+            whose = f"all brokers through ZooKeeper while some are running: {', '.join(running)}"
         raise InputError(
-            (
-                "cannot change the configs of broker "
-                f"{(broker if broker is not None else ', '.join(running))} through ZooKeeper while it is "
-                "running"
-            ),
+            f"cannot change the configs of {whose}",
             hint="use --bootstrap-server with the address of a broker",
         )
 

@@ -368,6 +368,19 @@ def test_where_no_broker_answers_the_registration_tells_the_releases(
     assert zstd.status == (1 if version == 4 else 0)
 
 
+def test_configs_of_brokers_that_run_are_left_to_them(run: Run, store: MemoryStore) -> None:
+    store.put("/brokers/ids/2", b"{}")
+    before = dict(store.nodes)
+    for target, refusal in {
+        ("--broker", "1"): "of broker 1 through ZooKeeper while it is running",
+        ("--broker-defaults",): "of all brokers through ZooKeeper while some are running: 1, 2",
+    }.items():
+        refused = run("--alter", *target, "--add-config", "log.cleaner.threads=2")
+        assert refused.status == 1
+        assert f"cannot change the configs {refusal} (use --bootstrap-server" in refused.err
+    assert store.nodes == before
+
+
 def test_credentials_ask_no_broker(run: Run, store: MemoryStore) -> None:
     stored = run("--alter", "--user", "u", "--add-config", "SCRAM-SHA-256=[password=p]")
     assert stored.status == 0 and "judged" not in stored.err
