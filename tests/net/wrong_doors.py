@@ -39,6 +39,8 @@ COMMANDS = (
     "console-consumer --topic t",
     "console-producer --topic t",
 )
+OF_EACH_KIND = (COMMANDS[0], COMMANDS[3], COMMANDS[5], COMMANDS[9], *COMMANDS[-2:])
+"""One that reads, one that changes, one that needs a coordinator, one about the cluster, and the two clients."""
 
 
 class Door(NamedTuple):
