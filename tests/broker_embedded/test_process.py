@@ -241,7 +241,7 @@ def test_overrides() -> None:
     )  # fmt: skip
     assert merged == {"listeners": "PLAINTEXT://[::1]:9092", "log.dirs": "/a,/b", "a": "b=c"}
     assert dirs == ["/a", "/b"]
-    with pytest.raises(ConfigError, match="twice"):
+    with pytest.raises(ConfigError, match="duplicate directory"):
         with_overrides({"log.dirs": "/a,/a"}, listen=None, data_dir=None, overrides={})
     for listen in (":19092", "[::1]:19092", "broker1:19092"):
         assert with_overrides({}, listen=listen, data_dir=None, overrides={})[0] == {
@@ -329,7 +329,7 @@ def test_secrets_come_from_where_the_settings_say(tmp_path: Path) -> None:
         token = broker.call(lambda core: core.tokens.create("User:a", "User:a", [], -1))
         expected = hmac.digest(b"of the file", token.id.encode(), "sha512")
         assert broker.call(lambda core: core.tokens.hmac(token)) == expected
-    with pytest.raises(ConfigError, match=r"'file': .* is not set"):
+    with pytest.raises(ConfigError, match=r"'file': unsupported config.providers.file.class \(not set\)"):
         EmbeddedBroker(config={"config.providers": "file"}).start()
 
 

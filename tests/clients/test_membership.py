@@ -134,7 +134,7 @@ def test_unreadable_subscription_names_group_and_member() -> None:
     membership.next_request(0.0)
     response = joined("you")
     response.members[1].metadata = b"\x00\x01\xff"
-    with pytest.raises(KafkaToolsError, match="group 'g': the subscription of member 'you' cannot be read"):
+    with pytest.raises(KafkaToolsError, match="group 'g': cannot read the subscription of member 'you'"):
         membership.on_response(response, 0.0)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -136,3 +138,19 @@ def test_a_log_is_read_in_as_many_pieces_as_there_are(tmp_path: Path, monkeypatc
     assert len(started) > 3
     assert [piece.start for piece in started[1:]] == [piece.end for piece in started[:-1]]
     assert started[-1].end == path.stat().st_size
+
+
+def test_pieces_are_read_in_a_process_with_many_open_files(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 2048:
+        if hard != resource.RLIM_INFINITY and hard < 2048:
+            pytest.skip("this system allows fewer than 2048 open files")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2048, hard))
+    path = log_of(tmp_path, b"".join(batches()))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        assert assert_the_same(tmp_path, "--files", str(path), "--print-data-log")[0] == 0
+    finally:
+        for each in held:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

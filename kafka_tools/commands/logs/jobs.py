@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import IO, NamedTuple, NoReturn
 
@@ -49,6 +49,14 @@ class _Spool(Output):
         self._file.flush()
 
 
+def _readable(descriptors: Iterable[int], timeout_ms: int | None = None) -> set[int]:
+    """The descriptors that can be read or have reached their end. ``select`` fails for numbers from 1024 on."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(timeout_ms)}
+
+
 class _InTurn(Output):
     """To standard output once a byte comes through ``turn``; kept until then."""
 
@@ -58,7 +66,7 @@ class _InTurn(Output):
         self._kept = tempfile.SpooledTemporaryFile(KEPT_BYTES, prefix="kafka-dump-log-")  # noqa: SIM115 - until our turn
 
     def _put(self, data: bytes) -> None:
-        if self._turn is not None and select.select([self._turn], [], [], 0)[0]:
+        if self._turn is not None and _readable([self._turn], timeout_ms=0):
             self._begin(self._turn)
         if self._turn is None:
             sys.stdout.buffer.write(data)
@@ -259,7 +267,7 @@ def _wait_for_first(run: DumpRun, tasks: _Tasks, workers: deque[_Worker], jobs: 
             output.flush()
         workers[0].begin()
         waiting = [worker for worker in workers if not worker.done]
-        ready, _, _ = select.select([worker.answer for worker in waiting], [], [])
+        ready = _readable(worker.answer for worker in waiting)
         for worker in waiting:
             if worker.answer in ready:
                 worker.listen()
