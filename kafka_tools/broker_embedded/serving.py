@@ -188,8 +188,9 @@ class ServedRequest:
         """What the handler returned, or raised, after more than a slice: the answer is encoded on another thread."""
         underway, sliced = self._underway, self._sliced
         assert underway is not None and sliced is not None
-        if isinstance(error, CloseConnection | WireError):
-            log.warning("closing the connection %s: %s", self._connection.id, error)
+        if isinstance(error, CloseConnection) or (error is not None and self.call is None):  # it cannot be decoded
+            unforeseen = None if isinstance(error, CloseConnection | WireError) else error
+            log.warning("closing the connection %s: %s", self._connection.id, error, exc_info=unforeseen)
             self._connection.close_after_reply = True
             self._encoded(None, None)
             return

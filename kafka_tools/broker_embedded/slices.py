@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Generator
-from types import CodeType
+from types import CodeType, GeneratorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.timers import Timers
@@ -112,9 +112,11 @@ def shielded(function: F) -> F:
 def _is_shielded(work: Work[Any]) -> bool:
     """Whether work is at a checkpoint, or waits, within a function that is ``shielded``."""
     within: Any = work
-    while within is not None and within.gi_code not in _shielded:
+    while isinstance(within, GeneratorType):  # at the end there may be an iterator of any kind
+        if within.gi_code in _shielded:
+            return True
         within = within.gi_yieldfrom
-    return within is not None
+    return False
 
 
 def at_once(function: Callable[[], Any], done: Done) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_tools.broker_embedded import serving
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import load_handlers
@@ -153,6 +154,42 @@ def test_a_handlers_mistake_is_an_error_for_the_client_and_no_more(
     unwritable = handler.api.response(cluster_id=None)
     monkeypatch.setitem(broker.dispatcher.handlers, 60, handler._replace(handle=lambda call: unwritable))
     assert broker.call(DescribeClusterRequest(), 0).error_code == codes.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), WireError("a member's metadata")])
+@pytest.mark.parametrize("later", [False, True])
+def test_a_mistake_of_a_handler_in_slices_is_an_error_for_the_client_too(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, error: Exception, later: bool
+) -> None:
+    def fails(call: Any) -> Any:
+        if later:
+            yield from sleep(0)
+        yield
+        raise error
+
+    handler = broker.dispatcher.handlers[60]
+    monkeypatch.setitem(broker.dispatcher.handlers, 60, handler._replace(handle=fails))
+    sliced = broker.send(DescribeClusterRequest(), 0)
+    broker.advance(1)
+    assert sliced.response.error_code == codes.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize("error", [WireError("it is damaged"), MemoryError()])
+def test_a_large_request_that_cannot_be_decoded_closes_its_connection(
+    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fails(*_: object, **__: object) -> Any:
+        raise error
+
+    monkeypatch.setattr(serving, "decode_counted", fails)
+    topics = [MetadataRequest.RequestTopic(name="absent") for _ in range(12_000)]
+    answers: list[bytes | None] = []
+    frame = encode_request(MetadataRequest(topics=topics), 9, 1, "x")
+    connection = Connection("large", "PLAINTEXT", "127.0.0.1")
+    broker.dispatcher.handle_frame(connection, frame, answers.append)
+    broker.advance(1)
+    assert answers == [None]
+    assert connection.close_after_reply
 
 
 def test_an_authorizer_is_asked(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> None:

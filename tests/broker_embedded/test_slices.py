@@ -206,6 +206,25 @@ def test_shielded_work_whose_client_has_gone_goes_on_until_it_may_end(
     assert (said, len(slices)) == (["begun", "decoded", "called", "changed"], 0)
 
 
+def test_work_that_yields_from_an_iterator_is_cancelled_too() -> None:
+    slices = Slices(Timers(ManualClock()))
+    said: list[str] = []
+
+    def work() -> Work[None]:
+        try:
+            yield from iter([None, None])
+            said.append("went on")
+        finally:
+            said.append("ended")
+
+    begun = work()
+    next(begun)
+    slices.later(sleep(0), lambda *_: None)
+    sliced = slices.later(begun, lambda *_: said.append("done"))
+    slices.cancel(sliced)
+    assert (said, len(slices)) == (["ended"], 1)
+
+
 def test_what_whole_work_calls_elsewhere_is_called_at_once_and_fails_within_it() -> None:
     def fail() -> None:
         raise ValueError("it fails")

@@ -232,8 +232,7 @@ class Migration:
         assignment = ConsumerProtocolAssignment(assigned_partitions=topics)
         if len(topics) <= _MOST_AT_ONCE:
             return encode_versioned(assignment, version)
-        encoded: bytes = yield from to_thread(lambda: encode_versioned(assignment, version))
-        return encoded
+        return (yield from to_thread(lambda: encode_versioned(assignment, version)))
 
 
 def read_subscription(metadata: bytes) -> Work[ConsumerProtocolSubscription]:
@@ -258,8 +257,7 @@ def _classic_member(member: ConsumerMember) -> Member:
 def _decoded(kind: type[S], metadata: bytes) -> Work[S]:
     if len(metadata) <= _MOST_BYTES_AT_ONCE:
         return _decode(kind, metadata)
-    decoded: S = yield from to_thread(lambda: _decode(kind, metadata))
-    return decoded
+    return (yield from to_thread(lambda: _decode(kind, metadata)))
 
 
 def _decode(kind: type[S], metadata: bytes) -> S:
