@@ -109,8 +109,8 @@ class Chunk:
             raise self._corrupt(str(error)) from error
         if batch is None and len(data):
             raise self._corrupt(
-                "the batch at this offset is larger than max.partition.fetch.bytes, and the broker does "
-                "not send it whole"
+                "the batch at this offset is larger than max.partition.fetch.bytes, and the broker does not send it "
+                "whole"
             )
 
     def _corrupt(self, what: str) -> CorruptBatch:

@@ -413,10 +413,8 @@ class NodeConnection:
         is_first = not self.session.answered and not self.session.uses_sasl and self.session.in_flight
         size_bytes = max((sent.size_bytes for sent in self.session.in_flight), default=0)
         hint = (
-            (
-                f"a request of {size_bytes} bytes was in progress: brokers close the connection if a request "
-                "is larger than their socket.request.max.bytes or has too many elements"
-            )
+            f"a request of {size_bytes} bytes was in progress: brokers close the connection if a request is larger "
+            "than their socket.request.max.bytes or has too many elements"
             if size_bytes >= LARGE_REQUEST_BYTES
             else None
         )

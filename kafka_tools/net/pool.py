@@ -262,10 +262,8 @@ class ConnectionPool:
             error.hint = f"the listener may require a SASL login: {settings}"
             return error
         return LoginWanted(
-            (
-                f"{error} at the first request, {times} times: its listener probably requires a SASL login, "
-                f"and security.protocol is {self.config.security_protocol}"
-            ),
+            f"{error} at the first request, {times} times: its listener probably requires a SASL login, and "
+            f"security.protocol is {self.config.security_protocol}",
             node=error.node,
             hint=f"set {settings} in the file of --command-config, or give the address of a listener without SASL",
         )

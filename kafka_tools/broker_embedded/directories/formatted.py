@@ -89,10 +89,10 @@ class FormattedDirectories:
         configured = self._properties.get("controller.quorum.voters", "").strip()
         if quorum.voters is None and not configured and self._properties.get("process.roles", "").strip():
             raise _refused(
-                path, "it contains no voter and controller.quorum.voters is empty: the node would join an existing "
-                    "quorum",
+                path,
+                "it contains no voter and controller.quorum.voters is empty: the node would join an existing quorum",
                 "format it with --standalone",
-            )  # fmt: skip
+            )
         voters = quorum.voters if quorum.voters is not None else {_voter_id(text) for text in configured.split(",")}
         if (quorum.voters is not None or configured) and voters != {self._node_id}:
             shown = ", ".join(map(str, sorted(voters)))

@@ -69,7 +69,7 @@ def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
     elif end_offset < known_end:
         raise LogError(
             f"{place}: the cluster metadata ends at offset {end_offset}, but it reached offset {known_end}: its "
-                f"last {known_end - end_offset} records are missing",
+            f"last {known_end - end_offset} records are missing",
             path=place, hint=BACK,
         )  # fmt: skip
 

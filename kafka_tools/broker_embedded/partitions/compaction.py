@@ -247,7 +247,7 @@ class LogCleaner:
         foreseen = isinstance(error, LogError | OSError)
         log.error(
             "cannot compact %s, so it keeps growing: %s. Find the damage with kafka-dump-log, repair it and "
-                "restart the broker",
+            "restart the broker",
             partition.id, error if foreseen else repr(error), exc_info=None if foreseen else error,
         )  # fmt: skip
 

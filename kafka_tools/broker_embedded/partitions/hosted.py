@@ -141,7 +141,7 @@ class Partitions:
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
         log.error(
             "%s is offline: %s. Its directory %s stays unchanged: restore it from a copy and restart the broker, "
-                "or move it away, and the partition starts again without records",
+            "or move it away, and the partition starts again without records",
             id, error, os.path.join(log_dir, str(id)),
         )  # fmt: skip
 
@@ -175,7 +175,7 @@ class Partitions:
         if first > log_start and known_start is not None and not begins_later:
             log.warning(
                 "%s: offsets %d to %d are missing: the last checkpoint contains them, but the first segment in "
-                    "%s begins after them",
+                "%s begins after them",
                 id, log_start, first - 1, path,
             )  # fmt: skip
         if known_start is None and opened.log_start_offset > first:
@@ -187,7 +187,7 @@ class Partitions:
         if opened.log_end_offset < known_end:
             log.warning(
                 "%s: offsets %d to %d are missing: the last checkpoint contains them, but the log in %s ends "
-                    "before them",
+                "before them",
                 id, opened.log_end_offset, known_end - 1, path,
             )  # fmt: skip
         opened.epochs.begin(leader_epoch, opened.log_end_offset)

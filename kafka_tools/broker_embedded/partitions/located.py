@@ -110,7 +110,7 @@ def locate(dirs: DataDirs, cluster: Cluster) -> Located:
     if unknown:
         raise LogError(
             f"the cluster metadata does not contain the topics of {len(unknown)} partitions with records, for "
-                f"example {unknown[0]}: part of the metadata is missing, or the partitions belong to another cluster",
+            f"example {unknown[0]}: part of the metadata is missing, or the partitions belong to another cluster",
             path=unknown[0], hint=f"move partitions of another cluster out of the log directories; or {BACK}",
         )  # fmt: skip
     return found

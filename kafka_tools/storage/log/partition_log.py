@@ -272,7 +272,7 @@ class PartitionLog(ReadableLog):
         self.offline, self._retry_at_s = str(error), None
         log.error(
             "%s is offline: %s. The end of its log may be damaged. Check the disk, then restart the broker, "
-                "which checks the log",
+            "which checks the log",
             self.name, error,
         )  # fmt: skip
 
