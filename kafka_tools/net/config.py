@@ -239,7 +239,7 @@ class ClientConfig:
                 retriever = self.values.get(client_settings.RETRIEVER, "").strip()
                 if retriever and retriever.rpartition(".")[2] not in client_settings.RETRIEVERS:
                     names = ", ".join(client_settings.RETRIEVERS)
-                    raise ConfigError(f"unsupported {client_settings.RETRIEVER}: expected {names}")
+                    raise ConfigError(f"unsupported {client_settings.RETRIEVER} '{retriever}': expected one of {names}")
             elif self.sasl_mechanism == "GSSAPI":
                 from kafka_tools.net.sasl.kerberos import kerberos_login
 

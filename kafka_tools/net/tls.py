@@ -52,7 +52,7 @@ def client_settings(values: Mapping[str, str]) -> TlsSettings:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     algorithm = values.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if algorithm not in ("https", ""):
-        raise ConfigError("invalid ssl.endpoint.identification.algorithm: expected https or nothing")
+        raise ConfigError(f"invalid ssl.endpoint.identification.algorithm '{algorithm}': expected https or nothing")
     context.check_hostname = algorithm == "https"
     trusted = _trusted(values)
     if trusted is None:

@@ -87,7 +87,10 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
                 yield self._finding("txnindex-mismatch", text, entry.at, entry.first_offset)
             yield from self._advance()
         elif start is not None and not self._is_listed_late(view):
-            text = f"does not contain that producer {view.producer_id} aborted from {start} to {view.last_offset}"
+            text = (
+                f"does not contain the transaction from {start} to {view.last_offset} that producer "
+                f"{view.producer_id} aborted"
+            )
             yield self._finding("txnindex-missing", text, None, start)
 
     def _is_listed_late(self, view: BatchView) -> bool:

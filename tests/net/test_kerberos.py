@@ -88,7 +88,7 @@ def test_the_kerberos_module_is_for_gssapi_alone(mechanism: str) -> None:
             {"sasl.jaas.config": 'PlainLoginModule required username="a" password="planted";'},
             "is not a Krb5LoginModule",
         ),
-        ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "cannot read keyTab /no/such"),
+        ({"jaas": 'useKeyTab=true keyTab="/no/such"'}, "cannot read keyTab /no/such: it does not exist"),
     ],
 )
 def test_what_is_missing_is_named(values: Any, message: str) -> None:

@@ -220,7 +220,7 @@ def test_trust_in_a_single_certificate_is_enough(material):
         ({"ssl.keystore.location": "{encrypted}", "ssl.key.password": "wrong"}, r"cannot use the private key"),
         ({"ssl.keystore.location": "{encrypted}", "ssl.key.password": "x" * 1025}, r"cannot use the private key"),
         ({"ssl.enabled.protocols": "SSLv3"}, r"TLSv1\.2 or TLSv1\.3"),
-        ({"ssl.endpoint.identification.algorithm": "ldaps"}, r"https or nothing"),
+        ({"ssl.endpoint.identification.algorithm": "ldaps"}, r"algorithm 'ldaps': expected https or nothing"),
         ({"ssl.cipher.suites": "TLS_NO_WITH_SUCH_SUITE"}, r"none of these suites"),
     ],
 )

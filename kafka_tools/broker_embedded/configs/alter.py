@@ -178,7 +178,7 @@ def left_out(store: ConfigStore) -> list[ConfigRecord]:
         for name in sorted(values[resource].keys() & set(misfit.names)):
             value = values[resource].pop(name)
             shown = MASK if is_sensitive(name) else value
-            log.warning("ignoring %s=%s, which was set while the broker ran: %s", name, shown, misfit)
+            log.warning("removing %s=%s, which was set while the broker ran: %s", name, shown, misfit)
             records.append(ConfigRecord(resource_type=BROKER, resource_name=resource, name=name, value=None))
     return records
 

@@ -121,7 +121,7 @@ class Shortening:
             return
         self._failed = True
         expected = isinstance(error, OSError | LogError)
-        text = "cannot shorten the log of the cluster metadata, trying again in a minute: %s"
+        text = "cannot write a snapshot of the cluster metadata or shorten its log, trying again in a minute: %s"
         log.error(text, error, exc_info=None if expected else error)
 
 

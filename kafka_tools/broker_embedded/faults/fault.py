@@ -99,7 +99,7 @@ class Delay(Fault):
     def __init__(self, delay_ms: float, *rest: Any) -> None:
         super().__init__(*rest)
         if delay_ms < 0:
-            raise ValueError(f"invalid delay {delay_ms:g} ms: expected a finite number of at least 0")
+            raise ValueError(f"invalid delay {delay_ms:g} ms: expected a number of at least 0")
         self.delay_ms = delay_ms
 
 

@@ -68,7 +68,7 @@ def kerberos_login(config: ClientConfig) -> KerberosLogin:
             'principal="name@REALM"; address brokers by their fully qualified domain names',
         )
     if keytab is not None and not os.access(keytab, os.R_OK):
-        raise ConfigError(f"sasl.jaas.config: cannot read keyTab {keytab}")
+        raise ConfigError(f"sasl.jaas.config: cannot read keyTab {keytab}: it does not exist, or permission is denied")
     principal = options.get("principal", "").strip() or None
     return KerberosLogin(service, principal, keytab, use_cache, _plain_path(options.get("ticketCache")))
 

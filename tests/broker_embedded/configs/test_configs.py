@@ -292,7 +292,7 @@ def test_what_an_earlier_version_took_is_left_out_at_the_start(
     assert configs.broker.integer("max.connections.per.ip") == 2**31 - 1
     assert dict(configs.dynamic(BROKER, "")) == {"log.retention.bytes": "5", "min.insync.replicas": "1"}
     told = [record.getMessage() for record in caplog.records]
-    assert "ignoring log.roll.ms=-1, which was set while the broker ran: " + TOGETHER[1][2][20:] in told
+    assert "removing log.roll.ms=-1, which was set while the broker ran: " + TOGETHER[1][2][20:] in told
     assert len(told) == 4
     caplog.clear()
     broker.restart()

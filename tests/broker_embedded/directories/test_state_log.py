@@ -317,7 +317,7 @@ def test_a_disk_that_refuses_a_snapshot_is_asked_again_in_a_minute(
         patch.setattr(os, "replace", refuse)
         for number in range(1, 31):
             change(broker, number)
-        assert len([each for each in caplog.records if "cannot shorten the log" in each.getMessage()]) == 1
+        assert len([each for each in caplog.records if "cannot write a snapshot" in each.getMessage()]) == 1
         assert (of(broker, ".checkpoint"), of(broker, ".part")) == ([], [])
     broker.advance(61)
     assert len(of(broker, ".checkpoint")) == 1

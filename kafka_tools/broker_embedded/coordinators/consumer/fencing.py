@@ -187,7 +187,7 @@ class Fencing:
                 return None
             if epoch not in (None, member.epoch):
                 return None
-            log.info("group %s: removed member %s: %s", group_id, member_id, reason)
+            log.info("group %s: removing member %s: %s", group_id, member_id, reason)
             return group, [member]
 
         return self.fence(leaving)
