@@ -82,6 +82,15 @@ def sessions(broker: MemoryBroker) -> int:
     return sum(member.heartbeat is not None and member.heartbeat.active for member in members)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Codecs are compiled when they are first used, which is part of no piece."""
+    broker = made()
+    joined(broker, 4)
+    for epoch in (0, -1):
+        assert not answered(broker, heartbeat(epoch), 1).error_code
+
+
 @pytest.mark.parametrize("leaving", [lambda: (heartbeat(-1), 1), lambda: (leave(), 5)])
 def test_groups_change_their_kind_in_slices(
     monkeypatch: pytest.MonkeyPatch, leaving: Callable[[], tuple[Any, int]]
