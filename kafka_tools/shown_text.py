@@ -20,6 +20,11 @@ _LINE_CONTROLS = _ALL | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _CONTROLS = {code: text for code, text in _ALL.items() if code not in (ord("\t"), ord("\n"))}
 
 
+def counted(number: int, one: str, several: str) -> str:
+    """The number with its noun, as in "1 record" and "2 records"."""
+    return f"{number} {one if number == 1 else several}"
+
+
 def printable(text: str) -> str:
     """``text`` with everything escaped that a terminal would obey, line ends and tabs aside."""
     return text.translate(_CONTROLS)

@@ -20,6 +20,7 @@ from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, sleep, whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
+from kafka_tools.shown_text import counted
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.slices import Slices
@@ -215,4 +216,5 @@ class _LeftOutOf:
 
     def tell_rest(self) -> None:
         if self._others:
-            log.error("%s: %d more records were skipped. %s", self._partition, self._others, _MEND)
+            others = counted(self._others, "more record was", "more records were")
+            log.error("%s: %s skipped. %s", self._partition, others, _MEND)

@@ -25,6 +25,7 @@ from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.stored import transaction_log
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.shown_text import counted
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.storage.names import PARTITION_METADATA, directory_name
 from kafka_tools.storage.salvage import Salvage
@@ -43,15 +44,15 @@ class MendedLog(NamedTuple):
 
     def lines(self) -> list[str]:
         """What the operator is told."""
-        lines = [
-            f"{self.directory}: rewritten with {self.kept} batches. The old directory was renamed to {self.moved_to}."
-        ]
+        kept = counted(self.kept, "batch", "batches")
+        lines = [f"{self.directory}: rewritten with {kept}. The old directory was renamed to {self.moved_to}."]
         if self.damaged_spans:
-            lines.append(f"{self.directory}: removed {self.damaged_spans} damaged spans with their records.")
+            spans = counted(self.damaged_spans, "damaged span", "damaged spans")
+            lines.append(f"{self.directory}: removed {spans} and the records there.")
         told, others = named(self.left_out)
         lines += [f"{self.directory}: {each}." for each in told]
         if others:
-            lines.append(f"{self.directory}: {others} more records were omitted.")
+            lines.append(f"{self.directory}: {counted(others, 'more record was', 'more records were')} omitted.")
         return lines
 
 

@@ -14,6 +14,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA
+from kafka_tools.shown_text import counted
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
 
@@ -69,7 +70,7 @@ def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
     elif end_offset < known_end:
         raise LogError(
             f"{place}: the cluster metadata ends at offset {end_offset}, but it reached offset {known_end}: its "
-            f"last {known_end - end_offset} records are missing",
+            f"last {counted(known_end - end_offset, 'record is', 'records are')} missing",
             path=place, hint=BACK,
         )  # fmt: skip
 
@@ -83,7 +84,9 @@ def _what_had_state(dirs: DataDirs, known_end: int) -> str:
         if not parsed.state and partition_files(os.path.join(path, name)).segments
     ]
     if of_topics:
-        said.append(f"{len(of_topics)} partitions have logs, for example {of_topics[0]}")
+        said.append(
+            f"{counted(len(of_topics), 'partition has a log', 'partitions have logs')}, for example {of_topics[0]}"
+        )
     return " and ".join(said)
 
 

@@ -37,6 +37,7 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 )
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import BatchView, batches
+from kafka_tools.shown_text import counted
 from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
 from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
@@ -74,13 +75,16 @@ class MendedState(NamedTuple):
 
     def lines(self) -> list[str]:
         """What the operator is told."""
+        kept = counted(self.kept, "record", "records")
         if not self.changed:
-            return [f"{self.state} is valid: {self.kept} records, nothing to repair."]
-        written = f"rewritten with {self.kept} records of the old metadata" if self.moved or self.recovered else "kept"
+            return [f"{self.state} is valid: {kept}, nothing to repair."]
+        written = f"rewritten with {kept} of the old metadata" if self.moved or self.recovered else "kept"
         lines = [f"{self.state}: {written}."]
         if self.gone:
-            lines.append(f"Missing: the last {self.gone} records of the old metadata.")
-        lines += [f"Omitted: {name}, {times} times." for name, times in sorted(self.left_out.items())]
+            lines.append(f"Missing: the last {counted(self.gone, 'record', 'records')} of the old metadata.")
+        lines += [
+            f"Omitted: {name}, {counted(times, 'time', 'times')}." for name, times in sorted(self.left_out.items())
+        ]
         lines += [
             f"Topic {name}: restored from its directories; its records are kept forever until you set retention.ms."
             for name in self.recovered

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.slices import Slices, whole
 from kafka_tools.errors import LogError
+from kafka_tools.shown_text import counted
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.store import ClusterStore
@@ -89,8 +90,8 @@ class DiskWatch:
         offline = [str(each.id) for each in self._partitions if each.log.offline and not each.log.waits_for_room]
         if self._failure is not None or not (offline or self._dirs.lost):
             return self._failure
-        counts = [_counted(len(self._dirs.lost), "log directory", "log directories")] if self._dirs.lost else []
-        counts += [_counted(len(offline), "partition", "partitions")] if offline else []
+        counts = [counted(len(self._dirs.lost), "log directory", "log directories")] if self._dirs.lost else []
+        counts += [counted(len(offline), "partition", "partitions")] if offline else []
         shown = ", ".join([*self._dirs.lost, *offline[:_NAMED], *(["..."] if len(offline) > _NAMED else [])])
         return LogError(
             f"the broker stopped with {' and '.join(counts)} offline: {shown}",
@@ -120,7 +121,7 @@ class DiskWatch:
             "the log directory %s is offline: %s. Its contents (%s) answer KAFKA_STORAGE_ERROR; writes "
             "acknowledged there in the last moments may be lost. Restore the directory and restart the broker, "
             "which checks its logs",
-            path, why, _counted(len(lost), "partition", "partitions"),
+            path, why, counted(len(lost), "partition", "partitions"),
         )  # fmt: skip
 
     def _look_at_state(self) -> None:
@@ -181,14 +182,10 @@ class DiskWatch:
             "%s offline, because files are missing or were replaced (%s%s). Requests are answered with "
             "KAFKA_STORAGE_ERROR; writes acknowledged in the last moments may be lost. Restore the files and "
             "restart the broker, which checks them; a partition without its files starts empty",
-            _counted(len(lost), "partition is", "partitions are"), named, more,
+            counted(len(lost), "partition is", "partitions are"), named, more,
         )  # fmt: skip
 
 
 def _looked(_: None, error: BaseException | None) -> None:
     if error is not None:
         log.error("cannot check the disk for lost files, trying again: %s", error, exc_info=error)
-
-
-def _counted(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"

@@ -15,6 +15,7 @@ from kafka_tools.broker_embedded.directories.data_dirs import remove_directory, 
 from kafka_tools.broker_embedded.directories.state_checks import BACK
 from kafka_tools.errors import CorruptIndex, LogError
 from kafka_tools.records.chain import HEADER_BYTES
+from kafka_tools.shown_text import counted
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.names import PARTITION_METADATA
 from kafka_tools.storage.snapshots import read_partition_metadata
@@ -108,9 +109,10 @@ def locate(dirs: DataDirs, cluster: Cluster) -> Located:
             if dirs.clean[log_dir] and not is_known and not _was_never_written(path):
                 unknown.append(path)
     if unknown:
+        several = counted(len(unknown), "partition", "partitions")
         raise LogError(
-            f"the cluster metadata does not contain the topics of {len(unknown)} partitions with records, for "
-            f"example {unknown[0]}: part of the metadata is missing, or the partitions belong to another cluster",
+            f"the cluster metadata does not contain the topics of {several} with records, for example {unknown[0]}: "
+            "part of the metadata is missing, or they belong to another cluster",
             path=unknown[0], hint=f"move partitions of another cluster out of the log directories; or {BACK}",
         )  # fmt: skip
     return found

@@ -81,7 +81,7 @@ def flipped(log: Path) -> None:
         (removed, "the cluster metadata has no records, but it had"),
         (all_removed, "the cluster metadata has no records, but it had"),
         (directory_removed, r"the cluster metadata \(__cluster_metadata-0\) is missing, but it had"),
-        (cut, "ends at offset [0-9]+, but it reached offset [0-9]+: its last 1 records are missing"),
+        (cut, "ends at offset [0-9]+, but it reached offset [0-9]+: its last 1 record is missing"),
         (torn, "it is damaged before offset"),
         (flipped, "CRC .*does not match"),
     ],
@@ -119,7 +119,7 @@ def test_without_any_note_partitions_with_logs_say_that_there_was_a_state(tmp_pa
     for name in (STATE_END_FILE, BOOT_END_FILE):
         (tmp_path / name).unlink()
     emptied(state_of(tmp_path))
-    with pytest.raises(LogError, match=r"has no records, but 1 partitions have logs, for example .*/t-0"):
+    with pytest.raises(LogError, match=r"has no records, but 1 partition has a log, for example .*/t-0"):
         begun(tmp_path)
     assert (tmp_path / "t-0").exists()
 
@@ -138,7 +138,7 @@ def test_a_topic_that_the_state_does_not_know_stops_the_start_after_a_clean_stop
         begun(tmp_path).close()
         assert [path.name[-6:] for path in tmp_path.glob("t-0*")] == ["-stray"]
         return
-    with pytest.raises(LogError, match=r"does not contain the topics of 1 partitions with records, for example .*/t-0"):
+    with pytest.raises(LogError, match=r"does not contain the topics of 1 partition with records, for example .*/t-0"):
         begun(tmp_path)
     assert mend([str(tmp_path)], SystemClock()).state.recovered == ["t"]
     begun(tmp_path).close()
@@ -163,7 +163,7 @@ def test_a_loss_of_power_may_take_what_was_not_forced(tmp_path: Path, monkeypatc
     config(core, "1")
     core.close(clean=False)
     cut(state_of(tmp_path))
-    with pytest.raises(LogError, match="its last 1 records are missing"):
+    with pytest.raises(LogError, match="its last 1 record is missing"):
         begun(tmp_path)
     monkeypatch.setattr(reached, "_boot_id", lambda: b"another")
     begun(tmp_path).close()

@@ -168,7 +168,7 @@ def test_a_forged_state_is_told_at_the_start_and_mended_without_the_forgery(
         DiskBroker(path)
     assert "kafka-tools broker mend" in str(raised.value.hint)
     lines = mended(path)
-    assert "Omitted: UserScramCredentialRecord, 1 times." in lines
+    assert "Omitted: UserScramCredentialRecord, 1 time." in lines
     assert everything(path) >= logs, "nothing is destroyed"
     broker = DiskBroker(path)
     assert users(broker) == {"alice"}
@@ -269,7 +269,7 @@ def test_a_damaged_state_is_named_at_the_start_and_mended_around_the_damage(tmp_
     with pytest.raises(LogError, match=f"{STATE}/0+.log at [0-9]+: the CRC of the batch at offset") as raised:
         DiskBroker(path)
     assert "broker mend" in str(raised.value.hint)
-    assert "Omitted: damaged span, 1 times." in mended(path)
+    assert "Omitted: damaged span, 1 time." in mended(path)
     broker = DiskBroker(path)
     assert set(broker.core.cluster.topics) == {"first", "second"} and users(broker) == set()
 

@@ -51,7 +51,7 @@ ONE_PARTITION = {
 LEFT_OUT = re.compile(
     r"^(?P<at>\S+): (?P<what>the (record|batch) at offset (?P<offset>\d+) was skipped: .*)\. Stop the"
 )
-OTHERS = re.compile(r"^\S+: (\d+) more records were skipped")
+OTHERS = re.compile(r"^\S+: (\d+) more records? (?:was|were) skipped")
 _MAY_WRITE = "__admin_client"
 _HALF_AN_HOUR_S = 1800
 
