@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools.broker_embedded.partitions.produce_rules import RejectedBatch
+from kafka_tools.broker_embedded.refusals import default_error, default_message, error_for
+from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.protocol import enums, error_codes, registry
 
 PACKAGE = Path(enums.__file__).parent.parent
@@ -21,6 +24,11 @@ TEXT_FAMILIES = {
     "TIMESTAMP_TYPES": tuple(enums.TIMESTAMP_TYPES.values()),
 }
 ERROR_NAMES = {"code", "error", "error_code", "top_level_error"}
+TAKE_CODES = {
+    each.__name__
+    for each in (broker_error, error_codes.error, error_for, default_error, default_message, RejectedBatch)
+}
+"""Functions and classes whose first argument is an error code."""
 API_NAMES = {row.stem.upper(): row.key for row in registry.rows()}
 
 
@@ -136,7 +144,7 @@ def bare_codes(tree: ast.Module) -> Iterator[int]:
             yield from (node.lineno for target in node.targets if getattr(target, "attr", "") == "error_code")
         if isinstance(node, ast.Call) and node.args and number_in(node.args[0]) is not None:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("broker_error", "refuse", "error", "Refused") and number_in(node.args[0]) in CODES:
+            if name in TAKE_CODES and number_in(node.args[0]) in CODES:
                 yield node.lineno
 
 
