@@ -98,9 +98,11 @@ def _warn_of_utf8(text: str, source: str) -> None:
     else:
         advice = "write each character outside ASCII as \\uXXXX"
     logging.getLogger(__name__).warning(
-        ("warning: %s: this looks like UTF-8, but Kafka reads properties files as ISO-8859-1, and this "
-            "file is read the same way: %s"), place, advice,
-    )  # fmt: skip
+        "warning: %s: this looks like UTF-8, but Kafka reads properties files as ISO-8859-1, and this file is read "
+        "the same way: %s",
+        place,
+        advice,
+    )
 
 
 def _looks_like_utf8(line: str) -> bool:
