@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_tools import VERSION_LINE
 from kafka_tools.commands.registry import COMMANDS, SCRIPTS
-from kafka_tools.commands.running import version_line
 
 PROBE = """
 import json, sys
@@ -37,7 +37,7 @@ def run(script: str, *arguments: str) -> tuple[str, set[str]]:
 def test_version_comes_before_everything_else(script: str) -> None:
     for arguments in (["--version"], ["--no-such-option", "--version", "x"]):
         out, modules = run(script, *arguments)
-        assert out == version_line() + "\n"
+        assert out == VERSION_LINE + "\n"
         assert not modules & {"click", "typing", "kafka_tools.cli", "kafka_tools.commands", "kafka_tools.errors"}
 
 

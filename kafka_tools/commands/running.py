@@ -49,11 +49,6 @@ _SHOWN = "kafka_tools.shown"
 COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
 
-def version_line() -> str:
-    """The text of ``--version``."""
-    return VERSION_LINE
-
-
 _Said = TypeVar("_Said")
 
 
@@ -84,7 +79,7 @@ def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
         standard_streams.make_printable()  # writes what was printed before, if that is still to be done
         # Kafka's scripts look for this exact token before anything else parses (KIP-278).
         if "--version" in arguments:
-            print(version_line())
+            print(VERSION_LINE)
             status = 0
         else:
             status = _invoke(command, list(arguments), program)

@@ -25,7 +25,7 @@ from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Build, NodeConnection, Pending
 from kafka_tools.net.network import when_forked
 from kafka_tools.net.pool import MAX_WAIT_S, ConnectionPool
-from kafka_tools.net.versions import ClusterCheck, NodeVersions, VersionRange
+from kafka_tools.net.versions import ClusterCheck, NodeVersions
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node
 
@@ -150,12 +150,8 @@ class Exchange(Closing):
         """Wait no longer for the answer of ``node``: its connection is closed, and other nodes are asked first now."""
         self._pool.give_up(node, channel)
 
-    def versions(self, node: Node, deadline: Deadline) -> dict[int, VersionRange]:
-        """API key -> (oldest, newest) of a node, connecting to it if need be. Raises as ``call``."""
-        return self.connected(node, deadline).session.versions or {}
-
     def node_versions(self, node: Node, deadline: Deadline) -> NodeVersions:
-        """The same as an object that picks versions."""
+        """The API versions of a node, connecting to it if need be. Raises as ``call``."""
         return self.connected(node, deadline).versions
 
     def connected(self, node: Node, deadline: Deadline) -> NodeConnection:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools import __version__
 from kafka_tools.clock import Clock
 from kafka_tools.errors import (
     ConfigError,
@@ -153,7 +152,6 @@ class ConnectionPool:
             node,
             ClientSession(
                 client_id=self.config.client_id,
-                software_version=__version__,
                 sasl=(lambda: self._sasl_exchange(node.host)) if self.config.uses_sasl else None,
                 peer=str(node),
                 intended=self.cluster_check.intended(node),

@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from kafka_tools import __version__
 from kafka_tools.errors import AuthenticationFailed, ConnectFailed, DecodeError, EncodeError
 from kafka_tools.net.versions import NAMES_NODE, IntendedNode, VersionRange, pick_version
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode
-from kafka_tools.protocol.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, framed
+from kafka_tools.protocol.frames import FrameReader, framed
 from kafka_tools.protocol.headers import decode_response, encode_request
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.schema import Request, Response
@@ -72,27 +73,23 @@ class ClientSession:
         self,
         *,
         client_id: str,
-        software_version: str,
         sasl: Callable[[], SaslExchange] | None = None,
         peer: str = "the broker",
         intended: IntendedNode | None = None,
-        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
     ) -> None:
         self.client_id = client_id
         self.peer = peer
         self._intended = intended
         self.stage = CONNECTED
         self.versions: dict[int, VersionRange] | None = None
-        self.api_versions: ApiVersionsResponse | None = None
         self.session_lifetime_ms = 0
         """How long the authentication holds, from its end on (KIP-368); 0 without limit."""
         self.answered = 0
         """Requests of the user that were answered on this connection."""
-        self._software_version = software_version
         self._sasl = sasl
         self._exchange: SaslExchange | None = None
         self._raw_tokens = False
-        self._reader = FrameReader(max_frame_bytes)
+        self._reader = FrameReader()
         self._out = bytearray()
         self._in_flight: deque[InFlight] = deque()
         self._correlation_id = 0
@@ -239,7 +236,7 @@ class ClientSession:
     # versions
 
     def _ask_versions(self, version: int) -> None:
-        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=self._software_version)
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
         if self._intended is not None:
             request.cluster_id, request.node_id = self._intended
         self._send(request, version, None)
@@ -264,7 +261,6 @@ class ClientSession:
             raise ConnectFailed(
                 f"{self.peer} refused to return its API versions: {row.name}: {row.text}", node=self.peer
             )
-        self.api_versions = response
         self.versions = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
         if self._sasl is None:
             self.stage = READY

@@ -30,7 +30,6 @@ from kafka_tools.shown_text import one_line
 
 _NAMED = 3
 """Items named of those with one cause."""
-FORMS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
 
 
 class ItemError(NamedTuple):
@@ -101,7 +100,7 @@ def _text(value: str | None) -> str | None:
 
 
 def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
-    """Print ``result`` in one of FORMS. Items that failed are part of ``json`` and ``yaml`` only."""
+    """Print ``result`` in one of the forms above. Items that failed are part of ``json`` and ``yaml`` only."""
     out = stream if stream is not None else sys.stdout
     if form not in ("table", "wide"):
         # What programs read is UTF-8 whatever the terminal's encoding is (RFC 8259 for JSON).

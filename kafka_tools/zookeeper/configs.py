@@ -7,10 +7,10 @@ nothing is stored without brokers being told. Sources: ``AdminZkClient`` and ``C
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from kafka_tools.errors import InputError, StoreError
+from kafka_tools.errors import StoreError
 from kafka_tools.zookeeper.nodes import (
     BROKER_IDS,
     CHANGE_PREFIX,
@@ -76,20 +76,6 @@ class ZooKeeperConfigs:
         path = f"{CONFIG_ROOT}/{entity_path(entity)}"
         node = self._store.get(path)
         return decode_configs(node.data if node else None, path)
-
-    def change(self, entity: Entity, added: Mapping[str, str], deleted: Sequence[str] = ()) -> None:
-        """Set and remove configs of one entity, the others stay.
-
-        Raises InputError for one to delete that is not set (then nothing is changed), and StoreError.
-        """
-
-        def apply(configs: dict[str, str]) -> dict[str, str]:
-            missing = [name for name in deleted if name not in configs]
-            if missing:
-                raise InputError(f"Invalid config(s): {','.join(missing)}", hint="no such config is set there")
-            return {name: value for name, value in configs.items() if name not in deleted} | dict(added)
-
-        self.update(entity, apply)
 
     def update(self, entity: Entity, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
         """Replace what is set for an entity by what ``edit`` makes of it; called again if others write meanwhile.

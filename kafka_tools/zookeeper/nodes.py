@@ -22,8 +22,6 @@ TOPICS = "/brokers/topics"
 DEFAULT_NODE = "<default>"
 """The node of a type's default entity; no name can become this, since '<' is always written as %3C."""
 
-KINDS = ("topics", "clients", "users", "brokers", "ips")
-"""Entity types that have a node below /config."""
 SANITIZED = ("clients", "users")
 """Those whose names may hold anything and are percent-encoded in a node's name."""
 SENSITIVE = ("users", "brokers")

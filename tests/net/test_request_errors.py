@@ -21,7 +21,7 @@ Topic = CreateTopicsRequest.CreatableTopic
 
 
 def refused(request, version):
-    session = ClientSession(client_id="c", software_version="1", peer="kafka1:9092 (id 1)")
+    session = ClientSession(client_id="c", peer="kafka1:9092 (id 1)")
     with pytest.raises(EncodeError) as caught:
         session.send(request, version)
     assert not session.outgoing()
@@ -92,7 +92,7 @@ def test_zookeeper_or_the_release_is_blamed_whichever_it_is(ranges, request_clas
 
 
 def test_an_answer_that_cannot_be_read_names_its_node_and_request():
-    session = ClientSession(client_id="c", software_version="1", peer="kafka1:9092 (id 1)")
+    session = ClientSession(client_id="c", peer="kafka1:9092 (id 1)")
     sent = session.send(ListGroupsRequest(), 4)
     payload = sent.correlation_id.to_bytes(4, "big") + b"\xff" * 20
     session.stage = "ready"

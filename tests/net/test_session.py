@@ -81,7 +81,7 @@ def scram_server():
 
 
 def session(sasl):
-    made = ClientSession(client_id="test", software_version="1", sasl=sasl, peer="node")
+    made = ClientSession(client_id="test", sasl=sasl, peer="node")
     made.start()
     return made
 

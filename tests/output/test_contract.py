@@ -19,12 +19,12 @@ import yaml
 from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.commands import running
-from kafka_tools.commands.options.output import OutputOption
+from kafka_tools.commands.options.output import FORMATS, OutputOption
 from kafka_tools.output import rows as rows_module
 from kafka_tools.output.cells import heading
 from kafka_tools.output.csv_doc import cell as csv_cell
 from kafka_tools.output.kinds import KINDS
-from kafka_tools.output.rows import FORMS, Rows, envelope
+from kafka_tools.output.rows import Rows, envelope
 from tests.live_members import LASTING, poll_until_assigned
 from tests.net.virtual import VirtualNetwork, VirtualNode
 from tests.output.contract_cases import (
@@ -166,7 +166,7 @@ def test_every_command_has_the_forms_or_a_reason() -> None:
     assert without == OWN_FORMS.keys()
     for path, output in OUTPUTS.items():
         assert isinstance(output.type, click.Choice)
-        assert tuple(output.type.choices) == FORMS, path
+        assert tuple(output.type.choices) == FORMATS, path
 
 
 def test_no_output_of_any_command_is_without_a_case() -> None:
@@ -194,7 +194,7 @@ def test_a_schema_is_one_and_its_examples_follow_it(kind: str, documents: Valida
     assert [name for name, member in _described(schema["$defs"]["row"]) if not member.get("description")] == []
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_each_command_prints_one_document(
     case: Case, form: str, servers: str, run: Callable[..., Ended], documents: Validators, lines: Validators
@@ -211,7 +211,7 @@ def test_each_command_prints_one_document(
     check_document(ended.out, ended.shown, form, documents, lines)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("case", FAILING, ids=lambda case: case.title)
 def test_items_that_fail_are_in_the_document_and_on_stderr(
     case: Case, form: str, servers: str, run: Callable[..., Ended], documents: Validators, lines: Validators
@@ -323,5 +323,5 @@ def _members(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def test_no_form_is_coloured_when_piped(servers: str, run: Callable[..., Ended]) -> None:
     assert "FORCE_COLOR" not in os.environ
-    for form in FORMS:
+    for form in FORMATS:
         assert "\x1b" not in run(CASES[1], form, servers).out

@@ -14,9 +14,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafka_tools.commands.options.output import FORMATS
 from kafka_tools.output import kinds
 from kafka_tools.output.cells import cell
-from kafka_tools.output.rows import FORMS, ItemError, Rows, envelope, show
+from kafka_tools.output.rows import ItemError, Rows, envelope, show
 
 ROWS = Rows(
     "samples",
@@ -178,7 +179,7 @@ def test_only_csv_disarms_what_a_spreadsheet_takes_for_a_formula(value: object, 
     assert shown(rows, "tsv").splitlines()[1].split("\t")[0] == str(value)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_no_name_commands_a_terminal(form: str) -> None:
     name = "\x1b]0;owned\x07\x9b2J\x7f"
     rows = Rows("samples", [{"name": name, "ids": [name], "more": {name: name}}], [ItemError(name, None, name)])
@@ -195,7 +196,7 @@ def test_what_programs_read_is_utf_8_whatever_the_terminal_is(form: str) -> None
     assert "Größe €" in raw.getvalue().decode("utf-8")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_no_form_has_colours_when_piped(form: str) -> None:
     assert "\x1b" not in shown(ROWS, form)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from kafka_tools import VERSION_LINE
 from kafka_tools.commands import running
 from kafka_tools.commands.options.command import Command, CommandGroup, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
@@ -30,7 +31,7 @@ _PARTITION = click.IntRange(0, 2**31 - 1)
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(running.version_line())
+        click.echo(VERSION_LINE)
         context.exit()
 
 

@@ -137,12 +137,11 @@ def _connected(
     """A client of the brokers that are registered, or why there is none."""
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.options.connection import tracer
+    from kafka_tools.values import format_address
 
     protocol = connection.config_of("")["security.protocol"]
     endpoints = (each for broker in registered for each in broker.endpoints if each.protocol == protocol)
-    addresses = ",".join(
-        f"[{each.host}]:{each.port}" if ":" in each.host else f"{each.host}:{each.port}" for each in endpoints
-    )
+    addresses = ",".join(format_address(each.host, each.port) for each in endpoints)
     if not addresses:
         return None, f"no broker has a listener for security.protocol={protocol}: set another in --command-config"
     timeout_s = min(ASK_S, connection.timeout_s)

@@ -274,13 +274,6 @@ def _topic_row(topic: dict[str, Any]) -> dict[str, Any]:
 
 
 def _time_text(milliseconds: int | None) -> str | None:
-    """ISO 8601 in UTC with milliseconds; the bare number for what no calendar has."""
-    from datetime import UTC, datetime, timedelta
+    from kafka_tools.values import moment_text
 
-    if milliseconds is None:
-        return None
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
-    except OverflowError:
-        return str(milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if milliseconds is None else moment_text(milliseconds)

@@ -13,14 +13,14 @@ MECHANISM = "PLAIN"
 
 
 class PlainClient:
-    """Sends ``authorization id NUL user NUL password`` and is done."""
+    """Sends ``NUL user NUL password`` and is done: no authorization id."""
 
     mechanism = MECHANISM
 
-    def __init__(self, username: str, password: str, authorization_id: str = "") -> None:
-        if any("\0" in part for part in (username, password, authorization_id)):
+    def __init__(self, username: str, password: str) -> None:
+        if any("\0" in part for part in (username, password)):
             raise AuthenticationFailed("SASL PLAIN: user name and password must not contain a NUL character")
-        self._token = "\0".join((authorization_id, username, password)).encode("utf-8")
+        self._token = f"\0{username}\0{password}".encode()
         self.done = False
 
     def step(self, challenge: bytes | None) -> bytes | None:

@@ -197,7 +197,7 @@ def test_the_client_uses_the_highest_version_that_both_sides_speak() -> None:
         exchange = Exchange(ClientConfig.load(bootstrap_servers=old.bootstrap_servers))
         deadline = Deadline(SystemClock(), 30)
         node = exchange.bootstrap(deadline)
-        versions = exchange.versions(node, deadline)
+        versions = exchange.node_versions(node, deadline).ranges
         assert versions[3] == max_versions("2.2")[3] == (0, 7)
         assert exchange.call(node, MetadataRequest(topics=[]), deadline).cluster_id
         with pytest.raises(UnsupportedVersion, match="ConsumerGroupHeartbeat"):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kafka_tools import cli
+from kafka_tools import VERSION_LINE, cli
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.commands import running
 from kafka_tools.protocol import error_codes
@@ -223,7 +223,7 @@ def test_command_lines_that_are_wrong_in_the_order_of_kafkas_tool(run: Run) -> N
 
 def test_v_shows_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert running.run(cli.load("transactions"), ["-v"], "kafka-transactions") == 0
-    assert capsys.readouterr().out == f"{running.version_line()}\n"
+    assert capsys.readouterr().out == f"{VERSION_LINE}\n"
 
 
 Scripted = Callable[..., tuple[Ended, VirtualCluster]]
