@@ -32,8 +32,27 @@ from kafka_tools.records.record import Record
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
+from kafka_tools.storage.layout import PartitionFiles
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.segment_check import SegmentCheck
+
+
+class KraftSnapshot(NamedTuple):
+    """A snapshot that is there: ``end_offset`` is the first offset that it does not contain."""
+
+    end_offset: int
+    epoch: int
+    path: str
+
+
+def kraft_snapshots(files: PartitionFiles) -> list[KraftSnapshot]:
+    """The snapshots that have their names, sound or not, ascending by what they contain."""
+    found = ((names.parse_file_name(os.path.basename(path)), path) for path in files.checkpoints)
+    return sorted(
+        KraftSnapshot(name.base_offset, name.epoch, path)
+        for name, path in found
+        if name is not None and name.epoch is not None
+    )
 
 
 def read_kraft_snapshot(path: str) -> Iterator[Record]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.values import TopicPartition
 
 LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
@@ -18,6 +19,8 @@ PARTITION_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT, CHECKPOINT)
 STATES = (".deleted", ".cleaned", ".swap", ".part", ".delete")
 """The endings of a file's name while it is being replaced or removed."""
 
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+"""The directory of a cluster's metadata log, in one of the log directories."""
 LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 META_PROPERTIES = "meta.properties"

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_tools import AdminClient
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.commands.logs.cluster_image.loading import load
+from kafka_tools.commands.logs.shell.loading import load
 from kafka_tools.protocol import feature_levels
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.storage.segment import Segment
@@ -66,7 +66,7 @@ def written(folder: Path) -> dict[str, object]:
             ]  # fmt: skip
         if path.suffix == ".checkpoint":
             image = load(str(path)).image
-            found[f"{path.parent.name} image"] = (image.metadata_version, image.features, image.scram)
+            found[f"{path.parent.name} image"] = (image.features, image.scram)
     for path in sorted(folder.rglob("meta.properties")):
         meta = read_meta_properties(str(path))
         found[f"{path.parent.name} meta"] = meta._replace(directory_id=None)
@@ -128,7 +128,7 @@ def test_the_bundled_broker_starts_on_what_kafka_formatted(
     assert done.returncode == 0, done.stderr
     ids = {meta.parent.name: read_meta_properties(str(meta)).directory_id for meta in path.parent.glob("*/meta.*")}
     (records,) = path.parent.glob("a/bootstrap.checkpoint" if release < "4.4" else "a/*/*.checkpoint")
-    level = load(str(records)).image.metadata_version
+    level = load(str(records)).image.features["metadata.version"]
     config = {
         **read_properties(str(path)),
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT",

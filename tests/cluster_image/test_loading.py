@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_tools.commands.logs.cluster_image.image import Provenance
-from kafka_tools.commands.logs.cluster_image.loading import load
-from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory, TreeFile, root, zoned_time
+from kafka_tools.cluster_image import image
+from kafka_tools.cluster_image.image import Provenance
+from kafka_tools.commands.logs.shell.loading import load
+from kafka_tools.commands.logs.shell.nodes import TreeDirectory, TreeFile, root
+from kafka_tools.commands.logs.shell.texts import zoned_time
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION
 from kafka_tools.protocol.stored import cluster_metadata as records
@@ -24,7 +26,7 @@ from tests.corpus.golden import newest_cases
 
 
 def topics(path: Path) -> set[str]:
-    return set(load(str(path)).image.topics_by_name)
+    return set(load(str(path)).image.topics.by_name)
 
 
 def text_at(path: Path, *names: str) -> str:
@@ -53,6 +55,11 @@ def test_changes_removals_and_transactions_are_replayed(tmp_path: Path) -> None:
     assert load(str(path)).image.tokens == {}
 
 
+def test_every_kind_of_record_has_its_place() -> None:
+    of_transactions = {records.BeginTransactionRecord, records.EndTransactionRecord, records.AbortTransactionRecord}
+    assert {*image._APPLY, *of_transactions} == set(records.RECORDS.values())
+
+
 def test_a_controller_that_was_unregistered_is_gone(tmp_path: Path) -> None:
     path = tmp_path / log_file_name(0)
     removal = [
@@ -70,8 +77,8 @@ def test_what_the_newest_kafka_left_has_an_image_and_no_damage() -> None:
     (case,) = (case for case in newest_cases() if case.id.startswith("cluster-metadata"))
     loaded = load(str(case.cwd))
     assert (loaded.refused, sorted(loaded.image.controllers)) == (None, [1, 2])
-    assert loaded.image.metadata_version == LATEST_PRODUCTION
-    assert {"orders", "paid", "__share_group_state"} <= set(loaded.image.topics_by_name)
+    assert loaded.image.features["metadata.version"] == LATEST_PRODUCTION
+    assert {"orders", "paid", "__share_group_state"} <= set(loaded.image.topics.by_name)
     found = check_partition(case.cwd / "__cluster_metadata-0", records=True)
     assert [finding for finding in found if finding.is_damage] == []
 
@@ -87,7 +94,7 @@ def test_a_directory_is_its_newest_snapshot_and_the_log_behind_it(tmp_path: Path
     for path in (folder, tmp_path):
         loaded = load(str(path))
         assert loaded.refused is None
-        assert set(loaded.image.topics_by_name) == {"orders", "old", *(f"later-{n}" for n in range(10))}
+        assert set(loaded.image.topics.by_name) == {"orders", "old", *(f"later-{n}" for n in range(10))}
         assert loaded.image.provenance.offset == 109
     (folder / log_file_name(90)).unlink()
     assert load(str(folder)).image.provenance == Provenance(99, 7, TIME_MS)
@@ -108,7 +115,7 @@ def test_a_transaction_that_has_not_ended_does_not_count(tmp_path: Path) -> None
     topic = records.TopicRecord(name="half", topic_id=uuid.UUID(int=9))
     path.write_bytes(log_bytes([state(), [records.BeginTransactionRecord(), topic], [topic]]))
     loaded = load(str(path))
-    assert set(loaded.image.topics_by_name) == {"orders", "old"}
+    assert set(loaded.image.topics.by_name) == {"orders", "old"}
     assert loaded.remarks == ["ignored a transaction in progress, of 2 records"]
     assert loaded.image.provenance.offset == len(state()) - 1
 
@@ -131,8 +138,8 @@ def test_a_record_that_contradicts_the_image_is_told_and_the_rest_is_read(tmp_pa
     loaded = load(str(path))
     at = len(state())
     assert loaded.refused == f"cannot apply {path}: the record at offset {at}: broker 9 is not registered (and 9 more)"
-    assert set(loaded.image.topics_by_name) == {"orders", "old", "last"}
-    assert loaded.image.topics_by_name["orders"].partitions[0].replicas == [1, 30]
+    assert set(loaded.image.topics.by_name) == {"orders", "old", "last"}
+    assert loaded.image.topics.by_name["orders"].partitions[0].replicas == [1, 30]
 
 
 @pytest.mark.parametrize("size", [9, 16, 60, 61, 100])
@@ -141,7 +148,7 @@ def test_a_torn_end_is_a_remark_of_a_log_and_damage_of_a_snapshot(tmp_path: Path
     whole = log_bytes([state()])
     log.write_bytes(whole + log_bytes(changes(), len(state()))[:size])
     loaded = load(str(log))
-    assert set(loaded.image.topics_by_name) == {"orders", "old"}
+    assert set(loaded.image.topics.by_name) == {"orders", "old"}
     assert any("a broker may be writing it" in remark for remark in loaded.remarks)
     snapshot = write_snapshot(tmp_path)
     snapshot.write_bytes(snapshot.read_bytes()[:-size])
@@ -203,7 +210,7 @@ def test_values_that_are_cut_anywhere_are_refused_and_nothing_else(tmp_path: Pat
     good = encoded(records.TopicRecord(name="good", topic_id=uuid.UUID(int=3)))
     path.write_bytes(build_batch([(TIME_MS, None, value, ()) for value in (*values, good)]))
     loaded = load(str(path))
-    assert "good" in loaded.image.topics_by_name
+    assert "good" in loaded.image.topics.by_name
     assert loaded.refused is not None
 
 

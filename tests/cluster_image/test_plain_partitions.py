@@ -7,11 +7,10 @@ import uuid
 
 import pytest
 
-from kafka_tools.commands.logs.cluster_image import plain_partitions
-from kafka_tools.commands.logs.cluster_image.image import ClusterImage
-from kafka_tools.commands.logs.cluster_image.plain_partitions import MOST_IDS, plain_key, state_of
-from kafka_tools.commands.logs.cluster_image.registrations import PartitionState
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.cluster_image import plain_partitions
+from kafka_tools.cluster_image.image import ClusterImage
+from kafka_tools.cluster_image.plain_partitions import MOST_IDS, LazyPartitions, plain_key
+from kafka_tools.cluster_image.topics import Topics
 from kafka_tools.protocol.codec import encode
 from kafka_tools.protocol.stored.cluster_metadata import (
     RECORDS,
@@ -32,12 +31,16 @@ def value_of(version: int = 2, **fields: object) -> bytes:
     return bytes((1, 3, version)) + encode(PartitionRecord(**given), version)
 
 
-def decoded(value: bytes) -> PartitionState | None:
-    try:
-        record, _ = framed(value, RECORDS)
-        return PartitionState(record) if isinstance(record, PartitionRecord) else None
-    except KafkaToolsError:
-        return None
+def decoded(value: bytes) -> PartitionRecord:
+    record, _ = framed(value, RECORDS)
+    assert isinstance(record, PartitionRecord)
+    return record
+
+
+def kept(value: bytes) -> PartitionRecord:
+    partitions = LazyPartitions()
+    partitions.keep_plain(3, value)
+    return partitions[3]
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -45,7 +48,7 @@ def test_a_usual_record_is_plain(version: int) -> None:
     directories = {"directories": [DIRECTORY] * 2} if version else {}
     for value in (value_of(version), value_of(version, adding_replicas=[2], **directories)):
         assert plain_key(value) == (3, TOPIC.bytes)
-        assert str(state_of(value)) == str(decoded(value))
+        assert kept(value) == decoded(value)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +84,12 @@ def test_whatever_is_taken_for_plain_can_be_decoded_and_replayed() -> None:
         key = plain_key(bytes(value))
         if key is not None:
             seen += 1
-            record, _ = framed(bytes(value), RECORDS)
-            assert isinstance(record, PartitionRecord)
+            record = decoded(bytes(value))
             assert key == (record.partition_id, record.topic_id.bytes)
-            assert str(state_of(bytes(value))) == str(PartitionState(record))
+            topics = Topics()
+            topics.add(TopicRecord(name="t", topic_id=record.topic_id))
+            topics.set_partition(record)
+            assert kept(bytes(value)) == record
     assert seen > 1_000
 
 
@@ -98,11 +103,11 @@ def test_plain_records_are_decoded_when_somebody_looks_at_them(monkeypatch: pyte
     assert image.replay_plain(value_of(partition_id=5, leader=2))
     image.replay(ClearElrRecord(topic_name="t"))
     assert not made
-    partitions = image.topic(TOPIC).partitions
+    partitions = image.topics.topic(TOPIC).partitions
     assert len(partitions) == 100
-    assert state_of(partitions[5]).leader == 2
+    assert partitions[5].leader == 2
     image.replay(PartitionChangeRecord(partition_id=6, topic_id=TOPIC, leader=2))
-    assert (state_of(partitions[6]).leader, state_of(partitions[6]).leader_epoch) == (2, 0)
+    assert (partitions[6].leader, partitions[6].leader_epoch) == (2, 0)
     assert len(made) == 2
     image.replay(RemoveTopicRecord(topic_id=TOPIC))
     assert not image.replay_plain(value_of())

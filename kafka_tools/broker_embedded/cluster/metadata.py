@@ -1,17 +1,16 @@
-"""Nodes and topics as the cluster's metadata records tell them.
+"""Nodes and topics of the cluster.
 
-State only: it changes by ``apply`` of Kafka's metadata records and never by itself, so that a replay
-of the store gives the same cluster. Which records are written is decided by ``partitions.topic_changes`` and the
-handlers.
+Topics change only by metadata records, so that a replay of the store gives the same topics. The handlers and
+``partitions.topic_changes`` decide which records are written.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.cluster_image.topics import Topic, Topics
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
     PartitionChangeRecord,
@@ -23,35 +22,6 @@ from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
-
-
-class PartitionInfo(NamedTuple):
-    """Where one partition lives: replicas, in-sync replicas, leader (-1 for none) and its epochs.
-
-    Never changed, but replaced: who holds one has what was so at one moment.
-    """
-
-    partition: int
-    replicas: Sequence[int]
-    isr: Sequence[int]
-    leader: int
-    leader_epoch: int
-    partition_epoch: int
-
-
-class Topic:
-    """A topic with its id and its partitions by number."""
-
-    __slots__ = ("id", "name", "partitions")
-
-    def __init__(self, name: str, topic_id: uuid.UUID) -> None:
-        self.name = name
-        self.id = topic_id
-        self.partitions: dict[int, PartitionInfo] = {}
-
-    @property
-    def is_internal(self) -> bool:
-        return self.name in INTERNAL_TOPICS
 
 
 class RegisteredBroker:
@@ -70,13 +40,14 @@ class Cluster:
         self.cluster_id = cluster_id
         self.brokers = {broker.id: broker}
         self.controller_id = broker.id
-        self.topics: dict[str, Topic] = {}
-        self.topics_by_id: dict[uuid.UUID, Topic] = {}
+        self._topics = Topics()
+        self.topics = self._topics.by_name
+        self.topics_by_id = self._topics.by_id
         self.removed_ids: dict[uuid.UUID, str] = {}
         """The topics that are gone and may still have directories, with their names."""
-        journal.on_record(TopicRecord, self._apply_topic)
-        journal.on_record(PartitionRecord, self._apply_partition)
-        journal.on_record(PartitionChangeRecord, self._apply_change)
+        journal.on_record(TopicRecord, self._topics.add)
+        journal.on_record(PartitionRecord, self._topics.set_partition)
+        journal.on_record(PartitionChangeRecord, self._topics.change_partition)
         journal.on_record(RemoveTopicRecord, self._apply_remove)
         journal.on_image(self._image)
 
@@ -94,44 +65,12 @@ class Cluster:
     def topic(self, name: str) -> Topic | None:
         return self.topics.get(name)
 
-    def partition(self, name: str, partition: int) -> PartitionInfo | None:
+    def partition(self, name: str, partition: int) -> PartitionRecord | None:
         topic = self.topics.get(name)
         return topic.partitions.get(partition) if topic else None
 
-    def _apply_topic(self, record: TopicRecord) -> None:
-        topic = Topic(record.name, record.topic_id)
-        self.topics[record.name] = topic
-        self.topics_by_id[record.topic_id] = topic
-
-    def _apply_partition(self, record: PartitionRecord) -> None:
-        topic = self.topics_by_id[record.topic_id]
-        topic.partitions[record.partition_id] = PartitionInfo(
-            record.partition_id,
-            tuple(record.replicas),
-            tuple(record.isr),
-            record.leader,
-            record.leader_epoch,
-            record.partition_epoch,
-        )
-
-    def _apply_change(self, record: PartitionChangeRecord) -> None:
-        """As Kafka's PartitionRegistration.merge: naming a leader starts a new leader epoch."""
-        partitions = self.topics_by_id[record.topic_id].partitions
-        info = partitions[record.partition_id]
-        is_led_anew = record.leader != -2  # no change
-        partitions[record.partition_id] = PartitionInfo(
-            info.partition,
-            info.replicas if record.replicas is None else tuple(record.replicas),
-            info.isr if record.isr is None else tuple(record.isr),
-            record.leader if is_led_anew else info.leader,
-            info.leader_epoch + is_led_anew,
-            info.partition_epoch + 1,
-        )
-
     def _apply_remove(self, record: RemoveTopicRecord) -> None:
-        topic = self.topics_by_id.pop(record.topic_id)
-        del self.topics[topic.name]
-        self.removed_ids[record.topic_id] = topic.name
+        self.removed_ids[record.topic_id] = self._topics.remove(record).name
 
     def forget_removed(self, topic_ids: Iterable[uuid.UUID]) -> None:
         """Nothing is left of these topics."""
@@ -144,21 +83,12 @@ class Cluster:
 
 
 def _records(
-    removed: Iterable[tuple[uuid.UUID, str]], topics: Iterable[tuple[uuid.UUID, str, Iterable[PartitionInfo]]]
+    removed: Iterable[tuple[uuid.UUID, str]], topics: Iterable[tuple[uuid.UUID, str, Iterable[PartitionRecord]]]
 ) -> Iterator[Stored]:
-    """Topics with their partitions. What is gone comes and goes: a start must know whose a directory was."""
+    """Removed topics, then topics with their partitions: a start must know which topic had a directory."""
     for topic_id, name in removed:
         yield TopicRecord(name=name, topic_id=topic_id)
         yield RemoveTopicRecord(topic_id=topic_id)
     for topic_id, name, partitions in topics:
         yield TopicRecord(name=name, topic_id=topic_id)
-        for info in partitions:
-            yield PartitionRecord(
-                partition_id=info.partition,
-                topic_id=topic_id,
-                replicas=list(info.replicas),
-                isr=list(info.isr),
-                leader=info.leader,
-                leader_epoch=info.leader_epoch,
-                partition_epoch=info.partition_epoch,
-            )
+        yield from partitions

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, unsupported
-from kafka_tools.broker_embedded.directories.kafka_state import KafkaState, read_kafka_state
+from kafka_tools.broker_embedded.directories.kafka_state import read_kafka_state
 from kafka_tools.broker_embedded.directories.survey import (
     META_FILE,
     METADATA_DIRECTORY,
@@ -24,13 +24,13 @@ from kafka_tools.broker_embedded.directories.survey import (
     is_ours,
     kafka_worked_on,
 )
+from kafka_tools.cluster_image.image import ClusterImage
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row
 from kafka_tools.config_definitions.values import parse
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, ConfigResourceType
-from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.protocol.stored.share_group import ShareGroupMetadataKey
 from kafka_tools.protocol.stored.streams_group import StreamsGroupMetadataKey
 from kafka_tools.records.batches import BatchView
@@ -63,7 +63,7 @@ class Adoptable(NamedTuple):
     paths: tuple[str, ...]
     cluster_id: str
     node_id: int
-    state: KafkaState
+    state: ClusterImage
     partition_dirs: dict[str, str]
     """Name of a partition's directory -> the log directory in which it lies."""
     left_out: list[str]
@@ -73,12 +73,12 @@ class Adoptable(NamedTuple):
         """What was taken over, for the operator."""
         state = self.state
         counts = {
-            "topics": len(state.topics),
+            "topics": len(state.topics.by_id),
             "partitions": len(self.partition_dirs),
-            "SCRAM credentials": state.count(stored.UserScramCredentialRecord),
-            "ACLs": state.count(stored.AccessControlEntryRecord),
-            "quotas": state.count(stored.ClientQuotaRecord),
-            "delegation tokens": state.count(stored.DelegationTokenRecord),
+            "SCRAM credentials": sum(map(len, state.scram.values())),
+            "ACLs": len(state.acls),
+            "quotas": sum(map(len, state.quotas.values())),
+            "delegation tokens": len(state.tokens),
             "configs": sum(map(len, state.configs.values())),
         }
         told = ", ".join(f"{what}: {number}" for what, number in counts.items())
@@ -109,9 +109,10 @@ def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Ad
     if torn_bytes:
         left_out.append(f"the last {torn_bytes} bytes of {place}: an incomplete write of a killed broker")
     _check_alone(path, state, _controllers(place, state), node_id)
-    _check_directories(paths, metas, state.brokers[node_id], place)
+    registered = state.brokers[node_id].log_dirs
+    _check_directories(paths, metas, registered, place)
     _check_features(path, state)
-    partition_dirs = _partition_dirs(paths, state, left_out, all_there=bool(state.brokers[node_id]))
+    partition_dirs = _partition_dirs(paths, state, left_out, all_there=bool(registered))
     left_out += _take_out_configs(state, node_id)
     left_out += _unserved_groups(partition_dirs)
     return Adoptable(tuple(paths), cluster_id, node_id, state, partition_dirs, left_out)
@@ -148,33 +149,33 @@ def _meta(path: str, by_kafka: bool) -> MetaProperties:
     return meta
 
 
-def _controllers(place: str, state: KafkaState) -> set[int]:
+def _controllers(place: str, state: ClusterImage) -> set[int]:
     """The nodes that decide: the voters that were configured, else every controller that has ever registered."""
     try:
         voters = read_quorum_state(os.path.join(place, names.QUORUM_STATE)).get("currentVoters")
     except (FileNotFoundError, CorruptIndex) as error:
         log.debug("cannot read the quorum state: %s", error)
-        return state.controllers
+        return set(state.controllers)
     found = [voter.get("voterId") for voter in voters or [] if isinstance(voter, dict)]
-    return {id for id in found if isinstance(id, int)} or state.controllers
+    return {id for id in found if isinstance(id, int)} or set(state.controllers)
 
 
-def _check_alone(path: str, state: KafkaState, controllers: set[int], node_id: int) -> None:
+def _check_alone(path: str, state: ClusterImage, controllers: set[int], node_id: int) -> None:
     """ConfigError unless the whole cluster was this node."""
     several = "you can adopt only a cluster of one node"
     if node_id not in state.brokers:
         why = f"broker {node_id} never registered: the directory belongs to a node that is only a controller"
         raise _refused(path, why)
-    if state.migration not in _MIGRATED:
+    if state.zk_migration_state not in _MIGRATED:
         raise _refused(path, "the cluster is being migrated from ZooKeeper", "finish the migration first")
     elsewhere = sorted(controllers - {node_id})
     if elsewhere:
         raise _refused(path, f"the cluster has controllers on other nodes ({_listed(elsewhere)})", several)
-    for topic_id, name in state.topics.items():
-        for number, found in state.partitions[topic_id].items():
+    for topic in state.topics.by_id.values():
+        for number, found in topic.partitions.items():
             if found.replicas != [node_id]:
                 where = _listed(found.replicas)
-                raise _refused(path, f"the cluster has several nodes: {name}-{number} is on {where}", several)
+                raise _refused(path, f"the cluster has several nodes: {topic.name}-{number} is on {where}", several)
 
 
 def _check_directories(
@@ -197,7 +198,7 @@ def _check_directories(
         raise _refused(", ".join(paths), f"the node has {len(ids)} log directories, but {not_given}", _GIVE_ALL)
 
 
-def _check_features(path: str, state: KafkaState) -> None:
+def _check_features(path: str, state: ClusterImage) -> None:
     if METADATA_VERSION not in state.features:
         raise _refused(
             path,
@@ -209,10 +210,12 @@ def _check_features(path: str, state: KafkaState) -> None:
         raise _refused(path, f"the cluster uses {unknown}")
 
 
-def _partition_dirs(paths: Sequence[str], state: KafkaState, left_out: list[str], *, all_there: bool) -> dict[str, str]:
+def _partition_dirs(
+    paths: Sequence[str], state: ClusterImage, left_out: list[str], *, all_there: bool
+) -> dict[str, str]:
     """The directories of the cluster's partitions; ``all_there``: these are known to be all directories of the node."""
     wanted = {
-        f"{name}-{number}": topic_id for topic_id, name in state.topics.items() for number in state.partitions[topic_id]
+        f"{topic.name}-{number}": topic.id for topic in state.topics.by_id.values() for number in topic.partitions
     }
     found: dict[str, str] = {}
     entries = [(entry, path) for path in paths for entry in os.scandir(path)]
@@ -245,7 +248,7 @@ def _topic_id(directory: str) -> object:
         return None
 
 
-def _take_out_configs(state: KafkaState, node_id: int) -> Iterator[str]:
+def _take_out_configs(state: ClusterImage, node_id: int) -> Iterator[str]:
     """Take out what is set and is not a config here; a line each, without values, which may be secret."""
     for (kind, name), values in sorted(state.configs.items()):
         word = ConfigResourceType.word(kind).lower().replace("_", "-")

@@ -14,9 +14,11 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.directories.adoptable import Adoptable, examine
+from kafka_tools.broker_embedded.directories.kafka_state import records_of
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock, ReadersLock
 from kafka_tools.broker_embedded.directories.survey import (
@@ -31,7 +33,6 @@ from kafka_tools.broker_embedded.directories.survey import (
 )
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptIndex, LogError
-from kafka_tools.protocol.schema import Stored
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
@@ -220,14 +221,9 @@ def _write_checkpoints(data_dir: str, found: Adoptable) -> None:
 def _write_state(data_dir: str, found: Adoptable, clock: Clock) -> None:
     store = LocalStore(data_dir, clock, clean=True)
     try:
-        records: list[Stored] = []
-        for record in found.state.records(found.node_id):
-            records.append(record)
-            if len(records) == _RECORDS_AT_ONCE:
-                store.append(records)
-                records = []
-        if records:
-            store.append(records)
+        records = records_of(found.state, found.node_id)
+        while change := list(islice(records, _RECORDS_AT_ONCE)):
+            store.append(change)
     finally:
         store.close()
 

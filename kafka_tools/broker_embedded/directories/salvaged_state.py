@@ -15,7 +15,8 @@ from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.directories.local_store import decode_record
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
-from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.cluster_image.image import ClusterImage
+from kafka_tools.errors import CorruptBatch, InputError, LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import (
@@ -43,9 +44,9 @@ class SalvagedState:
         self.left_out: Counter[str] = Counter()
         self.end_offset = 0
         """The offset after the last record."""
-        self.topics: dict[uuid.UUID, str] = {}
+        self.image = ClusterImage()
+        """The topics that the records come to, and nothing else."""
         self.removed: set[uuid.UUID] = set()
-        self._numbers: dict[uuid.UUID, set[int]] = {}
         self._foreign: uuid.UUID | None = None
         self._in_doubt = False
         begin = next_offset = self._take_snapshot()
@@ -106,31 +107,21 @@ class SalvagedState:
 
     def _is_of_the_state(self, record: Stored) -> bool:
         """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
-        if isinstance(record, TopicRecord):
-            if record.name == CLUSTER_METADATA:
-                self._foreign = record.topic_id
-                return False
-            self.topics[record.topic_id] = record.name
-            self._numbers[record.topic_id] = set()
-            return True
         if isinstance(record, ConfigRecord):
             return (record.resource_type, record.resource_name) != (ConfigResourceType.TOPIC, CLUSTER_METADATA)
-        if not isinstance(record, PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
+        if not isinstance(record, TopicRecord | PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):
             return True
+        if isinstance(record, TopicRecord) and record.name == CLUSTER_METADATA:
+            self._foreign = record.topic_id
         if record.topic_id == self._foreign:
             # Its first new leader epoch is the one that the state is written with.
             self._in_doubt = self._in_doubt or isinstance(record, PartitionChangeRecord)
             return False
-        numbers = self._numbers.get(record.topic_id)
-        if numbers is None:
+        try:
+            self.image.replay(record)
+        except InputError:
             self.left_out[type(record).__name__] += 1
             return False
-        if isinstance(record, PartitionRecord):
-            numbers.add(record.partition_id)
-        elif isinstance(record, RemoveTopicRecord):
-            del self._numbers[record.topic_id], self.topics[record.topic_id]
+        if isinstance(record, RemoveTopicRecord):
             self.removed.add(record.topic_id)
-        elif record.partition_id not in numbers:
-            self.left_out[type(record).__name__] += 1
-            return False
         return True

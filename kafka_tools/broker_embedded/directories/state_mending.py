@@ -184,8 +184,9 @@ def _best(candidates: Sequence[str]) -> SalvagedState | None:
 
 def _unknown_partitions(dirs: DataDirs, reading: SalvagedState | None) -> dict[uuid.UUID, list[_Partition]]:
     """The directories of topics that the state does not have, by topic id; names that are taken are left alone."""
-    taken = set(reading.topics.values()) if reading else set()
-    gone = {*reading.topics, *reading.removed} if reading else set()
+    known = reading.image.topics.by_id if reading else {}
+    taken = {topic.name for topic in known.values()}
+    gone = {*known, *reading.removed} if reading else set()
     found: dict[uuid.UUID, list[_Partition]] = {}
     owners: dict[str, uuid.UUID] = {}
     # What still has its name comes before what was set aside.

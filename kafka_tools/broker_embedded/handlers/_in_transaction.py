@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
 from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, sleep
+from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import TRANSACTIONAL_BIT

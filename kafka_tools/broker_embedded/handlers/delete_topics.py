@@ -15,9 +15,9 @@ from typing import Any
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
-from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.handlers._rights import authorized_operations
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
+from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.describe_topic_partitions import (

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.handlers._rights import (
     authorized_operations,
@@ -21,6 +20,7 @@ from kafka_tools.broker_embedded.handlers._rights import (
 )
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA, INTERNAL_TOPICS, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse

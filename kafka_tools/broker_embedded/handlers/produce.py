@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from kafka_tools.broker_embedded.call import NO_REPLY, Call, CloseConnection, NoReply
-from kafka_tools.broker_embedded.cluster.metadata import Topic
 from kafka_tools.broker_embedded.handlers._in_transaction import NOT_IN_ONE, InTransaction, producer_of
 from kafka_tools.broker_embedded.handlers._produce_at_once import answer_at_once
 from kafka_tools.broker_embedded.handlers._stored import (
@@ -35,6 +34,7 @@ from kafka_tools.broker_embedded.partitions.produce_rules import (
 from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
 from kafka_tools.broker_embedded.refusals import default_error, error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
+from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.errors import BrokerError, CorruptBatch
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType

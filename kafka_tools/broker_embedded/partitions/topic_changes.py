@@ -32,11 +32,12 @@ from kafka_tools.values import uuid_text
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
-    from kafka_tools.broker_embedded.cluster.metadata import Cluster, Topic
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore, View
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
     from kafka_tools.broker_embedded.slices import Slices
     from kafka_tools.broker_embedded.timers import Timers
+    from kafka_tools.cluster_image.topics import Topic
 
 log = logging.getLogger(__name__)
 

@@ -40,8 +40,8 @@ def command(snapshot: str, command: tuple[str, ...]) -> int:
       kafka-metadata-shell --snapshot data/__cluster_metadata-0 ls image/topics/byName
       kafka-metadata-shell --snapshot data/__cluster_metadata-0 cat 'image/topics/byName/orders/*'
     """
-    from kafka_tools.commands.logs.cluster_image.loading import load
-    from kafka_tools.commands.logs.cluster_image.nodes import root
+    from kafka_tools.commands.logs.shell.loading import load
+    from kafka_tools.commands.logs.shell.nodes import root
 
     interactive = not any(command)
     if interactive:

@@ -18,7 +18,7 @@ import pytest
 
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.directories import adoption, kafka_state
+from kafka_tools.broker_embedded.directories import adoption
 from kafka_tools.broker_embedded.directories.adoption import adopt
 from kafka_tools.broker_embedded.directories.local_store import LocalStore, encode_record
 from kafka_tools.clock import ManualClock
@@ -157,12 +157,6 @@ def test_state_and_log_come_from_the_newest_snapshot_on(tmp_path: Path) -> None:
     write_kraft_snapshot(str(new), [values[:3], values[3:]], epoch=1, last_contained_ms=1, written_ms=1)
     begin(kafka_dir, tmp_path / "ours")
     check(tmp_path / "ours")
-
-
-def test_every_kind_of_record_has_its_place() -> None:
-    of_changes = {stored.BeginTransactionRecord, stored.EndTransactionRecord, stored.AbortTransactionRecord}
-    known = {*kafka_state._APPLIERS, *kafka_state._OF_CONTROLLERS, *of_changes}
-    assert known == set(stored.RECORDS.values())
 
 
 # -- what cannot be adopted ------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ import pytest
 from kafka_tools import cli
 from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.commands import running
-from kafka_tools.commands.logs.cluster_image.loading import load
-from kafka_tools.commands.logs.cluster_image.nodes import root
 from kafka_tools.commands.logs.shell.lines import parse, split
+from kafka_tools.commands.logs.shell.loading import load
+from kafka_tools.commands.logs.shell.nodes import root
 from kafka_tools.commands.logs.shell.paths import continuations, glob_pattern
 from kafka_tools.commands.logs.shell.session import ShellSession, column_widths
 from kafka_tools.commands.logs.shell.terminal import candidates

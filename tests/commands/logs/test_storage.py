@@ -12,8 +12,8 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.commands import running
-from kafka_tools.commands.logs.cluster_image.loading import load
 from kafka_tools.commands.logs.formatting import formatting
+from kafka_tools.commands.logs.shell.loading import load
 from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSIONS
 from kafka_tools.storage.checkpoints import read_meta_properties
 from kafka_tools.values import parse_uuid
@@ -73,7 +73,7 @@ def test_a_server_alone_is_formatted_in_kafkas_words(tmp_path: Path, capsys: pyt
     assert {(meta.version, meta.cluster_id, meta.node_id) for meta in metas} == {(1, CLUSTER, 1)}
     assert len({meta.directory_id for meta in metas}) == 2
     image = load(str(tmp_path / "b" / FIRST_SNAPSHOT)).image
-    assert (image.metadata_version, image.features) == (25, {"group.version": 1, "transaction.version": 2})
+    assert image.features == {"metadata.version": 25, "group.version": 1, "transaction.version": 2}
     assert image.scram[1]["alice"].iterations == 8192
     assert sorted(os.listdir(tmp_path / "a")) == ["meta.properties"]
     assert sorted(os.listdir(tmp_path / "b")) == ["__cluster_metadata-0", "meta.properties"]

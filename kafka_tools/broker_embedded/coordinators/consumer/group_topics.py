@@ -15,7 +15,8 @@ from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, Remove
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
-    from kafka_tools.broker_embedded.cluster.metadata import Cluster, Topic
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.cluster_image.topics import Topic
 
 _MOST_DELETED = 1000
 """The names of more topics that are gone are forgotten: what a group last saw before that may have changed."""

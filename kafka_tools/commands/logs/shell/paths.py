@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from kafka_tools.commands.logs.cluster_image.nodes import Node, TreeDirectory
+from kafka_tools.commands.logs.shell.nodes import Node, TreeDirectory
 
 ROOT = "/"
 _STAR = ".*"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from kafka_tools.commands import running
-from kafka_tools.commands.logs.cluster_image.nodes import Node, TreeDirectory, TreeFile
 from kafka_tools.commands.logs.shell.lines import Line, manual, overview
+from kafka_tools.commands.logs.shell.nodes import Node, TreeDirectory, TreeFile
 from kafka_tools.commands.logs.shell.paths import ROOT, FoundNode, visit
 
 _STEP = "  "

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 
 from kafka_tools.commands import running
-from kafka_tools.commands.logs.cluster_image.nodes import TreeDirectory
 from kafka_tools.commands.logs.shell.lines import VERBS, parse, split
+from kafka_tools.commands.logs.shell.nodes import TreeDirectory
 from kafka_tools.commands.logs.shell.paths import continuations
 from kafka_tools.commands.logs.shell.session import ShellSession
 from kafka_tools.errors import InputError, UsageError

@@ -11,28 +11,20 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import NamedTuple
 
-from kafka_tools.commands.logs.cluster_image.image import ClusterImage, Provenance
-from kafka_tools.errors import CorruptBatch, InputError, LogError
-from kafka_tools.protocol.enums import CLUSTER_METADATA, ControlRecordType
-from kafka_tools.protocol.schema import Stored
-from kafka_tools.protocol.stored.cluster_metadata import (
-    RECORDS,
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-)
+from kafka_tools.cluster_image.image import ClusterImage, Provenance, Replay
+from kafka_tools.errors import CorruptBatch, LogError
+from kafka_tools.protocol.enums import ControlRecordType
+from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.control import control_type
 from kafka_tools.records.framing import framed, newer_record
 from kafka_tools.storage import names
-from kafka_tools.storage.kraft_snapshots import NewerRecords, newer_text
+from kafka_tools.storage.kraft_snapshots import NewerRecords, kraft_snapshots, newer_text
 from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.segment import Segment
-
-_OF_TRANSACTIONS = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
-METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 
 
 class Loaded(NamedTuple):
@@ -74,12 +66,12 @@ def _without_collector() -> Iterator[None]:
 
 
 class _Loader:
-    """One image in the making. ``_waiting``: the records of a transaction that has not ended."""
+    """One image in the making."""
 
     def __init__(self) -> None:
-        self.image = ClusterImage()
+        self._replay = Replay(self._refuse)
+        self.image = self._replay.image
         self.remarks: list[str] = []
-        self._waiting: list[tuple[int, Stored]] | None = None
         self._refused = 0
         self._first_refusal = ""
         self._records = 0
@@ -97,8 +89,8 @@ class _Loader:
         if self._refused:
             more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
             refused = f"cannot apply {path}: {self._first_refusal}{more}"
-        if self._waiting is not None:
-            self.remarks.append(f"ignored a transaction in progress, of {len(self._waiting)} records")
+        if self._replay.open is not None:
+            self.remarks.append(f"ignored a transaction in progress, of {len(self._replay.open)} records")
         if self._newer.counts:
             self.remarks.append(f"ignored: {newer_text(self._newer.counts)}")
         return Loaded(self.image, self.remarks, refused)
@@ -106,33 +98,30 @@ class _Loader:
     def directory(self, path: str) -> None:
         """The newest snapshot and the log behind it. Raises LogError and OSError."""
         files = self._metadata_files(path)
+        snapshots = kraft_snapshots(files)
         start = 0
-        if files.checkpoints:
-            newest = files.checkpoints[-1]
-            name = names.parse_file_name(os.path.basename(newest))
-            assert name is not None
-            self.file(newest, grows=False)
-            start = name.base_offset
+        if snapshots:
+            newest = snapshots[-1]
+            self.file(newest.path, grows=False)
+            start = newest.end_offset
             # Offsets within a snapshot are its own; its name says what it contains.
             self.image.provenance = self.image.provenance._replace(offset=start - 1)
-        logs = [segment for segment in files.segments if segment.log is not None]
-        if logs and logs[0].base_offset > start:
-            where = f"the snapshot ends at offset {start}" if files.checkpoints else "no snapshot exists"
-            raise LogError(f"{files.directory}: the log starts at offset {logs[0].base_offset}, and {where}", path=path)
-        for number, segment in enumerate(logs):
-            assert segment.log is not None
-            if number + 1 < len(logs) and logs[number + 1].base_offset <= start:
-                continue
-            self.file(segment.log, grows=number + 1 == len(logs), start=start)
+        logs = [(segment.base_offset, segment.log) for segment in files.segments if segment.log is not None]
+        if logs and logs[0][0] > start:
+            where = f"the snapshot ends at offset {start}" if snapshots else "no snapshot exists"
+            raise LogError(f"{files.directory}: the log starts at offset {logs[0][0]}, and {where}", path=path)
+        for (_, log), following in zip_longest(logs, logs[1:]):
+            if following is None or following[0] > start:
+                self.file(log, grows=following is None, start=start)
 
     def _metadata_files(self, path: str) -> PartitionFiles:
-        inner = os.path.join(path, METADATA_DIRECTORY)
+        inner = os.path.join(path, names.METADATA_DIRECTORY)
         files = partition_files(inner if os.path.isdir(inner) else path)
         if not files.checkpoints and not any(segment.log for segment in files.segments):
             raise LogError(
                 f"{path} contains no metadata log",
                 path=path,
-                hint=f"give {METADATA_DIRECTORY}, the log directory that contains it, or one of its files",
+                hint=f"give {names.METADATA_DIRECTORY}, the log directory that contains it, or one of its files",
             )
         return files
 
@@ -146,7 +135,7 @@ class _Loader:
                     continue
                 self._records += 1
                 value = record.value or b""
-                if self._waiting is None and self.image.replay_plain(value):
+                if self._replay.open is None and self.image.replay_plain(value):
                     continue
                 try:
                     message, _ = framed(value, RECORDS)
@@ -156,34 +145,9 @@ class _Loader:
                     else:
                         self._refuse(record.offset, error)
                     continue
-                self._take(record.offset, message)
-            if self._waiting is None:
+                self._replay.take(record.offset, message)
+            if self._replay.open is None:
                 self.image.provenance = Provenance(view.last_offset, view.partition_leader_epoch, view.max_timestamp)
-
-    def _take(self, offset: int, record: Stored) -> None:
-        if type(record) not in _OF_TRANSACTIONS:
-            if self._waiting is not None:
-                self._waiting.append((offset, record))
-            else:
-                self._apply(offset, record)
-        elif isinstance(record, BeginTransactionRecord):
-            if self._waiting is not None:
-                self._refuse(offset, InputError("a transaction begins within another one"))
-            else:
-                self._waiting = []
-        else:
-            ended, self._waiting = self._waiting, None
-            if ended is None:
-                self._refuse(offset, InputError("a transaction ends that did not begin"))
-            elif isinstance(record, EndTransactionRecord):
-                for at, waiting in ended:
-                    self._apply(at, waiting)
-
-    def _apply(self, offset: int, record: Stored) -> None:
-        try:
-            self.image.replay(record)
-        except InputError as error:
-            self._refuse(offset, error)
 
     def _refuse(self, offset: int, error: Exception) -> None:
         """Kafka's shell logs such a record and goes on, and so does this."""

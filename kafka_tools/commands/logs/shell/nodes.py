@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import cache
 from typing import TypeVar
 
 from kafka_tools import __version__
-from kafka_tools.commands.logs.cluster_image.image import (
-    ClusterImage,
-    Provenance,
-    QuotaEntity,
-    TopicState,
-    quota_entity,
+from kafka_tools.cluster_image.image import ClusterImage, QuotaEntity, quota_entity
+from kafka_tools.cluster_image.topics import Topic
+from kafka_tools.commands.logs.shell.texts import (
+    acl_text,
+    broker_text,
+    controller_text,
+    credential_text,
+    partition_text,
+    provenance_text,
+    token_text,
 )
-from kafka_tools.commands.logs.cluster_image.plain_partitions import state_of
-from kafka_tools.commands.logs.cluster_image.registrations import controller_text
 from kafka_tools.errors import InputError
-from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, ConfigResourceType, PatternType
-from kafka_tools.protocol.feature_levels import METADATA_VERSION, level_text
+from kafka_tools.protocol.enums import ConfigResourceType
+from kafka_tools.protocol.feature_levels import METADATA_VERSION, is_newer, level_text
 from kafka_tools.protocol.secrets import is_secret_config
-from kafka_tools.protocol.stored.cluster_metadata import (
-    AccessControlEntryRecord,
-    DelegationTokenRecord,
-    UserScramCredentialRecord,
-)
 from kafka_tools.scram_math import BY_TYPE_ID, MECHANISMS
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
@@ -37,6 +35,8 @@ from kafka_tools.values import parse_uuid, uuid_text
 _Value = TypeVar("_Value")
 
 FINALIZED_PREFIX = "finalized_"
+_APART = (METADATA_VERSION, "kraft.version")
+"""Features that are not among the finalized ones of the tree."""
 _QUOTA_NAMES = {"client-id": "clientId", "ip": "ip", "user": "user"}
 _QUOTA_SPECIAL = re.compile(r"[\\()]")
 _QUOTA_NAME = re.compile(r"([a-zA-Z0-9-]+)\(((?:\\.|[^\\)])*)\)")
@@ -83,16 +83,16 @@ def root(image: ClusterImage) -> TreeDirectory:
 def _image(image: ClusterImage) -> TreeDirectory:
     return _directory(
         {
-            "provenance": lambda: _file(_provenance(image.provenance)),
+            "provenance": lambda: _file(provenance_text(image.provenance)),
             "features": lambda: _features(image),
             "cluster": lambda: _cluster(image),
             "topics": lambda: _topics(image),
             "configs": lambda: _configs(image),
             "clientQuotas": lambda: _quotas(image),
-            "producerIds": lambda: _texts({"nextProducerId": str(image.next_producer_id)}),
-            "acls": lambda: _directory({"byId": lambda: _by_id(image.acls, lambda acl: _file(_acl(acl)))}),
+            "producerIds": lambda: _texts({"nextProducerId": _next_producer_id(image)}),
+            "acls": lambda: _directory({"byId": lambda: _by_id(image.acls, lambda acl: _file(acl_text(acl)))}),
             "scram": lambda: _scram(image),
-            "delegationToken": lambda: _children(image.tokens, lambda token: _file(_token(token))),
+            "delegationToken": lambda: _children(image.tokens, lambda token: _file(token_text(token))),
         }
     )
 
@@ -118,16 +118,16 @@ def _children(values: Mapping[str, _Value], node: Callable[[_Value], Node]) -> T
 
 
 def _by_number(
-    values: Mapping[int, _Value], node: Callable[[_Value], Node], more: Mapping[str, str] | None = None
+    values: Mapping[int, _Value], text: Callable[[_Value], str], more: Mapping[str, str] | None = None
 ) -> TreeDirectory:
-    """Children that are called after a number, which Java reads with a sign and zeros too; ``more`` stands beside."""
+    """Files that are called after a number, which Java reads with a sign and zeros too; ``more`` stands beside."""
     more = more or {}
 
     def child(name: str) -> Node | None:
         if name in more:
             return _file(more[name])
-        value = values.get(int(name)) if _JAVA_NUMBER.fullmatch(name) else None
-        return None if value is None else node(value)
+        number = int(name) if _JAVA_NUMBER.fullmatch(name) else None
+        return TreeFile(lambda: text(values[number])) if number is not None and number in values else None
 
     return TreeDirectory(lambda: [*more, *map(str, values)], child)
 
@@ -143,49 +143,29 @@ def _by_id(values: Mapping[uuid.UUID, _Value], node: Callable[[_Value], Node]) -
     return TreeDirectory(lambda: [uuid_text(id) for id in values], child)
 
 
-def _provenance(provenance: Provenance) -> str:
-    return f"offset {provenance.offset}, epoch {provenance.epoch}, time {zoned_time(provenance.time_ms)}"
-
-
-def zoned_time(moment_ms: int) -> str:
-    """``ISO_ZONED_DATE_TIME`` in UTC: ``2026-01-31T12:00:00.5Z[UTC]``, without zeros at the end of the fraction.
-
-    Counts days by itself: Java's years go beyond 9999 and below 1.
-    """
-    days, of_day_ms = divmod(moment_ms, 86_400_000)
-    # Days since 1 March of the year 0, in cycles of 400 years: the leap day is the last of a year then.
-    era, day_of_era = divmod(days + 719_468, 146_097)
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    shifted_month = (5 * day_of_year + 2) // 153
-    month = (shifted_month + 2) % 12 + 1
-    year = year_of_era + era * 400 + (month <= 2)
-    sign = "+" if year > 9999 else "-" if year < 0 else ""
-    seconds, fraction = divmod(of_day_ms, 1000)
-    shown = f".{fraction:03d}".rstrip("0") if fraction else ""
-    return (
-        f"{sign}{abs(year):04d}-{month:02d}-{day_of_year - (153 * shifted_month + 2) // 5 + 1:02d}"
-        f"T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{shown}Z[UTC]"
-    )
+def _next_producer_id(image: ClusterImage) -> str:
+    return str(-1 if image.producer_ids is None else image.producer_ids.next_producer_id)
 
 
 def _features(image: ClusterImage) -> TreeDirectory:
+    finalized = {name: level for name, level in image.features.items() if name not in _APART}
+
     def child(name: str) -> Node | None:
         if name == "metadataVersion":
-            level = image.metadata_version
+            level = image.features.get(METADATA_VERSION)
             return _file("Optional.empty" if level is None else f"Optional[{level_text(METADATA_VERSION, level)}]")
         if name.startswith(FINALIZED_PREFIX):
-            return _file(str(image.features.get(name.removeprefix(FINALIZED_PREFIX), 0)))
+            return _file(str(finalized.get(name.removeprefix(FINALIZED_PREFIX), 0)))
         return None
 
-    return TreeDirectory(lambda: ["metadataVersion", *(f"{FINALIZED_PREFIX}{name}" for name in image.features)], child)
+    return TreeDirectory(lambda: ["metadataVersion", *(f"{FINALIZED_PREFIX}{name}" for name in finalized)], child)
 
 
 def _cluster(image: ClusterImage) -> TreeDirectory:
     return _directory(
         {
-            "brokers": lambda: _by_number(image.brokers, lambda broker: TreeFile(broker.__str__)),
-            "controllers": lambda: _by_number(image.controllers, lambda record: _file(controller_text(record))),
+            "brokers": lambda: _by_number(image.brokers, broker_text),
+            "controllers": lambda: _by_number(image.controllers, controller_text),
         }
     )
 
@@ -193,33 +173,57 @@ def _cluster(image: ClusterImage) -> TreeDirectory:
 def _topics(image: ClusterImage) -> TreeDirectory:
     return _directory(
         {
-            "byName": lambda: _children(image.topics_by_name, _topic),
-            "byId": lambda: _by_id(image.topics, _topic),
+            "byName": lambda: _children(image.topics.by_name, _topic),
+            "byId": lambda: _by_id(image.topics.by_id, _topic),
         }
     )
 
 
-def _topic(topic: TopicState) -> TreeDirectory:
-    texts = {"name": topic.name, "id": uuid_text(topic.id)}
-    return _by_number(topic.partitions, lambda partition: TreeFile(lambda: str(state_of(partition))), texts)
+def _topic(topic: Topic) -> TreeDirectory:
+    return _by_number(topic.partitions, partition_text, {"name": topic.name, "id": uuid_text(topic.id)})
 
 
 def _configs(image: ClusterImage) -> TreeDirectory:
     def names() -> Iterable[str]:
         for number, name in image.configs:
-            word = ConfigResourceType.word(number)
-            yield f"{word}:{name}" if name else word
+            if _known_configs(image, number, name):
+                word = ConfigResourceType.word(number)
+                yield f"{word}:{name}" if name else word
 
     def child(name: str) -> Node | None:
         word, _, rest = name.partition(":")
         number = ConfigResourceType.number(word)
         # An empty name is that of the default, with and without the colon.
-        configs = image.configs.get((number, rest)) if number is not None else None
-        if number is None or configs is None:
+        configs = _known_configs(image, number, rest) if number is not None else {}
+        if number is None or not configs:
             return None
         return _texts({key: MASK if is_secret_config(key, number) else value for key, value in configs.items()})
 
     return TreeDirectory(names, child)
+
+
+def _known_configs(image: ClusterImage, number: int, name: str) -> Mapping[str, str]:
+    """The configs of a resource without those that only an older release had, as Kafka's brokers show them.
+
+    A cluster at a level that came after this tool may have configs that are not known here: it shows all.
+    """
+    configs = image.configs.get((number, name), {})
+    level = image.features.get(METADATA_VERSION)
+    if number == ConfigResourceType.BROKER or (level is not None and is_newer(METADATA_VERSION, level)):
+        return configs
+    known = _config_tables().get(number, ())
+    return {key: value for key, value in configs.items() if key in known}
+
+
+@cache
+def _config_tables() -> dict[int, Container[str]]:
+    from kafka_tools.config_definitions import client_metrics, group, topic
+
+    return {
+        ConfigResourceType.TOPIC: topic.TABLE,
+        ConfigResourceType.CLIENT_METRICS: client_metrics.TABLE,
+        ConfigResourceType.GROUP: group.TABLE,
+    }
 
 
 def _quotas(image: ClusterImage) -> TreeDirectory:
@@ -266,29 +270,9 @@ def _quota_entity(name: str) -> QuotaEntity | None:
         position += 1
 
 
-def _acl(record: AccessControlEntryRecord) -> str:
-    return (
-        f"StandardAcl[resourceType={AclResourceType.word(record.resource_type)}, resourceName={record.resource_name}, "
-        f"patternType={PatternType.word(record.pattern_type)}, principal={record.principal}, host={record.host}, "
-        f"operation={AclOperation.word(record.operation)}, permissionType={AclPermission.word(record.permission_type)}]"
-    )
-
-
 def _scram(image: ClusterImage) -> TreeDirectory:
     def mechanism(number: int) -> Callable[[], Node]:
-        return lambda: _children(image.scram.get(number, {}), lambda record: _file(_credential(record)))
+        return lambda: _children(image.scram.get(number, {}), lambda record: _file(credential_text(record)))
 
     later = {f"UNKNOWN({number})": mechanism(number) for number in sorted(image.scram.keys() - BY_TYPE_ID.keys())}
     return _directory({each.name: mechanism(each.type_id) for each in MECHANISMS.values()} | later)
-
-
-def _credential(record: UserScramCredentialRecord) -> str:
-    return f"ScramCredentialData(salt={MASK}, storedKey={MASK}, serverKey={MASK}, iterations={record.iterations})"
-
-
-def _token(record: DelegationTokenRecord) -> str:
-    return (
-        f"DelegationTokenDatatokenId={record.token_id}(owner={record.owner}(tokenRequester={record.requester}"
-        f"(renewers={' '.join(record.renewers)}, issueTimestamp={record.issue_timestamp}, "
-        f"maxTimestamp={record.max_timestamp}), expiryTimestamp={record.expiration_timestamp}"
-    )
