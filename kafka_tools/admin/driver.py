@@ -42,6 +42,7 @@ from kafka_tools.values import Node
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 UNKNOWN_GRACE_S = 1.0
 """How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
@@ -61,7 +62,7 @@ class KeysRefused(KafkaToolsError):
 
 
 class Progress(Generic[K, V]):
-    """The result of one response: for each key of its request an outcome, or a reason to try again."""
+    """For each key of a request a value, an error, or a reason to try again."""
 
     def __init__(self) -> None:
         self.completed: dict[K, V] = {}
@@ -89,16 +90,27 @@ class Progress(Generic[K, V]):
         error = broker_error(code, message or None, hint=hint)
         (self.again if wanted and error.code.not_begun else self.failed)[key] = error
 
-    def keep_only(self, keys: Iterable[K]) -> None:
-        """Forget what a broker told of keys that it was not asked about."""
-        asked = set(keys)
-        for part in (self.completed, self.failed, self.again):
-            for key in part.keys() - asked:
-                del part[key]
-
     def add_error(self, key: K, error: BrokerError) -> None:
         """A key with an error: tried again if the error is retriable."""
         (self.again if error.code.retriable else self.failed)[key] = error
+
+
+class Reply(Progress[K, V], Generic[K, V, R_co]):
+    """The response of a node to a request about ``keys``, and what ``interpret`` makes of it for each of them."""
+
+    def __init__(self, keys: list[K], response: R_co, version: int, node: Node) -> None:
+        super().__init__()
+        self.keys = keys
+        self.response = response
+        self.version = version
+        self.node = node
+
+    def forget_others(self) -> None:
+        """Forget what a broker told of keys that it was not asked about."""
+        asked = set(self.keys)
+        for part in (self.completed, self.failed, self.again):
+            for key in part.keys() - asked:
+                del part[key]
 
 
 class AdminCall(ABC, Generic[K, V, R]):
@@ -122,8 +134,8 @@ class AdminCall(ABC, Generic[K, V, R]):
         """
 
     @abstractmethod
-    def interpret(self, keys: list[K], response: R, version: int, node: Node, progress: Progress[K, V]) -> None:
-        """Put every key of the request into ``progress``."""
+    def interpret(self, reply: Reply[K, V, R]) -> None:
+        """Put every key of the request into ``reply``."""
 
 
 def run(call: AdminCall[K, V, Any], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
@@ -289,18 +301,18 @@ class _Run(Generic[K, V]):
     def _interpret(self, node: Node, keys: list[K], pending: Pending) -> None:
         self._answered = True
         assert pending.request is not None  # it was sent: here is the answer
-        progress: Progress[K, V] = Progress()
-        self._call.interpret(keys, pending.response, pending.version, node, progress)
-        progress.keep_only(keys)
-        for key, value in progress.completed.items():
+        reply: Reply[K, V, Any] = Reply(keys, pending.response, pending.version, node)
+        self._call.interpret(reply)
+        reply.forget_others()
+        for key, value in reply.completed.items():
             self._finish(key, Outcome(value))
-        for key, error in progress.failed.items():
+        for key, error in reply.failed.items():
             name_what_is_missing(error, pending.request)
             self._fail(key, error)
-        self._wrong_nodes.look_at(progress.again.values())
-        self._again(progress.again)
+        self._wrong_nodes.look_at(reply.again.values())
+        self._again(reply.again)
         for key in keys:
-            if key in self._open and key not in progress.again:
+            if key in self._open and key not in reply.again:
                 text = f"{node} did not report a result for {key} in its response to {pending.name}"
                 self._fail(key, WireError(text, api=pending.name, version=pending.version))
 

@@ -6,8 +6,9 @@ must itself (Metadata, FindCoordinator) and retries nothing: ``admin.driver`` do
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed, InvalidRequest, KafkaToolsError
@@ -48,8 +49,8 @@ class ClusterAccess(NamedTuple):
 class FoundNodes(Generic[K]):
     """Keys with their nodes, keys that failed for good, and keys to try again with the reason."""
 
-    def __init__(self) -> None:
-        self.nodes: dict[K, Node] = {}
+    def __init__(self, nodes: dict[K, Node] | None = None) -> None:
+        self.nodes = nodes or {}
         self.failed: dict[K, KafkaToolsError] = {}
         self.later: dict[K, KafkaToolsError] = {}
         self.grace_s: dict[K, float] = {}
@@ -68,47 +69,40 @@ class FoundNodes(Generic[K]):
         self.grace_s[key] = grace_s
 
 
-class Lookup(Protocol[K]):
+class Lookup(ABC, Generic[K]):
     """Finds nodes for keys."""
 
     def is_patient(self, key: K) -> bool:
         """Whether a node that cannot be reached is worth waiting for, since ``key`` may move to another one."""
-
-    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]: ...
-
-
-class AnyNodeLookup(Generic[K]):
-    """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
-
-    def is_patient(self, key: K) -> bool:
         return True
+
+    @abstractmethod
+    def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
+        """Find the node of each key. Raises what concerns all keys alike."""
+
+
+class AnyNodeLookup(Lookup[K]):
+    """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
 
     def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
         if cluster.exchange.config.is_controllers:
             return ControllerLookup[K]().find(cluster, keys, deadline)
-        found: FoundNodes[K] = FoundNodes()
-        node = cluster.metadata.any_node(deadline)
-        found.nodes = dict.fromkeys(keys, node)
-        return found
+        return FoundNodes(dict.fromkeys(keys, cluster.metadata.any_node(deadline)))
 
 
-class ControllerLookup(Generic[K]):
+class ControllerLookup(Lookup[K]):
     """Every key to the controller."""
 
-    def is_patient(self, key: K) -> bool:
-        return True
-
     def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
-        found: FoundNodes[K] = FoundNodes()
         node = cluster.metadata.controller(deadline)
-        if node is None:
-            found.later = dict.fromkeys(keys, ConnectFailed("the cluster has no controller at the moment"))
-        else:
-            found.nodes = dict.fromkeys(keys, node)
+        if node is not None:
+            return FoundNodes(dict.fromkeys(keys, node))
+        found: FoundNodes[K] = FoundNodes()
+        found.later = dict.fromkeys(keys, ConnectFailed("the cluster has no controller at the moment"))
         return found
 
 
-class GivenNodeLookup(Generic[K]):
+class GivenNodeLookup(Lookup[K]):
     """Each key to the node whose id ``node_id`` names; None means any node."""
 
     def __init__(self, node_id: Callable[[K], int | None]) -> None:
@@ -134,19 +128,17 @@ class GivenNodeLookup(Generic[K]):
         return found
 
 
-class SameNodeLookup:
+class SameNodeLookup(Lookup[Node]):
     """Keys that are nodes: each to itself."""
 
     def is_patient(self, key: Node) -> bool:
         return False
 
     def find(self, cluster: ClusterAccess, keys: Sequence[Node], deadline: Deadline) -> FoundNodes[Node]:
-        found: FoundNodes[Node] = FoundNodes()
-        found.nodes = {node: node for node in keys}
-        return found
+        return FoundNodes({node: node for node in keys})
 
 
-class LeaderLookup:
+class LeaderLookup(Lookup[TopicPartition]):
     """Each partition to its leader, by one Metadata request for all of their topics.
 
     ``known``: partition -> id of its leader where it was told just before. It is taken once: a leader that has moved
@@ -155,9 +147,6 @@ class LeaderLookup:
 
     def __init__(self, known: Mapping[TopicPartition, int] | None = None) -> None:
         self._known = known or {}
-
-    def is_patient(self, key: TopicPartition) -> bool:
-        return True
 
     def find(
         self, cluster: ClusterAccess, keys: Sequence[TopicPartition], deadline: Deadline
@@ -211,11 +200,8 @@ class LeaderLookup:
             found.nodes[key] = live[partition.leader_id]
 
 
-class CoordinatorLookup:
+class CoordinatorLookup(Lookup[str]):
     """Each group, transactional id or share partition key to its coordinator (FindCoordinator)."""
-
-    def is_patient(self, key: str) -> bool:
-        return True
 
     def __init__(self, key_type: int = CoordinatorType.GROUP) -> None:
         self._key_type = key_type

@@ -26,7 +26,7 @@ from kafka_tools.admin.calls.tokens import parse_hmac, parse_principal
 from kafka_tools.admin.calls.topic_changes import DeleteTopics
 from kafka_tools.admin.calls.topics import DescribeTopics
 from kafka_tools.admin.client import NewPartitions
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.errors import InputError, NotFound, UnsupportedVersion, WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode_versioned
@@ -404,7 +404,7 @@ def test_every_call_names_the_class_of_its_answers():
     ]
     assert len(calls) > 40
     for call in calls:
-        assert "Response" in inspect.signature(call.interpret).parameters["response"].annotation, call
+        assert "Response" in inspect.signature(call.interpret).parameters["reply"].annotation, call
 
 
 class Unsearched(list):
@@ -464,7 +464,7 @@ class Unsearched(list):
 def test_an_answer_about_many_keys_is_not_searched_for_each(call, keys, response, version):
     """10,000 groups were half a second of comparing names."""
     asked = Unsearched(keys)
-    progress = Progress()
-    call.interpret(asked, response, version, Node(1, "h", 1), progress)
-    assert list(progress.completed) == keys
+    reply = Reply(asked, response, version, Node(1, "h", 1))
+    call.interpret(reply)
+    assert list(reply.completed) == keys
     assert asked.walks <= 2

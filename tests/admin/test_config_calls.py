@@ -13,7 +13,7 @@ from kafka_tools.admin.calls.config_changes import ConfigChange
 from kafka_tools.admin.calls.configs import TYPE_IDS, ConfigEntry, ConfigResource, DescribeConfigs, owner_lookup
 from kafka_tools.admin.calls.merged_configs import changed_list
 from kafka_tools.admin.calls.quotas import SOURCES, effective, levels, quota_entity
-from kafka_tools.admin.driver import Progress
+from kafka_tools.admin.driver import Reply
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.enums import ConfigSource
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -82,7 +82,7 @@ def test_what_nobody_has_set_is_left_out_where_it_is_not_wanted(version: int, in
         Result.ResourceResult(name="own", config_source=ConfigSource.DYNAMIC_TOPIC_CONFIG),
     ]
     key = ConfigResource("topic", "t")
-    answer = DescribeConfigsResponse(
+    response = DescribeConfigsResponse(
         results=[Result(resource_type=TYPE_IDS["topic"], resource_name="t", configs=configs)]
     )
     call = DescribeConfigs(
@@ -92,8 +92,9 @@ def test_what_nobody_has_set_is_left_out_where_it_is_not_wanted(version: int, in
         include_defaults=include_defaults,
         lookup=owner_lookup(False),
     )
-    progress: Progress[ConfigResource, list[ConfigEntry]] = Progress()
-    call.interpret([key], answer, version, Node(1, "h", 1), progress)
+    reply: Reply[ConfigResource, list[ConfigEntry], DescribeConfigsResponse]
+    reply = Reply([key], response, version, Node(1, "h", 1))
+    call.interpret(reply)
     wanted = ["default", "static", "own"] if include_defaults else ["static", "own"]
-    assert [entry.name for entry in progress.completed[key]] == wanted
-    assert all(entry.is_default == (entry.name == "default") for entry in progress.completed[key])
+    assert [entry.name for entry in reply.completed[key]] == wanted
+    assert all(entry.is_default == (entry.name == "default") for entry in reply.completed[key])

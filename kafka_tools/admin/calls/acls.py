@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
@@ -16,7 +16,6 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.enums import AclOperation, AclPermission, AclResourceType, PatternType, Words
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
@@ -99,9 +98,9 @@ class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
     """Entries that match a filter, in a stable order."""
 
     name = "describe ACLs"
+    lookup = AnyNodeLookup()
 
     def __init__(self, pattern: AclFilter) -> None:
-        self.lookup = AnyNodeLookup()
         self._pattern = pattern
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -109,29 +108,17 @@ class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
 
         return DescribeAclsRequest(**_filter_fields(self._pattern, versions, DescribeAclsRequest))
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeAclsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, list[AclBinding]],
-    ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
+    def interpret(self, reply: Reply[str, list[AclBinding], DescribeAclsResponse]) -> None:
+        response = reply.response
         found = [_binding(resource, acl) for resource in response.resources for acl in resource.acls]
-        progress.completed[ALL] = sorted(found)
+        reply.take(ALL, response.error_code, response.error_message, sorted(found))
 
 
 class CreateAcls(AdminCall[AclBinding, None, "CreateAclsResponse"]):
     """Entries to add; one that is there already is not an error."""
 
     name = "create ACLs"
-
-    def __init__(self) -> None:
-        self.lookup = AnyNodeLookup()
+    lookup = AnyNodeLookup()
 
     def build(self, keys: list[AclBinding], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
@@ -154,17 +141,10 @@ class CreateAcls(AdminCall[AclBinding, None, "CreateAclsResponse"]):
             )
         return CreateAclsRequest(creations=creations)
 
-    def interpret(
-        self,
-        keys: list[AclBinding],
-        response: CreateAclsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[AclBinding, None],
-    ) -> None:
+    def interpret(self, reply: Reply[AclBinding, None, CreateAclsResponse]) -> None:
         # Results carry no keys: they come in the order of the request.
-        for key, item in zip(keys, response.results, strict=False):
-            progress.settle(key, item.error_code, item.error_message, None)
+        for key, item in zip(reply.keys, reply.response.results, strict=False):
+            reply.settle(key, item.error_code, item.error_message, None)
 
 
 Deleted = list[tuple[AclBinding, Outcome[None]]]
@@ -174,9 +154,7 @@ class DeleteAcls(AdminCall[AclFilter, Deleted, "DeleteAclsResponse"]):
     """Filter -> the entries that matched, each deleted or with its own error."""
 
     name = "delete ACLs"
-
-    def __init__(self) -> None:
-        self.lookup = AnyNodeLookup()
+    lookup = AnyNodeLookup()
 
     def build(self, keys: list[AclFilter], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_acls import DeleteAclsRequest
@@ -184,17 +162,10 @@ class DeleteAcls(AdminCall[AclFilter, Deleted, "DeleteAclsResponse"]):
         filters = [DeleteAclsRequest.Filter(**_filter_fields(key, versions, DeleteAclsRequest)) for key in keys]
         return DeleteAclsRequest(filters=filters)
 
-    def interpret(
-        self,
-        keys: list[AclFilter],
-        response: DeleteAclsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[AclFilter, Deleted],
-    ) -> None:
-        for key, item in zip(keys, response.filter_results, strict=False):
+    def interpret(self, reply: Reply[AclFilter, Deleted, DeleteAclsResponse]) -> None:
+        for key, item in zip(reply.keys, reply.response.filter_results, strict=False):
             matches: Deleted = []
             for match in item.matching_acls:
                 outcome: Outcome[None] = Outcome(None, error_of(match.error_code, match.error_message))
                 matches.append((_binding(match, match), outcome))
-            progress.settle(key, item.error_code, item.error_message, matches)
+            reply.settle(key, item.error_code, item.error_message, matches)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConnectFailed
-from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions, VersionRange
+from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import EndpointType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -39,6 +39,7 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
     """By DescribeCluster (2.8), else by Metadata."""
 
     name = "describe cluster"
+    lookup = AnyNodeLookup()
 
     def __init__(
         self,
@@ -49,7 +50,6 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
         needs_nodes: bool = False,
     ) -> None:
         """``needs_nodes``: an answer without any node, as of a cluster that starts, is asked for again."""
-        self.lookup = AnyNodeLookup()
         self._controllers = controllers
         self._fenced = include_fenced_brokers
         self._operations = include_authorized_operations
@@ -73,59 +73,41 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
             include_cluster_authorized_operations=self._operations,
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeClusterResponse | MetadataResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, ClusterDescription],
-    ) -> None:
-        error = error_of(
-            response.error_code, None if isinstance(response, MetadataResponse) else response.error_message
-        )
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
-        if self._needs_nodes and not response.brokers:
-            progress.again[ALL] = ConnectFailed(f"{node}: Metadata fetch failed due to missing broker list")
-            return
-        fenced: frozenset[int] = frozenset()
+    def interpret(self, reply: Reply[str, ClusterDescription, DescribeClusterResponse | MetadataResponse]) -> None:
+        response = reply.response
         if isinstance(response, MetadataResponse):
+            message = None
             nodes = {item.node_id: Node(item.node_id, item.host, item.port, item.rack) for item in response.brokers}
+            fenced: frozenset[int] = frozenset()
         else:
+            message = response.error_message
             nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
             fenced = frozenset(each.broker_id for each in response.brokers if each.is_fenced)
-        progress.completed[ALL] = ClusterDescription(
+        if self._needs_nodes and not nodes and response.error_code == error_codes.NONE:
+            reply.again[ALL] = ConnectFailed(f"{reply.node}: Metadata fetch failed due to missing broker list")
+            return
+        description = ClusterDescription(
             response.cluster_id,
             nodes.get(response.controller_id),
             tuple(nodes[id] for id in sorted(nodes)),
             fenced,
             operations_of(response.cluster_authorized_operations),
         )
+        reply.take(ALL, response.error_code, message, description)
 
 
 class ApiVersions(AdminCall[Node, dict[int, VersionRange], ApiVersionsResponse]):
     """Node -> API key -> (oldest, newest)."""
 
     name = "API versions"
-
-    def __init__(self) -> None:
-        self.lookup = SameNodeLookup()
+    lookup = SameNodeLookup()
 
     def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools import __version__
 
         return ApiVersionsRequest(client_software_name="kafka-tools", client_software_version=__version__)
 
-    def interpret(
-        self,
-        keys: list[Node],
-        response: ApiVersionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[Node, dict[int, VersionRange]],
-    ) -> None:
-        ranges = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
-        for key in keys:
-            progress.take(key, response.error_code, None, ranges)
+    def interpret(self, reply: Reply[Node, dict[int, VersionRange], ApiVersionsResponse]) -> None:
+        ranges = {item.api_key: (item.min_version, item.max_version) for item in reply.response.api_keys}
+        for key in reply.keys:
+            reply.take(key, reply.response.error_code, None, ranges)

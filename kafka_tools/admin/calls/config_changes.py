@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.configs import TYPE_NAMES, ConfigResource, refuse_unknown_types, type_id
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_configs import AlterConfigsResponse
@@ -71,16 +70,11 @@ class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterC
         return IncrementalAlterConfigsRequest(resources=resources, validate_only=self._validate_only)
 
     def interpret(
-        self,
-        keys: list[ConfigResource],
-        response: IncrementalAlterConfigsResponse | AlterConfigsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[ConfigResource, None],
+        self, reply: Reply[ConfigResource, None, IncrementalAlterConfigsResponse | AlterConfigsResponse]
     ) -> None:
-        for item in response.responses:
+        for item in reply.response.responses:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
-            progress.settle(key, item.error_code, item.error_message, None)
+            reply.settle(key, item.error_code, item.error_message, None)
 
 
 def _each_once(change: ConfigChange) -> str | None:

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, KafkaToolsError, UnsupportedVersion
-from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ConfigResourceType, ConfigSource, ConfigType
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_configs import DescribeConfigsResponse
@@ -168,22 +167,18 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
             include_documentation=self._documentation and versions.has(DescribeConfigsRequest, 3),
         )
 
-    def interpret(
-        self,
-        keys: list[ConfigResource],
-        response: DescribeConfigsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[ConfigResource, list[ConfigEntry]],
-    ) -> None:
-        for item in response.results:
+    def interpret(self, reply: Reply[ConfigResource, list[ConfigEntry], DescribeConfigsResponse]) -> None:
+        for item in reply.response.results:
             key = ConfigResource(TYPE_NAMES.get(item.resource_type, ""), item.resource_name)
-            told = item.configs if self._defaults else [each for each in item.configs if not _is_default(each, version)]
-            entries = [_entry(config, version, key) for config in told]
+            entries = [
+                _entry(config, reply.version, key)
+                for config in item.configs
+                if self._defaults or not _is_default(config, reply.version)
+            ]
             if item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-                progress.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
+                reply.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
             else:
-                progress.take(key, item.error_code, item.error_message, entries)
+                reply.take(key, item.error_code, item.error_message, entries)
 
 
 def _entry(
@@ -213,9 +208,9 @@ class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResour
     """Resources that have a configuration of their own (4.1; before that client metrics only, from 3.7)."""
 
     name = "list config resources"
+    lookup = AnyNodeLookup()
 
     def __init__(self, types: Sequence[str]) -> None:
-        self.lookup = AnyNodeLookup()
         self._types = types
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -230,23 +225,12 @@ class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResour
             return ListConfigResourcesRequest()
         return ListConfigResourcesRequest(resource_types=[type_id(ConfigResource(name, "")) for name in self._types])
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: ListConfigResourcesResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, list[ConfigResource]],
-    ) -> None:
-        error = error_of(response.error_code)
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
+    def interpret(self, reply: Reply[str, list[ConfigResource], ListConfigResourcesResponse]) -> None:
         found = [
             ConfigResource(
-                TYPE_NAMES.get(item.resource_type, str(item.resource_type)) if version else "client-metrics",
+                TYPE_NAMES.get(item.resource_type, str(item.resource_type)) if reply.version else "client-metrics",
                 item.resource_name,
             )
-            for item in response.config_resources
+            for item in reply.response.config_resources
         ]
-        progress.completed[ALL] = sorted(found)
+        reply.take(ALL, reply.response.error_code, None, sorted(found))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
@@ -15,7 +15,7 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import ElectionType
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.elect_leaders import ElectLeadersResponse
@@ -31,9 +31,9 @@ class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
     """
 
     name = "elect leaders"
+    lookup = ControllerLookup()
 
     def __init__(self, kind: int, partitions: Sequence[TopicPartition] | None) -> None:
-        self.lookup = ControllerLookup()
         self._kind = kind
         self._partitions = partitions
 
@@ -49,24 +49,17 @@ class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
             topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self._partitions).items()]
         return ElectLeadersRequest(election_type=self._kind, topic_partitions=topics, timeout_ms=deadline.left_ms())
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: ElectLeadersResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Elected],
-    ) -> None:
-        if response.error_code != error_codes.NONE:
-            progress.settle(ALL, response.error_code, None, Outcomes(()))
+    def interpret(self, reply: Reply[str, Elected, ElectLeadersResponse]) -> None:
+        if reply.response.error_code != error_codes.NONE:
+            reply.settle(ALL, reply.response.error_code, None, Outcomes(()))
             return
         found: dict[TopicPartition, Outcome[None]] = {}
-        for topic in response.replica_election_results:
+        for topic in reply.response.replica_election_results:
             for item in topic.partition_result:
                 if item.error_code == error_codes.NOT_CONTROLLER:
-                    progress.again[ALL] = broker_error(item.error_code)
+                    reply.again[ALL] = broker_error(item.error_code)
                     return
                 failure = error_of(item.error_code, item.error_message)
                 found[TopicPartition(topic.topic, item.partition_id)] = Outcome(None, failure)
         wanted = sorted(found) if self._partitions is None else self._partitions
-        progress.completed[ALL] = answered(wanted, found, node)
+        reply.completed[ALL] = answered(wanted, found, reply.node)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import KafkaToolsError
-from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import FeatureUpgradeType
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.update_features import UpdateFeaturesResponse
@@ -53,30 +51,24 @@ class DescribeFeatures(AdminCall[str, Features, ApiVersionsResponse]):
         versions.require(ApiVersionsRequest, 3, "describing features")
         return ApiVersionsRequest(client_software_name="kafka-tools", client_software_version=__version__)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: ApiVersionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Features],
-    ) -> None:
+    def interpret(self, reply: Reply[str, Features, ApiVersionsResponse]) -> None:
+        response = reply.response
         epoch = response.finalized_features_epoch
         features = Features(
             {item.name: (item.min_version, item.max_version) for item in response.supported_features},
             {item.name: (item.min_version_level, item.max_version_level) for item in response.finalized_features},
             epoch if epoch >= 0 else None,
         )
-        progress.take(ALL, response.error_code, None, features)
+        reply.take(ALL, response.error_code, None, features)
 
 
 class UpdateFeatures(AdminCall[str, None, "UpdateFeaturesResponse"]):
     """Feature -> new level, all of them or none since v2 of the request (4.0)."""
 
     name = "update features"
+    lookup = ControllerLookup()
 
     def __init__(self, updates: Mapping[str, FeatureUpdate], validate_only: bool) -> None:
-        self.lookup = ControllerLookup()
         self._updates = updates
         self._validate_only = validate_only
 
@@ -102,16 +94,14 @@ class UpdateFeatures(AdminCall[str, None, "UpdateFeaturesResponse"]):
             timeout_ms=deadline.left_ms(), feature_updates=updates, validate_only=self._validate_only
         )
 
-    def interpret(
-        self, keys: list[str], response: UpdateFeaturesResponse, version: int, node: Node, progress: Progress[str, None]
-    ) -> None:
-        error: KafkaToolsError | None = error_of(response.error_code, response.error_message)
-        if error is not None or version >= 2:
-            for key in keys:
-                progress.settle(key, response.error_code, response.error_message, None)
+    def interpret(self, reply: Reply[str, None, UpdateFeaturesResponse]) -> None:
+        response = reply.response
+        if response.error_code != error_codes.NONE or reply.version >= 2:
+            for key in reply.keys:
+                reply.settle(key, response.error_code, response.error_message, None)
             return
         for item in response.results:
             if item.error_code == error_codes.NONE:
-                progress.completed[item.feature] = None
+                reply.completed[item.feature] = None
             else:
-                progress.failed[item.feature] = broker_error(item.error_code, item.error_message)
+                reply.failed[item.feature] = broker_error(item.error_code, item.error_message)

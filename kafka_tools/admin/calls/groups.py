@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError, WireError
@@ -102,9 +102,9 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
     """Node -> the groups it coordinates, limited to states, types and protocol types if any are given."""
 
     name = "list groups"
+    lookup = SameNodeLookup()
 
     def __init__(self, states: Sequence[str], types: Sequence[str], protocol_types: Sequence[str] = ()) -> None:
-        self.lookup = SameNodeLookup()
         self._states = states
         self._types = types
         self._protocol_types = protocol_types
@@ -123,59 +123,46 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
             types = []
         return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
 
-    def interpret(
-        self,
-        keys: list[Node],
-        response: ListGroupsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[Node, list[GroupListing]],
-    ) -> None:
+    def interpret(self, reply: Reply[Node, list[GroupListing], ListGroupsResponse]) -> None:
         groups = [
             GroupListing(
                 item.group_id,
                 item.protocol_type,
-                item.group_state if version >= 4 else None,
-                item.group_type.lower() if version >= 5 else None,
+                item.group_state if reply.version >= 4 else None,
+                item.group_type.lower() if reply.version >= 5 else None,
             )
-            for item in response.groups
+            for item in reply.response.groups
             if not self._protocol_types or item.protocol_type in self._protocol_types
         ]
-        for key in keys:
-            if response.error_code == error_codes.NONE:
-                progress.completed[key] = groups
+        for key in reply.keys:
+            if reply.response.error_code == error_codes.NONE:
+                reply.completed[key] = groups
             else:
-                said = error_codes.error(response.error_code).text
-                error = broker_error(response.error_code, f"Error listing groups on {key}: {said}")
-                progress.add_error(key, error)
+                said = error_codes.error(reply.response.error_code).text
+                error = broker_error(reply.response.error_code, f"Error listing groups on {key}: {said}")
+                reply.add_error(key, error)
 
 
 class DescribeGroups(AdminCall[str, D, "DescribedGroupsResponse"]):
     """Group -> description, for groups of one type."""
 
+    lookup = CoordinatorLookup()
+
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = CoordinatorLookup()
         self._operations = include_authorized_operations
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribedGroupsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, D],
-    ) -> None:
-        for item in response.groups:
+    def interpret(self, reply: Reply[str, D, DescribedGroupsResponse]) -> None:
+        for item in reply.response.groups:
             error = error_of(item.error_code, item.error_message)
             if error is None:
                 try:
-                    progress.completed[item.group_id] = self.description(item, version, node)
+                    reply.completed[item.group_id] = self.description(item, reply.version, reply.node)
                 except (BrokerError, WireError) as problem:
-                    progress.failed[item.group_id] = problem
+                    reply.failed[item.group_id] = problem
             elif error.code.code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id, item.error_message)
+                reply.failed[item.group_id] = not_found(item.group_id, item.error_message)
             else:
-                progress.add_error(item.group_id, error)
+                reply.add_error(item.group_id, error)
 
     @abstractmethod
     def description(self, item: Any, version: int, node: Node) -> D:
@@ -296,23 +283,19 @@ class DeleteGroups(AdminCall[str, None, "DeleteGroupsResponse"]):
     """Groups that have no members any more (1.1)."""
 
     name = "delete groups"
-
-    def __init__(self) -> None:
-        self.lookup = CoordinatorLookup()
+    lookup = CoordinatorLookup()
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_groups import DeleteGroupsRequest
 
         return DeleteGroupsRequest(groups_names=keys)
 
-    def interpret(
-        self, keys: list[str], response: DeleteGroupsResponse, version: int, node: Node, progress: Progress[str, None]
-    ) -> None:
-        for item in response.results:
+    def interpret(self, reply: Reply[str, None, DeleteGroupsResponse]) -> None:
+        for item in reply.response.results:
             if item.error_code == error_codes.GROUP_ID_NOT_FOUND:
-                progress.failed[item.group_id] = not_found(item.group_id)
+                reply.failed[item.group_id] = not_found(item.group_id)
             else:
-                progress.settle(item.group_id, item.error_code, None, None)
+                reply.settle(item.group_id, item.error_code, None, None)
 
 
 def not_found(group_id: str, said: str | None = None) -> BrokerError:

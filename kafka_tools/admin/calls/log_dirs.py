@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import GivenNodeLookup
 from kafka_tools.admin.outcomes import Outcome
 from kafka_tools.clock import Deadline
-from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsResponse
@@ -62,9 +61,9 @@ class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
     """
 
     name = "describe log dirs"
+    lookup = GivenNodeLookup(lambda broker_id: broker_id)
 
     def __init__(self, partitions: Mapping[int, Sequence[TopicPartition]]) -> None:
-        self.lookup = GivenNodeLookup(_same)
         self._partitions = partitions
 
     def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -77,27 +76,17 @@ class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
             topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(wanted).items()]
         return DescribeLogDirsRequest(topics=topics)
 
-    def interpret(
-        self,
-        keys: list[int],
-        response: DescribeLogDirsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[int, LogDirs],
-    ) -> None:
-        for key in keys:
+    def interpret(self, reply: Reply[int, LogDirs, DescribeLogDirsResponse]) -> None:
+        response = reply.response
+        for key in reply.keys:
             if response.error_code != error_codes.NONE:
-                progress.take(key, response.error_code, None, {})
-            elif not response.results and version < 3:
+                reply.take(key, response.error_code, None, {})
+            elif not response.results and reply.version < 3:
                 # Before v3 a refused request looks like a broker without log dirs, which no broker is.
-                text = f"{node} returned no log directories: the principal may lack DESCRIBE on the cluster"
-                progress.failed[key] = broker_error(error_codes.CLUSTER_AUTHORIZATION_FAILED, text)
+                text = f"{reply.node} returned no log directories: the principal may lack DESCRIBE on the cluster"
+                reply.failed[key] = broker_error(error_codes.CLUSTER_AUTHORIZATION_FAILED, text)
             else:
-                progress.completed[key] = {item.log_dir: _log_dir(item, version) for item in response.results}
-
-
-def _same(broker_id: int) -> int:
-    return broker_id
+                reply.completed[key] = {item.log_dir: _log_dir(item, reply.version) for item in response.results}
 
 
 def _log_dir(item: DescribeLogDirsResponse.Result, version: int) -> Outcome[LogDirDescription]:
@@ -134,74 +123,48 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
     """Replica -> its directories, from its broker's answer to DescribeLogDirs."""
 
     name = "describe replica log dirs"
+    lookup = GivenNodeLookup(lambda key: key.broker_id)
     per_request = 5_000
-
-    def __init__(self) -> None:
-        self.lookup = GivenNodeLookup(_broker_of)
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
         broker_id = keys[0].broker_id
         partitions = [key.topic_partition for key in keys]
         return DescribeLogDirs({broker_id: partitions}).build([broker_id], versions, deadline)
 
-    def interpret(
-        self,
-        keys: list[ReplicaPlace],
-        response: DescribeLogDirsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[ReplicaPlace, ReplicaLogDirs],
-    ) -> None:
-        broker_id = keys[0].broker_id
-        told: Progress[int, LogDirs] = Progress()
-        DescribeLogDirs({}).interpret([broker_id], response, version, node, told)
-        replicas, offline = _by_path(told.completed.get(broker_id, {}))
-        for key in keys:
-            if broker_id in told.completed:
-                self._take(key, replicas, offline, progress)
-            elif broker_id in told.again:
-                progress.again[key] = told.again[broker_id]
+    def interpret(self, reply: Reply[ReplicaPlace, ReplicaLogDirs, DescribeLogDirsResponse]) -> None:
+        broker_id = reply.keys[0].broker_id
+        told: Reply[int, LogDirs, DescribeLogDirsResponse]
+        told = Reply([broker_id], reply.response, reply.version, reply.node)
+        DescribeLogDirs({}).interpret(told)
+        if broker_id not in told.completed:
+            errors, reason = (reply.again, told.again) if told.again else (reply.failed, told.failed)
+            errors.update(dict.fromkeys(reply.keys, reason[broker_id]))
+            return
+        dirs = told.completed[broker_id]
+        offline = next((outcome.error for outcome in dirs.values() if outcome.error is not None), None)
+        for key in reply.keys:
+            places: dict[bool, tuple[str | None, int | None]] = {}
+            for path, outcome in dirs.items():
+                replica = outcome.value and outcome.value.replicas.get(key.topic_partition)
+                if replica is not None:
+                    places[replica.is_future] = path, replica.offset_lag
+            if False not in places and offline is not None:
+                reply.failed[key] = offline  # it may be in that one, which does not say what it holds
             else:
-                progress.failed[key] = told.failed[broker_id]
-
-    @staticmethod
-    def _take(
-        key: ReplicaPlace,
-        dirs: Sequence[tuple[str, dict[TopicPartition, ReplicaInfo]]],
-        offline: KafkaToolsError | None,
-        progress: Progress[ReplicaPlace, ReplicaLogDirs],
-    ) -> None:
-        partition = key.topic_partition
-        current = current_lag = future = future_lag = None
-        for path, replicas in dirs:
-            replica = replicas.get(partition)
-            if replica is not None and replica.is_future:
-                future, future_lag = path, replica.offset_lag
-            elif replica is not None:
-                current, current_lag = path, replica.offset_lag
-        if current is None and offline is not None:
-            progress.failed[key] = offline  # it may be in that one
-        else:
-            progress.completed[key] = ReplicaLogDirs(current, current_lag, future, future_lag)
+                reply.completed[key] = ReplicaLogDirs(*places.get(False, _NOWHERE), *places.get(True, _NOWHERE))
 
 
-def _by_path(
-    dirs: LogDirs,
-) -> tuple[list[tuple[str, dict[TopicPartition, ReplicaInfo]]], KafkaToolsError | None]:
-    """What each directory holds, and the error of the first that is offline, which does not say what it holds."""
-    offline = [outcome.error for outcome in dirs.values() if outcome.error is not None]
-    replicas = [(path, outcome.value.replicas) for path, outcome in dirs.items() if outcome.value is not None]
-    return replicas, offline[0] if offline else None
+_NOWHERE = (None, None)
 
 
 class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResponse"]):
     """Replica -> the absolute path of the log directory of its broker that it shall move to."""
 
     name = "alter replica log dirs"
+    lookup = GivenNodeLookup(lambda key: key.broker_id)
     per_request = 5_000
 
     def __init__(self, paths: Mapping[ReplicaPlace, str]) -> None:
-        self.lookup = GivenNodeLookup(_broker_of)
         self._paths = paths
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -223,26 +186,15 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResp
         ]
         return AlterReplicaLogDirsRequest(dirs=dirs)
 
-    def interpret(
-        self,
-        keys: list[ReplicaPlace],
-        response: AlterReplicaLogDirsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[ReplicaPlace, None],
-    ) -> None:
-        broker_id = keys[0].broker_id
-        for topic in response.results:
+    def interpret(self, reply: Reply[ReplicaPlace, None, AlterReplicaLogDirsResponse]) -> None:
+        broker_id = reply.keys[0].broker_id
+        for topic in reply.response.results:
             for item in topic.partitions:
                 key = ReplicaPlace(topic.topic_name, item.partition_index, broker_id)
-                progress.settle(key, item.error_code, self._where(key, item.error_code), None)
+                reply.settle(key, item.error_code, self._where(key, item.error_code), None)
 
     def _where(self, key: ReplicaPlace, code: int) -> str | None:
         """The text of an error, with the directory that was asked for if it concerns that."""
         if code not in (error_codes.KAFKA_STORAGE_ERROR, error_codes.LOG_DIR_NOT_FOUND) or key not in self._paths:
             return None
         return f"log directory {self._paths[key]} of broker {key.broker_id}: {error_codes.error(code).text}"
-
-
-def _broker_of(key: ReplicaPlace) -> int:
-    return key.broker_id

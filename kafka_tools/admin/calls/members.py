@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
@@ -13,7 +13,6 @@ from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.groups import GroupDescription
@@ -44,9 +43,9 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupRe
     """An outcome per member of one group. Several at once, and static ones, need Kafka 2.4."""
 
     name = "remove members from a group"
+    lookup = CoordinatorLookup()
 
     def __init__(self, group_id: str, members: Sequence[MemberIdentity], reason: str) -> None:
-        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._members = members
         self._reason = reason
@@ -68,29 +67,17 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupRe
             ],
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: LeaveGroupResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Outcomes[MemberIdentity, None]],
-    ) -> None:
-        if version < 3 and response.error_code == error_codes.UNKNOWN_MEMBER_ID:
-            error = error_of(response.error_code)
-            progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None, error))])
-            return
-        if response.error_code != error_codes.NONE:
-            progress.settle(self._group_id, response.error_code, None, Outcomes(()))
-            return
-        if version < 3:
-            progress.completed[self._group_id] = Outcomes([(self._members[0], Outcome(None))])
-            return
+    def interpret(self, reply: Reply[str, Outcomes[MemberIdentity, None], LeaveGroupResponse]) -> None:
+        code = reply.response.error_code
         found: dict[MemberIdentity, Outcome[None]] = {}
+        if reply.version < 3:
+            found[self._members[0]] = Outcome(None, error_of(code))
+            if code == error_codes.UNKNOWN_MEMBER_ID:
+                code = error_codes.NONE  # the error is the member's, not the group's
         for member in self._members:
-            for item in response.members:
+            for item in reply.response.members:
                 # A static member is known by its instance: its member id may be told although it was not given.
                 instance = item.group_instance_id
                 if member in (MemberIdentity(item.member_id, instance), MemberIdentity("", instance)):
                     found[member] = Outcome(None, error_of(item.error_code))
-        progress.completed[self._group_id] = answered(self._members, found, node)
+        reply.settle(self._group_id, code, None, answered(self._members, found, reply.node))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
+from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
@@ -15,7 +15,7 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import OffsetSpec
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.list_offsets import ListOffsetsResponse
@@ -106,22 +106,15 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
             replica_id=-1, isolation_level=self._isolation_level, topics=topics, timeout_ms=deadline.left_ms()
         )
 
-    def interpret(
-        self,
-        keys: list[TopicPartition],
-        response: ListOffsetsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicPartition, ListedOffset],
-    ) -> None:
-        for topic in response.topics:
+    def interpret(self, reply: Reply[TopicPartition, ListedOffset, ListOffsetsResponse]) -> None:
+        for topic in reply.response.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
                 if item.error_code:
-                    progress.add_error(key, broker_error(item.error_code))
+                    reply.add_error(key, broker_error(item.error_code))
                     continue
                 epoch = item.leader_epoch if item.leader_epoch >= 0 else None
-                progress.completed[key] = ListedOffset(item.offset, item.timestamp, epoch)
+                reply.completed[key] = ListedOffset(item.offset, item.timestamp, epoch)
 
 
 GroupOffsets = Outcomes[TopicPartition, "CommittedOffset | None"]
@@ -131,9 +124,9 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
     """Group -> partitions (None: all it has committed); the value is an outcome per partition, None for no offset."""
 
     name = "list group offsets"
+    lookup = CoordinatorLookup()
 
     def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None], require_stable: bool) -> None:
-        self.lookup = CoordinatorLookup()
         self._wanted = wanted
         self._require_stable = require_stable
         self.per_request = 0
@@ -164,44 +157,36 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
             return None
         return [struct(name=name, partition_indexes=numbers) for name, numbers in by_topic(wanted).items()]
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: OffsetFetchResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, GroupOffsets],
-    ) -> None:
-        if version >= 8:
-            asked = set(keys)
-            for group in response.groups:
+    def interpret(self, reply: Reply[str, GroupOffsets, OffsetFetchResponse]) -> None:
+        if reply.version >= 8:
+            asked = set(reply.keys)
+            for group in reply.response.groups:
                 if group.group_id in asked:
-                    self._take(group.group_id, group, node, progress)
+                    self._take(group.group_id, group, reply)
         else:
-            self._take(keys[0], response, node, progress)
+            self._take(reply.keys[0], reply.response, reply)
 
     def _take(
         self,
         group_id: str,
-        answer: OffsetFetchResponse | OffsetFetchResponse.ResponseGroup,
-        node: Node,
-        progress: Progress[str, GroupOffsets],
+        told: OffsetFetchResponse | OffsetFetchResponse.ResponseGroup,
+        reply: Reply[str, GroupOffsets, OffsetFetchResponse],
     ) -> None:
-        error = error_of(answer.error_code)
+        error = error_of(told.error_code)
         if error is not None:
-            progress.add_error(group_id, error)
+            reply.add_error(group_id, error)
             return
         found: dict[TopicPartition, Outcome[CommittedOffset | None]] = {}
-        for topic in answer.topics:
+        for topic in told.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
                 failure = error_of(item.error_code)
                 if failure is not None and failure.code.retriable:
-                    progress.again[group_id] = failure
+                    reply.again[group_id] = failure
                     return
                 found[key] = Outcome(_committed(item)) if failure is None else Outcome(None, failure)
         wanted = self._wanted[group_id]
-        progress.completed[group_id] = answered(sorted(found) if wanted is None else wanted, found, node)
+        reply.completed[group_id] = answered(sorted(found) if wanted is None else wanted, found, reply.node)
 
 
 def _committed(
@@ -218,10 +203,10 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
     """Commit for groups that have no members, a request for each; the value is an outcome per partition."""
 
     name = "alter group offsets"
+    lookup = CoordinatorLookup()
     per_request = 1
 
     def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]]) -> None:
-        self.lookup = CoordinatorLookup()
         self._offsets = offsets
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
@@ -247,25 +232,18 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
         version = min(versions.newest(OffsetCommitRequest), NAMES_UP_TO)
         return OffsetCommitRequest(group_id=group_id, topics=topics), version
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: OffsetCommitResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Outcomes[TopicPartition, None]],
-    ) -> None:
-        (group_id,) = keys
-        take_partitions(group_id, self._offsets[group_id], response.topics, node, progress)
+    def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], OffsetCommitResponse]) -> None:
+        (group_id,) = reply.keys
+        take_partitions(group_id, self._offsets[group_id], reply)
 
 
 class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetDeleteResponse"]):
     """Forget what a group committed for some partitions (2.4); the value is an outcome per partition."""
 
     name = "delete group offsets"
+    lookup = CoordinatorLookup()
 
     def __init__(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
-        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._partitions = partitions
 
@@ -280,34 +258,25 @@ class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetD
         ]
         return OffsetDeleteRequest(group_id=self._group_id, topics=topics)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: OffsetDeleteResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Outcomes[TopicPartition, None]],
-    ) -> None:
-        if response.error_code != error_codes.NONE:
-            progress.settle(self._group_id, response.error_code, None, Outcomes(()))
-            return
-        take_partitions(self._group_id, self._partitions, response.topics, node, progress)
+    def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], OffsetDeleteResponse]) -> None:
+        if reply.response.error_code != error_codes.NONE:
+            reply.settle(self._group_id, reply.response.error_code, None, Outcomes(()))
+        else:
+            take_partitions(self._group_id, self._partitions, reply)
 
 
 def take_partitions(
     group_id: str,
     wanted: Iterable[TopicPartition],
-    topics: Sequence[OffsetCommitResponse.ResponseTopic | OffsetDeleteResponse.ResponseTopic],
-    node: Node,
-    progress: Progress[str, Outcomes[TopicPartition, None]],
+    reply: Reply[str, Outcomes[TopicPartition, None], OffsetCommitResponse | OffsetDeleteResponse],
 ) -> None:
     """An outcome per partition; the whole call is tried again when its coordinator has moved or is not ready."""
     found: dict[TopicPartition, Outcome[None]] = {}
-    for topic in topics:
+    for topic in reply.response.topics:
         for item in topic.partitions:
             row = error_codes.error(item.error_code)
             if row.coordinator_moved or row.code in _COORDINATOR_BUSY:
-                progress.again[group_id] = broker_error(item.error_code)
+                reply.again[group_id] = broker_error(item.error_code)
                 return
             found[TopicPartition(topic.name, item.partition_index)] = Outcome(None, error_of(item.error_code))
-    progress.completed[group_id] = answered(wanted, found, node)
+    reply.completed[group_id] = answered(wanted, found, reply.node)

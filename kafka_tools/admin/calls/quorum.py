@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -15,7 +15,6 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages import describe_quorum
@@ -59,10 +58,8 @@ class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]
     """KRaft clusters only (3.3)."""
 
     name = "describe the metadata quorum"
+    lookup = AnyNodeLookup()
     any_may_answer = True
-
-    def __init__(self) -> None:
-        self.lookup = AnyNodeLookup()
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_quorum import DescribeQuorumRequest
@@ -73,17 +70,11 @@ class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]
         partition = Topic.PartitionData(partition_index=0)
         return DescribeQuorumRequest(topics=[Topic(topic_name=CLUSTER_METADATA, partitions=[partition])])
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeQuorumResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, QuorumDescription],
-    ) -> None:
+    def interpret(self, reply: Reply[str, QuorumDescription, DescribeQuorumResponse]) -> None:
+        response = reply.response
         error = error_of(response.error_code, response.error_message)
         if error is not None:
-            progress.add_error(ALL, error)
+            reply.add_error(ALL, error)
             return
         for topic in response.topics:
             for item in topic.partitions:
@@ -92,11 +83,11 @@ class DescribeQuorum(AdminCall[str, QuorumDescription, "DescribeQuorumResponse"]
                         item.leader_id,
                         item.leader_epoch,
                         item.high_watermark,
-                        tuple(_replica(replica, version) for replica in item.current_voters),
-                        tuple(_replica(replica, version) for replica in item.observers),
+                        tuple(_replica(replica, reply.version) for replica in item.current_voters),
+                        tuple(_replica(replica, reply.version) for replica in item.observers),
                         _endpoints(response.nodes),
                     )
-                    progress.take(ALL, item.error_code, item.error_message, description)
+                    reply.take(ALL, item.error_code, item.error_message, description)
 
 
 def _replica(item: describe_quorum.ReplicaState, version: int) -> QuorumReplica:
@@ -120,11 +111,11 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
     """Make a controller a voter (3.9)."""
 
     name = "add a voter"
+    lookup = AnyNodeLookup()
 
     def __init__(
         self, voter_id: int, directory_id: uuid.UUID, endpoints: Sequence[QuorumEndpoint], cluster_id: str | None
     ) -> None:
-        self.lookup = AnyNodeLookup()
         self._voter_id = voter_id
         self._directory_id = directory_id
         self._endpoints = endpoints
@@ -143,28 +134,22 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
             listeners=[Listener(name=item.name, host=item.host, port=item.port) for item in self._endpoints],
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: AddRaftVoterResponse | RemoveRaftVoterResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, None],
-    ) -> None:
+    def interpret(self, reply: Reply[str, None, AddRaftVoterResponse | RemoveRaftVoterResponse]) -> None:
+        response = reply.response
         if response.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
             # The quorum's own word for NOT_CONTROLLER: another node leads it by now.
-            progress.again[ALL] = broker_error(response.error_code, response.error_message or None)
+            reply.again[ALL] = broker_error(response.error_code, response.error_message or None)
         else:
-            progress.settle(ALL, response.error_code, response.error_message, None)
+            reply.settle(ALL, response.error_code, response.error_message, None)
 
 
 class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
     """Make a voter an observer (3.9)."""
 
     name = "remove a voter"
+    lookup = AnyNodeLookup()
 
     def __init__(self, voter_id: int, directory_id: uuid.UUID, cluster_id: str | None) -> None:
-        self.lookup = AnyNodeLookup()
         self._voter_id = voter_id
         self._directory_id = directory_id
         self._cluster_id = cluster_id
@@ -184,10 +169,8 @@ class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse | Unregist
     """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
 
     name = "unregister broker"
+    lookup = ControllerLookup()
     per_request = 1
-
-    def __init__(self) -> None:
-        self.lookup = ControllerLookup()
 
     def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.unregister_broker import UnregisterBrokerRequest
@@ -195,15 +178,8 @@ class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse | Unregist
         versions.require(UnregisterBrokerRequest, 0, "unregistering a broker")
         return UnregisterBrokerRequest(broker_id=keys[0])
 
-    def interpret(
-        self,
-        keys: list[int],
-        response: UnregisterBrokerResponse | UnregisterControllerResponse,
-        version: int,
-        node: Node,
-        progress: Progress[int, None],
-    ) -> None:
-        progress.settle(keys[0], response.error_code, response.error_message, None)
+    def interpret(self, reply: Reply[int, None, UnregisterBrokerResponse | UnregisterControllerResponse]) -> None:
+        reply.settle(reply.keys[0], reply.response.error_code, reply.response.error_message, None)
 
 
 class UnregisterController(UnregisterBroker):

@@ -10,17 +10,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.config_definitions.quota_entities import SOURCES, in_order, levels, sort_key
 from kafka_tools.config_definitions.quota_entities import QuotaEntity as QuotaEntity
 from kafka_tools.config_definitions.quota_entities import quota_entity as quota_entity
-from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.enums import QuotaMatch
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
@@ -56,9 +54,9 @@ class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"
     """Every entity that the filter matches, with the quotas set on it."""
 
     name = "describe client quotas"
+    lookup = AnyNodeLookup()
 
     def __init__(self, components: Sequence[QuotaFilter], strict: bool) -> None:
-        self.lookup = AnyNodeLookup()
         self._components = components
         self._strict = strict
 
@@ -74,31 +72,22 @@ class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"
         ]
         return DescribeClientQuotasRequest(components=components, strict=self._strict)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeClientQuotasResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Quotas],
-    ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
+    def interpret(self, reply: Reply[str, Quotas, DescribeClientQuotasResponse]) -> None:
+        response = reply.response
         quotas: Quotas = {}
         for entry in response.entries or ():
             quotas[_entity_of(entry)] = {item.key: item.value for item in entry.values}
-        progress.completed[ALL] = dict(sorted(quotas.items(), key=lambda pair: sort_key(pair[0])))
+        ordered = dict(sorted(quotas.items(), key=lambda pair: sort_key(pair[0])))
+        reply.take(ALL, response.error_code, response.error_message, ordered)
 
 
 class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"]):
     """Entity -> quota -> new value; None or NaN removes it, quotas not named stay."""
 
     name = "alter client quotas"
+    lookup = ControllerLookup()
 
     def __init__(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], validate_only: bool) -> None:
-        self.lookup = ControllerLookup()
         self._changes = changes
         self._validate_only = validate_only
 
@@ -116,16 +105,9 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"
         ]
         return AlterClientQuotasRequest(entries=entries, validate_only=self._validate_only)
 
-    def interpret(
-        self,
-        keys: list[QuotaEntity],
-        response: AlterClientQuotasResponse,
-        version: int,
-        node: Node,
-        progress: Progress[QuotaEntity, None],
-    ) -> None:
-        for entry in response.entries:
-            progress.settle(_entity_of(entry), entry.error_code, entry.error_message, None)
+    def interpret(self, reply: Reply[QuotaEntity, None, AlterClientQuotasResponse]) -> None:
+        for entry in reply.response.entries:
+            reply.settle(_entity_of(entry), entry.error_code, entry.error_message, None)
 
 
 def _entity_of(entry: DescribeClientQuotasResponse.EntryData | AlterClientQuotasResponse.EntryData) -> QuotaEntity:

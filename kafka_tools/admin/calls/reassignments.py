@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.clock import Deadline
-from kafka_tools.net.broker_errors import broker_error, error_of
+from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
@@ -39,12 +39,12 @@ class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassign
     """Partition -> its new replicas, the preferred leader first; None cancels a running reassignment."""
 
     name = "alter partition reassignments"
+    lookup = ControllerLookup()
     per_request = PER_REQUEST
 
     def __init__(
         self, wanted: Mapping[TopicPartition, Sequence[int] | None], allow_replication_factor_change: bool
     ) -> None:
-        self.lookup = ControllerLookup()
         self._wanted = wanted
         self._allow_change = allow_replication_factor_change
 
@@ -70,32 +70,26 @@ class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassign
             topics=topics, timeout_ms=deadline.left_ms(), allow_replication_factor_change=self._allow_change
         )
 
-    def interpret(
-        self,
-        keys: list[TopicPartition],
-        response: AlterPartitionReassignmentsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicPartition, None],
-    ) -> None:
+    def interpret(self, reply: Reply[TopicPartition, None, AlterPartitionReassignmentsResponse]) -> None:
+        response = reply.response
         if response.error_code != error_codes.NONE:
-            for key in keys:
-                progress.settle(key, response.error_code, response.error_message, None)
+            for key in reply.keys:
+                reply.settle(key, response.error_code, response.error_message, None)
             return
         for topic in response.responses:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
-                progress.settle(key, item.error_code, item.error_message, None)
+                reply.settle(key, item.error_code, item.error_message, None)
 
 
 class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "ListPartitionReassignmentsResponse"]):
     """The reassignments that are running, of some partitions or (None) of all."""
 
     name = "list partition reassignments"
+    lookup = ControllerLookup()
     any_may_answer = True
 
     def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
-        self.lookup = ControllerLookup()
         self._partitions = partitions
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -109,24 +103,17 @@ class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "List
         return ListPartitionReassignmentsRequest(topics=topics, timeout_ms=deadline.left_ms())
 
     def interpret(
-        self,
-        keys: list[str],
-        response: ListPartitionReassignmentsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, dict[TopicPartition, Reassignment]],
+        self, reply: Reply[str, dict[TopicPartition, Reassignment], ListPartitionReassignmentsResponse]
     ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None and error.code.code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
-            progress.failed[ALL] = broker_error(error.code.code, response.error_message)
-            return
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
-        progress.completed[ALL] = {
+        response = reply.response
+        found = {
             TopicPartition(topic.name, item.partition_index): Reassignment(
                 tuple(item.replicas), tuple(item.adding_replicas), tuple(item.removing_replicas)
             )
             for topic in response.topics
             for item in topic.partitions
         }
+        if response.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
+            reply.failed[ALL] = broker_error(response.error_code, response.error_message)  # not worth the grace
+        else:
+            reply.take(ALL, response.error_code, response.error_message, found)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import LeaderLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
@@ -34,9 +34,9 @@ class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
     """Partition -> offset before which everything goes; the value is the log start offset afterwards."""
 
     name = "delete records"
+    lookup = LeaderLookup()
 
     def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.lookup = LeaderLookup()
         self._offsets = offsets
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -55,16 +55,9 @@ class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
         ]
         return DeleteRecordsRequest(topics=topics, timeout_ms=deadline.left_ms())
 
-    def interpret(
-        self,
-        keys: list[TopicPartition],
-        response: DeleteRecordsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicPartition, int],
-    ) -> None:
-        for topic in response.topics:
+    def interpret(self, reply: Reply[TopicPartition, int, DeleteRecordsResponse]) -> None:
+        for topic in reply.response.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
                 text = REFUSED_BY_POLICY if item.error_code == error_codes.POLICY_VIOLATION else None
-                progress.take(key, item.error_code, text, item.low_watermark)
+                reply.take(key, item.error_code, text, item.low_watermark)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools import scram_math
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup
 from kafka_tools.admin.outcomes import Outcome, answered
 from kafka_tools.clock import Deadline
@@ -18,7 +18,7 @@ from kafka_tools.errors import InputError
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, can_be_sent
+from kafka_tools.values import can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
@@ -62,9 +62,9 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
     """User -> outcome with that user's credentials; ``users`` None means everybody who has one."""
 
     name = "describe SCRAM credentials"
+    lookup = AnyNodeLookup()
 
     def __init__(self, users: Sequence[str] | None) -> None:
-        self.lookup = AnyNodeLookup()
         self._users = users
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -75,18 +75,8 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
         users = None if self._users is None else [User(name=name) for name in self._users]
         return DescribeUserScramCredentialsRequest(users=users)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeUserScramCredentialsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Described],
-    ) -> None:
-        error = error_of(response.error_code, response.error_message)
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
+    def interpret(self, reply: Reply[str, Described, DescribeUserScramCredentialsResponse]) -> None:
+        response = reply.response
         described: Described = {}
         for item in sorted(response.results, key=lambda item: str(item.user)):
             failure = error_of(item.error_code, item.error_message)
@@ -95,7 +85,8 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
             ]
             described[item.user] = Outcome(infos) if failure is None else Outcome(None, failure)
         wanted = described if self._users is None else sorted(self._users)
-        progress.completed[ALL] = dict(answered(wanted, described, node))
+        found = dict(answered(wanted, described, reply.node))
+        reply.take(ALL, response.error_code, response.error_message, found)
 
 
 def _mechanism_name(type_id: int) -> str:
@@ -107,9 +98,9 @@ class AlterScram(AdminCall[str, None, "AlterUserScramCredentialsResponse"]):
     """User -> changes, all of them or none. KRaft controllers take one change per user and request."""
 
     name = "alter SCRAM credentials"
+    lookup = ControllerLookup()
 
     def __init__(self, changes: Mapping[str, Sequence[ScramChange]]) -> None:
-        self.lookup = ControllerLookup()
         self._changes = changes
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -134,16 +125,9 @@ class AlterScram(AdminCall[str, None, "AlterUserScramCredentialsResponse"]):
             request.upsertions.append(upsertion)
         return request
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: AlterUserScramCredentialsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, None],
-    ) -> None:
-        for item in response.results:
-            progress.settle(item.user, item.error_code, item.error_message, None)
+    def interpret(self, reply: Reply[str, None, AlterUserScramCredentialsResponse]) -> None:
+        for item in reply.response.results:
+            reply.settle(item.user, item.error_code, item.error_message, None)
 
 
 def by_user(changes: Sequence[ScramChange]) -> dict[str, list[ScramChange]]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.admin.calls.groups import DescribeGroups, GroupDescription, MemberDescription, partitions_of
 from kafka_tools.admin.calls.permissions import operations_of
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import AdminCall, Progress
+from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorGroupType
 from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
@@ -82,9 +81,9 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
     """Group -> partitions (None: all it shares); the value is an outcome per partition, None for no offset yet."""
 
     name = "list share group offsets"
+    lookup = CoordinatorLookup()
 
     def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None]) -> None:
-        self.lookup = CoordinatorLookup()
         self._wanted = wanted
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -101,19 +100,8 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
             groups.append(Group(group_id=key, topics=topics))
         return DescribeShareGroupOffsetsRequest(groups=groups)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeShareGroupOffsetsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, ShareOffsets],
-    ) -> None:
-        for group in response.groups:
-            error = error_of(group.error_code, group.error_message)
-            if error is not None:
-                progress.add_error(group.group_id, error)
-                continue
+    def interpret(self, reply: Reply[str, ShareOffsets, DescribeShareGroupOffsetsResponse]) -> None:
+        for group in reply.response.groups:
             found: dict[TopicPartition, Outcome[ShareOffset | None]] = {}
             for topic in group.topics:
                 for item in topic.partitions:
@@ -121,7 +109,8 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
                     failure = error_of(item.error_code, item.error_message)
                     found[key] = Outcome(_offset(item)) if failure is None else Outcome(None, failure)
             wanted = self._wanted.get(group.group_id)
-            progress.completed[group.group_id] = answered(sorted(found) if wanted is None else wanted, found, node)
+            offsets = answered(sorted(found) if wanted is None else wanted, found, reply.node)
+            reply.take(group.group_id, group.error_code, group.error_message, offsets)
 
 
 def _topics(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
@@ -141,10 +130,10 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
     """Start sharing from other offsets; groups must have no members. A request for each, an outcome per partition."""
 
     name = "alter share group offsets"
+    lookup = CoordinatorLookup()
     per_request = 1
 
     def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int]]) -> None:
-        self.lookup = CoordinatorLookup()
         self._offsets = offsets
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -166,18 +155,9 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
         ]
         return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: AlterShareGroupOffsetsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Outcomes[TopicPartition, None]],
-    ) -> None:
-        (group_id,) = keys
-        if response.error_code != error_codes.NONE:
-            progress.settle(group_id, response.error_code, response.error_message, Outcomes(()))
-            return
+    def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], AlterShareGroupOffsetsResponse]) -> None:
+        (group_id,) = reply.keys
+        response = reply.response
         found = {
             TopicPartition(topic.topic_name, item.partition_index): Outcome[None](
                 None, error_of(item.error_code, item.error_message)
@@ -185,16 +165,17 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
             for topic in response.responses
             for item in topic.partitions
         }
-        progress.completed[group_id] = answered(self._offsets[group_id], found, node)
+        outcomes = answered(self._offsets[group_id], found, reply.node)
+        reply.settle(group_id, response.error_code, response.error_message, outcomes)
 
 
 class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOffsetsResponse"]):
     """Forget where a group shares some topics; an outcome per topic."""
 
     name = "delete share group offsets"
+    lookup = CoordinatorLookup()
 
     def __init__(self, group_id: str, topics: Sequence[str]) -> None:
-        self.lookup = CoordinatorLookup()
         self._group_id = group_id
         self._topics = topics
 
@@ -207,19 +188,11 @@ class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOf
             group_id=self._group_id, topics=[Topic(topic_name=name) for name in self._topics]
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DeleteShareGroupOffsetsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, Outcomes[str, None]],
-    ) -> None:
-        if response.error_code != error_codes.NONE:
-            progress.settle(self._group_id, response.error_code, response.error_message, Outcomes(()))
-            return
+    def interpret(self, reply: Reply[str, Outcomes[str, None], DeleteShareGroupOffsetsResponse]) -> None:
+        response = reply.response
         found = {
             topic.topic_name: Outcome[None](None, error_of(topic.error_code, topic.error_message))
             for topic in response.responses
         }
-        progress.completed[self._group_id] = answered(self._topics, found, node)
+        outcomes = answered(self._topics, found, reply.node)
+        reply.settle(self._group_id, response.error_code, response.error_message, outcomes)

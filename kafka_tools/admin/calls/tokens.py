@@ -6,14 +6,12 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.driver import ALL, AdminCall, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError
-from kafka_tools.net.broker_errors import error_of
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
@@ -76,9 +74,9 @@ class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse
     """A new token for the one who asks, or for ``owner`` (3.3)."""
 
     name = "create delegation token"
+    lookup = AnyNodeLookup()
 
     def __init__(self, renewers: Sequence[Principal], owner: Principal | None, max_lifetime_ms: int) -> None:
-        self.lookup = AnyNodeLookup()
         self._renewers = tuple(renewers)
         self._owner = owner
         self._max_lifetime_ms = max_lifetime_ms
@@ -97,36 +95,30 @@ class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse
             request.owner_principal_type, request.owner_principal_name = self._owner
         return request
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: CreateDelegationTokenResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, DelegationToken],
-    ) -> None:
+    def interpret(self, reply: Reply[str, DelegationToken, CreateDelegationTokenResponse]) -> None:
+        response = reply.response
         token = DelegationToken(
             response.token_id,
             bytes(response.hmac),
             Principal(response.principal_type, response.principal_name),
             Principal(response.token_requester_principal_type, response.token_requester_principal_name)
-            if version >= 3
+            if reply.version >= 3
             else None,
             response.issue_timestamp_ms,
             response.expiry_timestamp_ms,
             response.max_timestamp_ms,
             self._renewers,
         )
-        progress.settle(ALL, response.error_code, None, token)
+        reply.settle(ALL, response.error_code, None, token)
 
 
-class RenewToken(AdminCall[str, int, "RenewDelegationTokenResponse"]):
+class RenewToken(AdminCall[str, int, "RenewDelegationTokenResponse | ExpireDelegationTokenResponse"]):
     """The new expiry, in ms since the epoch."""
 
     name = "renew delegation token"
+    lookup = AnyNodeLookup()
 
     def __init__(self, hmac: bytes, period_ms: int) -> None:
-        self.lookup = AnyNodeLookup()
         self._hmac = hmac
         self._period_ms = period_ms
 
@@ -135,42 +127,28 @@ class RenewToken(AdminCall[str, int, "RenewDelegationTokenResponse"]):
 
         return RenewDelegationTokenRequest(hmac=self._hmac, renew_period_ms=self._period_ms)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: RenewDelegationTokenResponse | ExpireDelegationTokenResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, int],
-    ) -> None:
-        progress.settle(ALL, response.error_code, None, response.expiry_timestamp_ms)
+    def interpret(self, reply: Reply[str, int, RenewDelegationTokenResponse | ExpireDelegationTokenResponse]) -> None:
+        reply.settle(ALL, reply.response.error_code, None, reply.response.expiry_timestamp_ms)
 
 
-class ExpireToken(AdminCall[str, int, "ExpireDelegationTokenResponse"]):
+class ExpireToken(RenewToken):
     """The new expiry, in ms since the epoch; AT_ONCE ends the token."""
 
     name = "expire delegation token"
-
-    def __init__(self, hmac: bytes, period_ms: int) -> None:
-        self.lookup = AnyNodeLookup()
-        self._hmac = hmac
-        self._period_ms = period_ms
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 
         return ExpireDelegationTokenRequest(hmac=self._hmac, expiry_time_period_ms=self._period_ms)
 
-    interpret = RenewToken.interpret
-
 
 class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTokenResponse"]):
     """Tokens of some owners; None means all that the principal may see, an empty list means no owner at all."""
 
     name = "describe delegation tokens"
+    lookup = AnyNodeLookup()
 
     def __init__(self, owners: Sequence[Principal] | None) -> None:
-        self.lookup = AnyNodeLookup()
         self._owners = owners
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -182,19 +160,9 @@ class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTo
             owners = [Owner(principal_type=item.type, principal_name=item.name) for item in self._owners]
         return DescribeDelegationTokenRequest(owners=owners)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeDelegationTokenResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, list[DelegationToken]],
-    ) -> None:
-        error = error_of(response.error_code)
-        if error is not None:
-            progress.add_error(ALL, error)
-            return
-        progress.completed[ALL] = [_token(item, version) for item in response.tokens]
+    def interpret(self, reply: Reply[str, list[DelegationToken], DescribeDelegationTokenResponse]) -> None:
+        tokens = [_token(item, reply.version) for item in reply.response.tokens]
+        reply.take(ALL, reply.response.error_code, None, tokens)
 
 
 def _token(item: DescribeDelegationTokenResponse.DescribedDelegationToken, version: int) -> DelegationToken:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.topics import TopicKey, not_found, refuse_empty_names
-from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
+from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
 from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import InputError, UnsupportedVersion
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import ZERO_UUID, Node
+from kafka_tools.values import ZERO_UUID
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.create_partitions import CreatePartitionsResponse
@@ -70,11 +70,11 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
     """Topics by name."""
 
     name = "create topics"
+    lookup = ControllerLookup()
 
     def __init__(
         self, topics: Mapping[str, NewTopic], validate_only: bool, retry_on_quota_violation: bool = True
     ) -> None:
-        self.lookup = ControllerLookup()
         self._topics = topics
         self._validate_only = validate_only
         self._retry_quota = retry_on_quota_violation
@@ -101,19 +101,12 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
         if refused:
             raise KeysRefused(dict(refused))
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: CreateTopicsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, CreatedTopic],
-    ) -> None:
-        for item in response.topics:
+    def interpret(self, reply: Reply[str, CreatedTopic, CreateTopicsResponse]) -> None:
+        for item in reply.response.topics:
             configs = None if item.configs is None else {config.name: config.value for config in item.configs}
-            told = configs if version >= 5 and item.topic_config_error_code == error_codes.NONE else None
+            told = configs if reply.version >= 5 and item.topic_config_error_code == error_codes.NONE else None
             created = CreatedTopic(item.name, item.topic_id, item.num_partitions, item.replication_factor, told)
-            progress.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
+            reply.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
 
 
 def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
@@ -137,9 +130,9 @@ class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
     """Topics by name or id (2.8)."""
 
     name = "delete topics"
+    lookup = ControllerLookup()
 
     def __init__(self, retry_on_quota_violation: bool = True) -> None:
-        self.lookup = ControllerLookup()
         self._retry_quota = retry_on_quota_violation
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -156,33 +149,26 @@ class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
             raise KeysRefused(dict.fromkeys(ids, error))
         return DeleteTopicsRequest(topic_names=[str(key) for key in keys], timeout_ms=deadline.left_ms())
 
-    def interpret(
-        self,
-        keys: list[TopicKey],
-        response: DeleteTopicsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicKey, None],
-    ) -> None:
-        asked = set(keys)
-        for item in response.responses:
+    def interpret(self, reply: Reply[TopicKey, None, DeleteTopicsResponse]) -> None:
+        asked = set(reply.keys)
+        for item in reply.response.responses:
             key = item.topic_id if item.topic_id != ZERO_UUID and item.topic_id in asked else item.name
             if key is None:
                 continue  # an id that was not asked for
             unknown = error_codes.error(item.error_code).topic_not_found
             text = not_found(key) if unknown else item.error_message
-            progress.settle(key, item.error_code, text, None, self._retry_quota)
+            reply.settle(key, item.error_code, text, None, self._retry_quota)
 
 
 class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
     """Topics that shall have more partitions."""
 
     name = "create partitions"
+    lookup = ControllerLookup()
 
     def __init__(
         self, wanted: Mapping[str, NewPartitions], validate_only: bool, retry_on_quota_violation: bool = True
     ) -> None:
-        self.lookup = ControllerLookup()
         self._wanted = wanted
         self._validate_only = validate_only
         self._retry_quota = retry_on_quota_violation
@@ -201,15 +187,8 @@ class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
             topics.append(Topic(name=key, count=total, assignments=added))
         return CreatePartitionsRequest(topics=topics, timeout_ms=deadline.left_ms(), validate_only=self._validate_only)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: CreatePartitionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, None],
-    ) -> None:
-        for item in response.results:
+    def interpret(self, reply: Reply[str, None, CreatePartitionsResponse]) -> None:
+        for item in reply.response.results:
             unknown = item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
             text = not_found(item.name) if unknown else item.error_message
-            progress.settle(item.name, item.error_code, text, None, self._retry_quota)
+            reply.settle(item.name, item.error_code, text, None, self._retry_quota)

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress
+from kafka_tools.admin.driver import ALL, AdminCall, KeysRefused, Progress, Reply
 from kafka_tools.admin.lookups import AnyNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import WireError
@@ -21,7 +21,7 @@ from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, uuid_text
+from kafka_tools.values import uuid_text
 
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsResponse
@@ -66,37 +66,30 @@ class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
     """Every topic the principal may see."""
 
     name = "list topics"
+    lookup = AnyNodeLookup()
 
     def __init__(self, include_internal: bool) -> None:
-        self.lookup = AnyNodeLookup()
         self._include_internal = include_internal
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         return MetadataRequest(topics=None)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: MetadataResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, list[TopicListing]],
-    ) -> None:
+    def interpret(self, reply: Reply[str, list[TopicListing], MetadataResponse]) -> None:
         topics = [
             TopicListing(item.name, item.topic_id, item.is_internal)
-            for item in response.topics
+            for item in reply.response.topics
             if item.name is not None and (self._include_internal or not item.is_internal)
         ]
-        progress.take(ALL, response.error_code, None, sorted(topics, key=lambda topic: topic.name))
+        reply.take(ALL, reply.response.error_code, None, sorted(topics, key=lambda topic: topic.name))
 
 
 class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
     """Topics by name or id, from Metadata."""
 
     name = "describe topics"
+    lookup = AnyNodeLookup()
 
     def __init__(self, include_authorized_operations: bool = False) -> None:
-        self.lookup = AnyNodeLookup()
         self._operations = include_authorized_operations
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -111,33 +104,26 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
             topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=self._operations
         )
 
-    def interpret(
-        self,
-        keys: list[TopicKey],
-        response: MetadataResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicKey, TopicDescription],
-    ) -> None:
-        asked = set(keys)
-        for topic in response.topics:
+    def interpret(self, reply: Reply[TopicKey, TopicDescription, MetadataResponse]) -> None:
+        asked = set(reply.keys)
+        for topic in reply.response.topics:
             key: TopicKey = topic.topic_id if topic.name is None or topic.name not in asked else topic.name
             if key in asked:
-                take_topic(key, topic, [partition_of(item) for item in topic.partitions], progress)
-        for key in keys:
-            if not any(key in part for part in (progress.completed, progress.failed, progress.again)):
-                progress.failed[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, not_found(key))
+                take_topic(key, topic, [partition_of(item) for item in topic.partitions], reply)
+        for key in reply.keys:
+            if not any(key in part for part in (reply.completed, reply.failed, reply.again)):
+                reply.failed[key] = broker_error(error_codes.UNKNOWN_TOPIC_OR_PARTITION, not_found(key))
 
 
 class DescribeTopicPage(AdminCall[str, "DescribeTopicPartitionsResponse", "DescribeTopicPartitionsResponse"]):
     """One page of DescribeTopicPartitions; the value is the response."""
 
     name = "describe topics"
+    lookup = AnyNodeLookup()
 
     def __init__(
         self, names: Sequence[str], cursor: DescribeTopicPartitionsResponse.Cursor | None, page_size: int
     ) -> None:
-        self.lookup = AnyNodeLookup()
         self._names = names
         self._cursor = cursor
         self._page_size = page_size
@@ -155,15 +141,8 @@ class DescribeTopicPage(AdminCall[str, "DescribeTopicPartitionsResponse", "Descr
             topics=[Topic(name=name) for name in self._names], response_partition_limit=self._page_size, cursor=cursor
         )
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeTopicPartitionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, DescribeTopicPartitionsResponse],
-    ) -> None:
-        progress.completed[ALL] = response
+    def interpret(self, reply: Reply[str, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponse]) -> None:
+        reply.completed[ALL] = reply.response
 
 
 def take_topic(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
-from kafka_tools.admin.driver import AdminCall, KeysRefused, Progress
+from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup, GivenNodeLookup, LeaderLookup, Lookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
@@ -67,11 +67,11 @@ class ListTransactions(AdminCall[Node, list[TransactionListing], "ListTransactio
     """Node -> the transactional ids it coordinates; durations in ms, pattern a regular expression (4.1)."""
 
     name = "list transactions"
+    lookup = SameNodeLookup()
 
     def __init__(
         self, states: Sequence[str], producer_ids: Sequence[int], longer_than_ms: int | None, pattern: str | None
     ) -> None:
-        self.lookup = SameNodeLookup()
         self._states = states
         self._producer_ids = producer_ids
         self._longer_than_ms = longer_than_ms
@@ -92,29 +92,20 @@ class ListTransactions(AdminCall[Node, list[TransactionListing], "ListTransactio
             transactional_id_pattern=self._pattern,
         )
 
-    def interpret(
-        self,
-        keys: list[Node],
-        response: ListTransactionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[Node, list[TransactionListing]],
-    ) -> None:
+    def interpret(self, reply: Reply[Node, list[TransactionListing], ListTransactionsResponse]) -> None:
         found = [
             TransactionListing(item.transactional_id, item.producer_id, item.transaction_state)
-            for item in response.transaction_states
+            for item in reply.response.transaction_states
         ]
-        for key in keys:
-            progress.take(key, response.error_code, None, found)
+        for key in reply.keys:
+            reply.take(key, reply.response.error_code, None, found)
 
 
 class DescribeTransactions(AdminCall[str, TransactionDescription, "DescribeTransactionsResponse"]):
     """Transactional id -> its state, from its coordinator."""
 
     name = "describe transactions"
-
-    def __init__(self) -> None:
-        self.lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
+    lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_transactions import DescribeTransactionsRequest
@@ -122,20 +113,13 @@ class DescribeTransactions(AdminCall[str, TransactionDescription, "DescribeTrans
         versions.require(DescribeTransactionsRequest, 0, "describing transactions")
         return DescribeTransactionsRequest(transactional_ids=keys)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: DescribeTransactionsResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, TransactionDescription],
-    ) -> None:
-        for item in response.transaction_states:
+    def interpret(self, reply: Reply[str, TransactionDescription, DescribeTransactionsResponse]) -> None:
+        for item in reply.response.transaction_states:
             partitions = sorted(
                 TopicPartition(topic.topic, number) for topic in item.topics for number in topic.partitions
             )
             description = TransactionDescription(
-                node.id,
+                reply.node.id,
                 item.transaction_state,
                 item.producer_id,
                 item.producer_epoch,
@@ -143,7 +127,7 @@ class DescribeTransactions(AdminCall[str, TransactionDescription, "DescribeTrans
                 item.transaction_start_time_ms if item.transaction_start_time_ms >= 0 else None,
                 tuple(partitions),
             )
-            progress.take(item.transactional_id, item.error_code, None, description)
+            reply.take(item.transactional_id, item.error_code, None, description)
 
 
 class DescribeProducers(AdminCall[TopicPartition, list[ProducerState], "DescribeProducersResponse"]):
@@ -164,19 +148,12 @@ class DescribeProducers(AdminCall[TopicPartition, list[ProducerState], "Describe
         topics = [Topic(name=name, partition_indexes=numbers) for name, numbers in by_topic(keys).items()]
         return DescribeProducersRequest(topics=topics)
 
-    def interpret(
-        self,
-        keys: list[TopicPartition],
-        response: DescribeProducersResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicPartition, list[ProducerState]],
-    ) -> None:
-        for topic in response.topics:
+    def interpret(self, reply: Reply[TopicPartition, list[ProducerState], DescribeProducersResponse]) -> None:
+        for topic in reply.response.topics:
             for item in topic.partitions:
                 key = TopicPartition(topic.name, item.partition_index)
                 producers = [_producer(state) for state in item.active_producers]
-                progress.take(key, item.error_code, item.error_message, producers)
+                reply.take(key, item.error_code, item.error_message, producers)
 
 
 def _producer(state: DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState) -> ProducerState:
@@ -194,9 +171,9 @@ class AbortTransactions(AdminCall[TopicPartition, None, "WriteTxnMarkersResponse
     """Partition -> the transaction to abort there, by writing its end marker to the leader."""
 
     name = "abort transactions"
+    lookup = LeaderLookup()
 
     def __init__(self, specs: Mapping[TopicPartition, AbortSpec]) -> None:
-        self.lookup = LeaderLookup()
         self._specs = specs
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
@@ -218,28 +195,19 @@ class AbortTransactions(AdminCall[TopicPartition, None, "WriteTxnMarkersResponse
             )
         return WriteTxnMarkersRequest(markers=markers)
 
-    def interpret(
-        self,
-        keys: list[TopicPartition],
-        response: WriteTxnMarkersResponse,
-        version: int,
-        node: Node,
-        progress: Progress[TopicPartition, None],
-    ) -> None:
-        for marker in response.markers:
+    def interpret(self, reply: Reply[TopicPartition, None, WriteTxnMarkersResponse]) -> None:
+        for marker in reply.response.markers:
             for topic in marker.topics:
                 for item in topic.partitions:
-                    progress.take(TopicPartition(topic.name, item.partition_index), item.error_code, None, None)
+                    reply.take(TopicPartition(topic.name, item.partition_index), item.error_code, None, None)
 
 
 class FenceProducers(AdminCall[str, tuple[int, int], "InitProducerIdResponse"]):
     """Transactional id -> the producer id and epoch that fence all producers that use it now."""
 
     name = "fence producers"
+    lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
     per_request = 1
-
-    def __init__(self) -> None:
-        self.lookup = CoordinatorLookup(CoordinatorType.TRANSACTION)
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -250,12 +218,6 @@ class FenceProducers(AdminCall[str, tuple[int, int], "InitProducerIdResponse"]):
         # The transaction that this opens must be able to outlive nothing: 1 ms is the least brokers take.
         return InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=1)
 
-    def interpret(
-        self,
-        keys: list[str],
-        response: InitProducerIdResponse,
-        version: int,
-        node: Node,
-        progress: Progress[str, tuple[int, int]],
-    ) -> None:
-        progress.settle(keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))
+    def interpret(self, reply: Reply[str, tuple[int, int], InitProducerIdResponse]) -> None:
+        response = reply.response
+        reply.settle(reply.keys[0], response.error_code, None, (response.producer_id, response.producer_epoch))
