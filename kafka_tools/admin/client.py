@@ -69,78 +69,25 @@ __getattr__, __dir__ = lazy_names(
     {
         name: f"kafka_tools.admin.calls.{module}"
         for module, names in {
-            "acls": (
-                "AclBinding",
-                "AclFilter",
-            ),
+            "acls": ("AclBinding", "AclFilter"),
             "cluster": ("ClusterDescription",),
             "config_changes": ("ConfigChange",),
-            "configs": (
-                "ConfigEntry",
-                "ConfigResource",
-            ),
-            "features": (
-                "Features",
-                "FeatureUpdate",
-            ),
-            "groups": (
-                "GroupDescription",
-                "GroupListing",
-                "MemberDescription",
-            ),
-            "log_dirs": (
-                "LogDirDescription",
-                "ReplicaInfo",
-                "ReplicaLogDirs",
-                "ReplicaPlace",
-            ),
+            "configs": ("ConfigEntry", "ConfigResource"),
+            "features": ("Features", "FeatureUpdate"),
+            "groups": ("GroupDescription", "GroupListing", "MemberDescription"),
+            "log_dirs": ("LogDirDescription", "ReplicaInfo", "ReplicaLogDirs", "ReplicaPlace"),
             "members": ("MemberIdentity",),
-            "offsets": (
-                "CommittedOffset",
-                "ListedOffset",
-            ),
-            "quorum": (
-                "QuorumDescription",
-                "QuorumEndpoint",
-                "QuorumReplica",
-            ),
-            "quotas": (
-                "EffectiveQuota",
-                "QuotaEntity",
-                "QuotaFilter",
-                "Quotas",
-                "quota_entity",
-            ),
+            "offsets": ("CommittedOffset", "ListedOffset"),
+            "quorum": ("QuorumDescription", "QuorumEndpoint", "QuorumReplica"),
+            "quotas": ("EffectiveQuota", "QuotaEntity", "QuotaFilter", "Quotas", "quota_entity"),
             "reassignments": ("Reassignment",),
-            "scram": (
-                "ScramChange",
-                "ScramCredentialInfo",
-                "ScramDeletion",
-                "ScramUpsertion",
-            ),
+            "scram": ("ScramChange", "ScramCredentialInfo", "ScramDeletion", "ScramUpsertion"),
             "share_groups": ("ShareOffset",),
             "streams_groups": ("StreamsGroupDescription",),
-            "tokens": (
-                "DelegationToken",
-                "Principal",
-            ),
-            "topic_changes": (
-                "CreatedTopic",
-                "NewPartitions",
-                "NewTopic",
-            ),
-            "topics": (
-                "PartitionDescription",
-                "TopicDescription",
-                "TopicKey",
-                "TopicListing",
-            ),
-            "transactions": (
-                "AbortSpec",
-                "ProducerState",
-                "TransactionDescription",
-                "TransactionListing",
-            ),
+            "tokens": ("DelegationToken", "Principal"),
+            "topic_changes": ("CreatedTopic", "NewPartitions", "NewTopic"),
+            "topics": ("PartitionDescription", "TopicDescription", "TopicKey", "TopicListing"),
+            "transactions": ("AbortSpec", "ProducerState", "TransactionDescription", "TransactionListing"),
         }.items()
         for name in names
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.calls.records import by_topic, grouped
 from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
@@ -92,16 +92,8 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
                 }
             )
         Topic = ListOffsetsRequest.Topic
-        topics = [
-            Topic(
-                name=name,
-                partitions=[
-                    Topic.Partition(partition_index=number, timestamp=self._specs[TopicPartition(name, number)])
-                    for number in numbers
-                ],
-            )
-            for name, numbers in by_topic(keys).items()
-        ]
+        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, timestamp=self._specs[key]))
+        topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
         return ListOffsetsRequest(
             replica_id=-1, isolation_level=self._isolation_level, topics=topics, timeout_ms=deadline.left_ms()
         )
@@ -215,20 +207,17 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
         Topic = OffsetCommitRequest.RequestTopic
         (group_id,) = keys
         offsets = self._offsets[group_id]
-        topics = []
-        for name, numbers in by_topic(offsets).items():
-            partitions = []
-            for number in numbers:
-                offset, metadata, epoch = offsets[TopicPartition(name, number)]
-                partitions.append(
-                    Topic.RequestPartition(
-                        partition_index=number,
-                        committed_offset=offset,
-                        committed_leader_epoch=-1 if epoch is None else epoch,
-                        committed_metadata=metadata,
-                    )
-                )
-            topics.append(Topic(name=name, partitions=partitions))
+
+        def partition(key: TopicPartition) -> OffsetCommitRequest.RequestTopic.RequestPartition:
+            offset, metadata, epoch = offsets[key]
+            return Topic.RequestPartition(
+                partition_index=key.partition,
+                committed_offset=offset,
+                committed_leader_epoch=-1 if epoch is None else epoch,
+                committed_metadata=metadata,
+            )
+
+        topics = [Topic(name=name, partitions=found) for name, found in grouped(offsets, partition).items()]
         version = min(versions.newest(OffsetCommitRequest), NAMES_UP_TO)
         return OffsetCommitRequest(group_id=group_id, topics=topics), version
 
@@ -252,10 +241,8 @@ class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetD
 
         versions.require(OffsetDeleteRequest, 0, "deleting offsets of a group")
         Topic = OffsetDeleteRequest.RequestTopic
-        topics = [
-            Topic(name=name, partitions=[Topic.RequestPartition(partition_index=number) for number in numbers])
-            for name, numbers in by_topic(self._partitions).items()
-        ]
+        items = grouped(self._partitions, lambda key: Topic.RequestPartition(partition_index=key.partition))
+        topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
         return OffsetDeleteRequest(group_id=self._group_id, topics=topics)
 
     def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], OffsetDeleteResponse]) -> None:

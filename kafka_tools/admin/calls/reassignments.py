@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.calls.records import by_topic, grouped
 from kafka_tools.admin.driver import ALL, AdminCall, Reply
 from kafka_tools.admin.lookups import ControllerLookup
 from kafka_tools.clock import Deadline
@@ -55,17 +55,14 @@ class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassign
         if not self._allow_change:
             versions.require(AlterPartitionReassignmentsRequest, 1, "refusing changes of the replication factor")
         Topic = AlterPartitionReassignmentsRequest.ReassignableTopic
-        topics = []
-        for name, numbers in by_topic(keys).items():
-            partitions = []
-            for number in numbers:
-                replicas = self._wanted[TopicPartition(name, number)]
-                partitions.append(
-                    Topic.ReassignablePartition(
-                        partition_index=number, replicas=None if replicas is None else list(replicas)
-                    )
-                )
-            topics.append(Topic(name=name, partitions=partitions))
+
+        def partition(key: TopicPartition) -> Any:
+            replicas = self._wanted[key]
+            return Topic.ReassignablePartition(
+                partition_index=key.partition, replicas=None if replicas is None else list(replicas)
+            )
+
+        topics = [Topic(name=name, partitions=found) for name, found in grouped(keys, partition).items()]
         return AlterPartitionReassignmentsRequest(
             topics=topics, timeout_ms=deadline.left_ms(), allow_replication_factor_change=self._allow_change
         )

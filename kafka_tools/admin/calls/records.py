@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import LeaderLookup
@@ -16,6 +16,8 @@ from kafka_tools.values import TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.protocol.messages.delete_records import DeleteRecordsResponse
 
+T = TypeVar("T")
+
 REFUSED_BY_POLICY = "records can only be deleted if the topic's cleanup.policy contains delete"
 """What the error means here (UnifiedLog.maybeIncrementLogStartOffset); brokers send no text with it."""
 HIGH_WATERMARK = -1
@@ -24,9 +26,14 @@ HIGH_WATERMARK = -1
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     """Topic -> partition numbers, in the order of the partitions given."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(partition)
+    return grouped(partitions, lambda key: key.partition)
+
+
+def grouped(partitions: Iterable[TopicPartition], item: Callable[[TopicPartition], T]) -> dict[str, list[T]]:
+    """Topic -> the ``item`` of each of its partitions, in the order of the partitions given."""
+    topics: dict[str, list[T]] = {}
+    for key in partitions:
+        topics.setdefault(key.topic, []).append(item(key))
     return topics
 
 
@@ -43,16 +50,8 @@ class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
         from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 
         Topic = DeleteRecordsRequest.Topic
-        topics = [
-            Topic(
-                name=name,
-                partitions=[
-                    Topic.Partition(partition_index=number, offset=self._offsets[TopicPartition(name, number)])
-                    for number in numbers
-                ],
-            )
-            for name, numbers in by_topic(keys).items()
-        ]
+        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, offset=self._offsets[key]))
+        topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
         return DeleteRecordsRequest(topics=topics, timeout_ms=deadline.left_ms())
 
     def interpret(self, reply: Reply[TopicPartition, int, DeleteRecordsResponse]) -> None:

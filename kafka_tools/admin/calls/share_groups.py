@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.groups import DescribeGroups, GroupDescription, MemberDescription, partitions_of
 from kafka_tools.admin.calls.permissions import operations_of
-from kafka_tools.admin.calls.records import by_topic
+from kafka_tools.admin.calls.records import by_topic, grouped
 from kafka_tools.admin.driver import AdminCall, Reply
 from kafka_tools.admin.lookups import CoordinatorLookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
@@ -96,7 +96,8 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
             wanted = self._wanted[key]
             topics = None
             if wanted is not None:
-                topics = [Group.RequestTopic(topic_name=name, partitions=found) for name, found in _topics(wanted)]
+                found = by_topic(wanted)
+                topics = [Group.RequestTopic(topic_name=name, partitions=found[name]) for name in found]
             groups.append(Group(group_id=key, topics=topics))
         return DescribeShareGroupOffsetsRequest(groups=groups)
 
@@ -111,10 +112,6 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
             wanted = self._wanted.get(group.group_id)
             offsets = answered(sorted(found) if wanted is None else wanted, found, reply.node)
             reply.take(group.group_id, group.error_code, group.error_message, offsets)
-
-
-def _topics(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
-    return list(by_topic(partitions).items())
 
 
 def _offset(
@@ -143,16 +140,10 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
         Topic = AlterShareGroupOffsetsRequest.RequestTopic
         (group_id,) = keys
         offsets = self._offsets[group_id]
-        topics = [
-            Topic(
-                topic_name=name,
-                partitions=[
-                    Topic.RequestPartition(partition_index=number, start_offset=offsets[TopicPartition(name, number)])
-                    for number in numbers
-                ],
-            )
-            for name, numbers in _topics(offsets)
-        ]
+        items = grouped(
+            offsets, lambda key: Topic.RequestPartition(partition_index=key.partition, start_offset=offsets[key])
+        )
+        topics = [Topic(topic_name=name, partitions=partitions) for name, partitions in items.items()]
         return AlterShareGroupOffsetsRequest(group_id=group_id, topics=topics)
 
     def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], AlterShareGroupOffsetsResponse]) -> None:

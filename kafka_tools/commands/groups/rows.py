@@ -6,9 +6,10 @@ marks a simple group, which only has offsets); Connect and others are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.outcomes import Listing, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.holders import is_blocked, named
@@ -187,10 +188,10 @@ def _member_row(group: GroupDescription, member: MemberDescription) -> Row:
         "group_instance_id": member.instance_id,
         "host": member.host,
         "client_id": member.client_id,
-        "assignment": _by_topic(member.assignment),
+        "assignment": by_topic(sorted(member.assignment)),
         "current_epoch": member.epoch,
         "target_epoch": group.assignment_epoch if member.target_assignment is not None else None,
-        "target_assignment": _by_topic(member.target_assignment or ()),
+        "target_assignment": by_topic(sorted(member.target_assignment or ())),
         "upgraded": member.upgraded,
     }
 
@@ -244,13 +245,6 @@ def state_word(text: str | None) -> str:
 def _capital(group_type: str | None) -> str:
     """A group type as Kafka's tools write it: ``Classic``."""
     return group_type.capitalize() if group_type else "Unknown"
-
-
-def _by_topic(keys: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in sorted(keys):
-        topics.setdefault(topic, []).append(partition)
-    return topics
 
 
 def log_offsets(
