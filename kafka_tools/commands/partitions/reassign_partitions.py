@@ -5,7 +5,7 @@ This module has the options and Kafka's checks of them; what each action does st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,12 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import ARGUMENTS, Command, is_given, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
-from kafka_tools.commands.partitions.reassignment.plan_options import OPTIONS, PlanningOptions, planning_options
+from kafka_tools.commands.partitions.reassignment.plan_options import (
+    OPTIONS,
+    PlanningOptions,
+    ProposalOrder,
+    planning_options,
+)
 from kafka_tools.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,11 +45,7 @@ _PERMITTED = {
     "list": ("bootstrap_controller",),
     "watch": ("reassignment_json_file",),
 }  # fmt: skip
-_OWN = (
-    "bootstrap_controller", "reassignment_json_file", "topics_to_move_json_file", "broker_list", "disable_rack_aware",
-    "seed", "throttle", "replica_alter_log_dirs_throttle", "additional", "preserve_throttles",
-    "disallow_replication_factor_change", "batch_size", "watch", *OPTIONS,
-)  # fmt: skip
+_OWN = dict.fromkeys(name for names in (*_REQUIRED.values(), *_PERMITTED.values()) for name in names)
 """Options that only some actions take."""
 
 
@@ -151,26 +152,11 @@ _OWN = (
 @click.pass_context
 def command(
     context: click.Context,
-    generate: bool,
-    execute: bool,
-    verify: bool,
-    cancel: bool,
-    list: bool,
-    watch: bool,
-    reassignment_json_file: str | None,
-    topics_to_move_json_file: str | None,
-    broker_list: str | None,
-    disable_rack_aware: bool,
-    seed: int | None,
-    throttle: int | None,
-    replica_alter_log_dirs_throttle: int | None,
-    additional: bool,
-    disallow_replication_factor_change: bool,
-    batch_size: int | None,
-    preserve_throttles: bool,
+    /,
     planning: PlanningOptions,
     connection: ConnectionOptions,
     output_format: str | None,
+    **given: Any,
 ) -> int:
     """Move partitions between brokers and log directories."""
     action = _checked_action(context, planning, connection)
@@ -183,49 +169,51 @@ def command(
         with connection.admin() as admin:
             return running.finish(list_running(admin, say=say), output_format)
     if action == "generate":
-        from kafka_tools.commands.partitions.reassignment.generate import ProposalOrder, topics_of
-        from kafka_tools.commands.partitions.reassignment.generate import generate as propose
+        from kafka_tools.commands.partitions.reassignment.generate import generate, topics_of
 
-        topics = topics_of(planning, topics_to_move_json_file)
-        order = ProposalOrder(topics, broker_list, not disable_rack_aware, seed or 0, planning, say)
+        topics = topics_of(planning, given["topics_to_move_json_file"])
+        rack_aware, seed = not given["disable_rack_aware"], given["seed"] or 0
+        order = ProposalOrder(topics, given["broker_list"], rack_aware, seed, planning, say)
         with connection.admin() as admin:
-            proposed = propose(admin, order)
+            proposed = generate(admin, order)
         return running.finish(proposed, output_format)
+    file: str | None = given["reassignment_json_file"]
+    text = None if file is None else read_text(file, "reassignment file")
     if action == "watch":
-        from kafka_tools.commands.partitions.reassignment.watch import watch as followed
+        from kafka_tools.commands.partitions.reassignment.watch import watch
 
-        chosen = None if reassignment_json_file is None else read_text(reassignment_json_file, "reassignment file")
         with connection.admin(is_lasting=True) as admin:
-            states = followed(admin, chosen, reassignment_json_file or "", say=say)
+            states = watch(admin, text, file or "", say=say)
         return running.finish(states, output_format, "not reassigned as requested:")
-    assert reassignment_json_file is not None
-    text = read_text(reassignment_json_file, "reassignment file")
+    assert file is not None and text is not None
     if action == "verify":
-        from kafka_tools.commands.partitions.reassignment.progress import verify as verified
+        from kafka_tools.commands.partitions.reassignment.progress import verify
 
         with connection.admin() as admin:
-            states = verified(admin, text, reassignment_json_file, preserve_throttles=preserve_throttles, say=say)
+            states = verify(admin, text, file, preserve_throttles=given["preserve_throttles"], say=say)
         return running.finish(states, output_format, "cannot verify")
     from kafka_tools.commands.partitions.reassignment import changes
     from kafka_tools.commands.partitions.reassignment.throttles import NO_THROTTLE, Throttle
 
     is_given = context.get_parameter_source("timeout") is click.core.ParameterSource.COMMANDLINE
-    asked = changes.ChangeOrder(text, reassignment_json_file, connection.timeout_s if is_given else MOVE_TIMEOUT_S, say)
+    asked = changes.ChangeOrder(text, file, connection.timeout_s if is_given else MOVE_TIMEOUT_S, say)
     result: Rows
-    waits = watch or batch_size is not None
+    size = given["batch_size"]
+    waits = given["watch"] or size is not None
     with connection.admin(is_lasting=waits) as admin:
         if action == "cancel":
-            result = changes.cancel(admin, asked, preserve_throttles=preserve_throttles)
+            result = changes.cancel(admin, asked, preserve_throttles=given["preserve_throttles"])
             return running.finish(result, output_format, "Error cancelling partition reassignment for:")
-        limits = Throttle(
-            NO_THROTTLE.inter_broker if throttle is None else throttle,
-            NO_THROTTLE.log_dirs if replica_alter_log_dirs_throttle is None else replica_alter_log_dirs_throttle,
-        )
-        allowed = {"additional": additional, "allow_replication_factor_change": not disallow_replication_factor_change}
+        rates = given["throttle"], given["replica_alter_log_dirs_throttle"]
+        limits = Throttle(*(none if rate is None else rate for rate, none in zip(rates, NO_THROTTLE, strict=True)))
+        allowed = {
+            "additional": given["additional"],
+            "allow_replication_factor_change": not given["disallow_replication_factor_change"],
+        }
         if waits:
             from kafka_tools.commands.partitions.reassignment.batches import execute_in_batches
 
-            result = execute_in_batches(admin, asked, limits, size=batch_size, **allowed)
+            result = execute_in_batches(admin, asked, limits, size=size, **allowed)
         else:
             result = changes.execute(admin, asked, limits, **allowed)
         return running.finish(result, output_format, "Error reassigning partition(s):")

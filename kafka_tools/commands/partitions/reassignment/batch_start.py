@@ -10,8 +10,9 @@ from kafka_tools.commands.partitions.reassignment import current, log_dir_moves,
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder
 from kafka_tools.commands.partitions.reassignment.documents import Replicas
 from kafka_tools.commands.partitions.reassignment.following import AGAIN_S, LONGEST_SILENCE_S, patiently
-from kafka_tools.commands.partitions.reassignment.watch import throttles_of
+from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.errors import KafkaToolsError, NetworkError, SecurityError, UnsupportedVersion
+from kafka_tools.net.broker_errors import has_code
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
@@ -65,15 +66,14 @@ class BatchStarter:
         admin, rates = self._admin, self._throttle
         if not self.is_throttled:
             return
-        ledger = throttles_of(admin)
+        ledger = ledger_of(admin)
         if rates.inter_broker >= 0 and not self.only_log_dirs:
             wanted = {partition: self._wanted[partition] for partition in partitions}
             moves = throttles.moves_of(current.reassignments(admin) or {}, wanted, before)
             throttles.limit_moves(admin, moves, rates.inter_broker, ledger)
         if rates.log_dirs >= 0:
-            throttles.limit_log_dirs(
-                admin, {each.broker_id for each in self.paths_of(partitions)}, rates.log_dirs, ledger
-            )
+            movers = {each.broker_id for each in self.paths_of(partitions)}
+            throttles.limit_log_dirs(admin, movers, rates.log_dirs, ledger)
 
     def begin(
         self, partitions: Sequence[TopicPartition], put_off: list[TopicPartition], failed: dict[Any, KafkaToolsError]
@@ -137,15 +137,15 @@ def _raise_what_concerns_all(failures: Mapping[TopicPartition, KafkaToolsError],
     first = next(iter(failures.values()), None)
     if first is None or len(failures) < asked:
         return
-    code = getattr(getattr(first, "code", None), "code", None)
-    if isinstance(first, UnsupportedVersion | SecurityError) or code == error_codes.CLUSTER_AUTHORIZATION_FAILED:
+    if isinstance(first, UnsupportedVersion | SecurityError) or has_code(
+        first, error_codes.CLUSTER_AUTHORIZATION_FAILED
+    ):
         raise first
 
 
 def _is_bad_assignment(error: KafkaToolsError) -> bool:
-    return getattr(getattr(error, "code", None), "code", None) == error_codes.INVALID_REPLICA_ASSIGNMENT
+    return has_code(error, error_codes.INVALID_REPLICA_ASSIGNMENT)
 
 
 def _may_pass(error: KafkaToolsError) -> bool:
-    timed_out = getattr(getattr(error, "code", None), "code", None) == error_codes.REQUEST_TIMED_OUT
-    return timed_out or isinstance(error, NetworkError)
+    return has_code(error, error_codes.REQUEST_TIMED_OUT) or isinstance(error, NetworkError)

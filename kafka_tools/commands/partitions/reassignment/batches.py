@@ -8,7 +8,6 @@ does not stop the others.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +15,8 @@ from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
 from kafka_tools.commands.partitions.reassignment.batch_start import GO_ON, BatchStarter
-from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder, change_row, changed
+from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder, change_row, changed, partition_row
 from kafka_tools.commands.partitions.reassignment.documents import (
-    ANY_LOG_DIR,
     ReassignmentDocument,
     check_executable,
     read_reassignment,
@@ -32,12 +30,12 @@ from kafka_tools.commands.partitions.reassignment.following import (
     patiently,
     target_of,
 )
+from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.commands.partitions.reassignment.watch import (
     going_on,
     how_it_ended,
     remove_throttles,
     status_line,
-    throttles_of,
 )
 from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
@@ -133,7 +131,7 @@ class _Execution:
     def _move(self, partitions: Sequence[TopicPartition], size: int) -> None:
         """All batches, then what was put off. If an error ends them, throttles that nothing needs any more come off."""
         try:
-            with throttles_of(self._admin).hold() if self._starter.is_throttled else contextlib.nullcontext():
+            with ledger_of(self._admin).hold() if self._starter.is_throttled else contextlib.nullcontext():
                 self._in_batches(partitions, size)
                 put_off, self._put_off = self._put_off, []
                 self._await_brokers(put_off)
@@ -169,21 +167,16 @@ class _Execution:
 
     def _look_up(self, running_now: dict[TopicPartition, Reassignment]) -> None:
         """Read where the partitions of the file are; one that does not exist has failed. Raises if none exists."""
-        found: current.Assignment = {}
-        errors: dict[str, KafkaToolsError] = {}
-        for name, outcome in self._admin.describe_topics(sorted({key.topic for key in self._wanted})).items():
-            if outcome.error is not None:
-                missing = current.is_unknown_topic(outcome.error)
-                errors[str(name)] = InputError(f"Topic {name} not found.") if missing else outcome.error
-                continue
-            for each in outcome.get().partitions:
-                found[TopicPartition(str(name), each.partition)] = each.replicas
+        found, errors = current.described(self._admin, (key.topic for key in self._wanted))
+        for name, error in errors.items():
+            if current.is_unknown_topic(error):
+                errors[name] = InputError(f"Topic {name} not found.")
         for partition in self._wanted:
             if partition in found:
                 self._before[partition] = found[partition]
             else:
-                error = errors.get(partition.topic) or InputError(f"Unable to find partition: {partition}")
-                self._failed[partition] = error
+                missing = InputError(f"Unable to find partition: {partition}")
+                self._failed[partition] = errors.get(partition.topic) or missing
         if not self._before:
             raise next(iter(self._failed.values()))
         for partition in self._underway & self._before.keys():  # the way back leads to where it came from
@@ -281,14 +274,7 @@ class _Execution:
             self._failed[place] = KafkaToolsError("still in progress")
 
     def _row(self, partition: TopicPartition, result: str) -> Row:
-        before = self._before[partition]
-        return change_row(
-            partition,
-            result,
-            replicas=list(self._wanted[partition]),
-            previous_replicas=list(before),
-            previous_log_dirs=[self._log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in before],
-        )
+        return partition_row(partition, result, self._wanted[partition], self._before[partition], self._log_dirs)
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         return patiently(self._clock, ask, GO_ON)
@@ -308,5 +294,4 @@ class _Execution:
     def _say(self, text: str) -> None:
         if self._asked.say:
             self._line.clear()
-            running.emit(text)
-            sys.stdout.flush()
+            self._asked.tell(text)

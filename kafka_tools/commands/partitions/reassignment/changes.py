@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
 from kafka_tools.commands.partitions.reassignment.documents import (
-    ANY_LOG_DIR,
     check_executable,
+    log_dirs_in_order,
     read_reassignment,
     reassignment_text,
 )
-from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.commands.partitions.reassignment.progress import clear_throttles, remove_left_throttles
 from kafka_tools.commands.partitions.reassignment.throttles import Throttle
 from kafka_tools.errors import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.log_dirs import ReplicaPlace
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.admin.outcomes import Outcomes
+    from kafka_tools.commands.partitions.reassignment.documents import Replicas
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
@@ -48,6 +49,14 @@ class ChangeOrder(NamedTuple):
     move_timeout_s: float
     say: bool
 
+    def tell(self, text: str) -> None:
+        """Print Kafka's text at once: the next step may take long, and a kill must not lose the text."""
+        import sys
+
+        if self.say:
+            running.emit(text)
+            sys.stdout.flush()
+
 
 def execute(
     admin: AdminClient,
@@ -58,8 +67,6 @@ def execute(
     allow_replication_factor_change: bool,
 ) -> Rows:
     """Begin the reassignments of a file, all at once; nothing is begun if the file is not valid."""
-    from kafka_tools.admin.calls.log_dirs import ReplicaPlace
-
     document = read_reassignment(asked.text, asked.place)
     wanted = check_executable(document, asked.place)
     running_now = current.reassignments(admin)
@@ -74,18 +81,18 @@ def execute(
     if not between_brokers:
         current.check_old_brokers(admin, wanted, document.log_dirs)
     log_dirs = current.log_dirs_of(admin, now)
-    _say(asked, kafka_text.current_assignment(reassignment_text(now, log_dirs)))
+    asked.tell(kafka_text.current_assignment(reassignment_text(now, log_dirs)))
     limited = throttle.inter_broker >= 0 or throttle.log_dirs >= 0
     if limited:
-        _say(asked, kafka_text.MUST_VERIFY)
-        ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+        asked.tell(kafka_text.MUST_VERIFY)
+        ledger = ledger_of(admin)
         movers = {place.broker_id for place in document.log_dirs}
         try:
             if throttle.inter_broker >= 0 and between_brokers:
                 moves = throttles.moves_of(running_now or {}, wanted, now)
-                _say(asked, throttles.limit_moves(admin, moves, throttle.inter_broker, ledger))
+                asked.tell(throttles.limit_moves(admin, moves, throttle.inter_broker, ledger))
             if throttle.log_dirs >= 0:
-                _say(asked, throttles.limit_log_dirs(admin, movers, throttle.log_dirs, ledger))
+                asked.tell(throttles.limit_log_dirs(admin, movers, throttle.log_dirs, ledger))
         except KafkaToolsError:
             if not running_now:  # nothing has begun
                 remove_left_throttles(admin)
@@ -97,17 +104,8 @@ def execute(
         )
     begun = [] if outcomes is None else sorted(outcomes.succeeded())
     if begun:
-        _say(asked, kafka_text.started(running.shown([str(partition) for partition in begun])))
-    rows = [
-        change_row(
-            partition,
-            "started",
-            replicas=list(wanted[partition]),
-            previous_replicas=list(now[partition]),
-            previous_log_dirs=[log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in now[partition]],
-        )
-        for partition in begun
-    ]
+        asked.tell(kafka_text.started(running.shown([str(partition) for partition in begun])))
+    rows = [partition_row(each, "started", wanted[each], now[each], log_dirs) for each in begun]
     failed: dict[Any, KafkaToolsError] = {} if outcomes is None else dict(sorted(outcomes.failures().items()))
     movable = {place: path for place, path in document.log_dirs.items() if place.topic_partition not in failed}
     failed |= _start_moves(admin, asked, movable, rows)
@@ -135,7 +133,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
     if listed is None:
         running.note(f"only moves between log directories are cancelled: {current.TOO_OLD}")
     elif done or outcomes is None:
-        _say(asked, kafka_text.cancelled(running.shown([str(partition) for partition in done])))
+        asked.tell(kafka_text.cancelled(running.shown([str(partition) for partition in done])))
     rows = [change_row(partition, "cancelled") for partition in done]
     still = {} if outcomes is None else outcomes.failures()
     missing = current.missing(admin, [partition for partition in partitions if partition not in active])
@@ -144,7 +142,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
     failed |= errors
     back = {place: str(each.current) for place, each in states.items() if each.future is not None}
     if not back:
-        _say(asked, kafka_text.NO_MOVES)
+        asked.tell(kafka_text.NO_MOVES)
     failed |= _start_moves(admin, asked, back, rows)
     if still and not preserve_throttles:
         running.note(
@@ -167,10 +165,23 @@ def _start_moves(
 
     def started(begun: Mapping[ReplicaPlace, str]) -> None:
         for place, path in begun.items():
-            _say(asked, kafka_text.move_started(*running.shown((*place, path))))
+            asked.tell(kafka_text.move_started(*running.shown((*place, path))))
             rows.append(change_row(place.topic_partition, "started", broker=place.broker_id, log_dir=path))
 
     return log_dir_moves.start_moves(admin, wanted, admin.deadline(asked.move_timeout_s), started)
+
+
+def partition_row(
+    partition: TopicPartition, result: str, replicas: Replicas, before: Replicas, log_dirs: Mapping[ReplicaPlace, str]
+) -> Row:
+    """A row with the result of a partition, its new replicas, and those before."""
+    return change_row(
+        partition,
+        result,
+        replicas=list(replicas),
+        previous_replicas=list(before),
+        previous_log_dirs=log_dirs_in_order(partition, before, log_dirs),
+    )
 
 
 def change_row(partition: TopicPartition, result: str, **more: Any) -> Row:
@@ -197,12 +208,3 @@ def changed(rows: list[Row], failed: Mapping[Any, KafkaToolsError]) -> Rows:
         for key, error in failed.items()
     ]
     return Rows("changed-reassignments", rows, errors)
-
-
-def _say(asked: ChangeOrder, text: str) -> None:
-    """Print Kafka's text at once: what follows may take long, and what stands here may be needed after a kill."""
-    import sys
-
-    if asked.say:
-        running.emit(text)
-        sys.stdout.flush()

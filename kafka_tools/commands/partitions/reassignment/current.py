@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.errors import InputError, NetworkError, UnsupportedVersion
+from kafka_tools.net.broker_errors import has_code
 from kafka_tools.protocol import error_codes
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.calls.log_dirs import LogDirs
+    from kafka_tools.admin.calls.log_dirs import LogDirs, ReplicaInfo
     from kafka_tools.admin.calls.reassignments import Reassignment
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.partitions.reassignment.documents import Replicas
@@ -54,7 +55,19 @@ def check_old_brokers(
 
 def is_unknown_topic(error: KafkaToolsError) -> bool:
     """Whether a broker said that the topic does not exist."""
-    return getattr(getattr(error, "code", None), "code", None) == error_codes.UNKNOWN_TOPIC_OR_PARTITION
+    return has_code(error, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def described(admin: AdminClient, topics: Iterable[str]) -> tuple[Assignment, dict[str, KafkaToolsError]]:
+    """The replicas of every partition of these topics, and the errors of topics that could not be described."""
+    found: Assignment = {}
+    errors = {}
+    for name, outcome in admin.describe_topics(sorted(set(topics))).items():
+        if outcome.error is not None:
+            errors[str(name)] = outcome.error
+        else:
+            found |= {TopicPartition(str(name), each.partition): each.replicas for each in outcome.get().partitions}
+    return found, errors
 
 
 def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: bool = True) -> Assignment:
@@ -62,44 +75,35 @@ def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: 
 
     Without ``all_exist`` a missing topic is passed over: it may have been deleted since it was listed.
     """
-    found = {}
-    for name, outcome in admin.describe_topics(sorted(set(topics))).items():
-        if outcome.error is not None and is_unknown_topic(outcome.error):
+    found, errors = described(admin, topics)
+    for name, error in errors.items():
+        if is_unknown_topic(error):
             if not all_exist:
                 continue
             error = InputError(f"Topic {name} not found.", hint="nothing was changed")
-            error.item = str(name)
-            raise error
-        if outcome.error is not None:
-            outcome.error.item = str(name)
-            outcome.error.hint = outcome.error.hint or f"of topic {name}; nothing was changed"
-        for partition in outcome.get().partitions:
-            found[TopicPartition(str(name), partition.partition)] = partition.replicas
+        error.item = name
+        error.hint = error.hint or f"of topic {name}; nothing was changed"
+        raise error
     return found
 
 
 def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> Assignment:
     """The replicas of these partitions, in their order; InputError if one does not exist."""
-    described = replicas_of_topics(admin, (partition.topic for partition in partitions))
-    missing = [str(partition) for partition in partitions if partition not in described]
+    found = replicas_of_topics(admin, (partition.topic for partition in partitions))
+    missing = [str(partition) for partition in partitions if partition not in found]
     if missing:
         raise InputError(f"Unable to find partition: {', '.join(missing)}", hint="nothing was changed")
-    return {partition: described[partition] for partition in partitions}
+    return {partition: found[partition] for partition in partitions}
 
 
 def missing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict[TopicPartition, KafkaToolsError]:
     """Those of the partitions that do not exist, or cannot be described, with the reason."""
-    if not partitions:
-        return {}
-    described = admin.describe_topics(sorted({partition.topic for partition in partitions}))
-    errors: dict[TopicPartition, KafkaToolsError] = {}
-    for partition in partitions:
-        outcome = described[partition.topic]
-        if outcome.error is not None:
-            errors[partition] = outcome.error
-        elif all(each.partition != partition.partition for each in outcome.get().partitions):
-            errors[partition] = InputError("no such partition")
-    return errors
+    found, errors = described(admin, (partition.topic for partition in partitions))
+    return {
+        partition: errors.get(partition.topic) or InputError("no such partition")
+        for partition in partitions
+        if partition not in found
+    }
 
 
 def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas]) -> dict[ReplicaPlace, str]:
@@ -114,7 +118,7 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
         for id in replicas:
             if id in alive:
                 wanted.setdefault(id, []).append(partition)
-    found = {}
+    found: dict[ReplicaPlace, str] = {}
     named = {id: partitions for id, partitions in wanted.items() if len(partitions) <= MOST_NAMED}
     # A broker that is known and does not answer must not use up the time of the whole command.
     for id, outcome in admin.describe_log_dirs(wanted, named, timeout_s=share_s(admin)).items():
@@ -122,12 +126,16 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
             running.note(f"warning: the log directories of broker {id} are unknown and shown as any: {outcome.error}")
             continue
         note_offline(id, outcome.get())
-        for path, directory in outcome.get().items():
-            if directory.error is None:
-                for partition, replica in directory.get().replicas.items():
-                    if not replica.is_future:
-                        found[ReplicaPlace(*partition, id)] = path
+        found |= {place: path for place, path, replica in replicas_in(id, outcome.get()) if not replica.is_future}
     return found
+
+
+def replicas_in(broker_id: int, directories: LogDirs) -> Iterator[tuple[ReplicaPlace, str, ReplicaInfo]]:
+    """The replicas in the online directories of a broker, each with the path of its directory."""
+    for path, outcome in directories.items():
+        if outcome.value is not None:
+            for partition, replica in outcome.value.replicas.items():
+                yield ReplicaPlace(*partition, broker_id), path, replica
 
 
 def note_offline(broker_id: int, directories: LogDirs) -> None:
@@ -139,16 +147,13 @@ def note_offline(broker_id: int, directories: LogDirs) -> None:
 
 def is_offline(error: KafkaToolsError) -> bool:
     """Whether an error says that the log directory is offline."""
-    return getattr(getattr(error, "code", None), "code", None) == error_codes.KAFKA_STORAGE_ERROR
+    return has_code(error, error_codes.KAFKA_STORAGE_ERROR)
 
 
 def is_away(error: KafkaToolsError) -> bool:
     """Whether an error says that a broker was not reached, did not answer in time, or is not in the cluster now."""
-    code = getattr(getattr(error, "code", None), "code", None)
-    return isinstance(error, NetworkError) or code in (
-        error_codes.BROKER_ID_NOT_REGISTERED,
-        error_codes.REQUEST_TIMED_OUT,
-    )
+    codes = error_codes.BROKER_ID_NOT_REGISTERED, error_codes.REQUEST_TIMED_OUT
+    return isinstance(error, NetworkError) or any(has_code(error, code) for code in codes)
 
 
 def share_s(admin: AdminClient) -> float:

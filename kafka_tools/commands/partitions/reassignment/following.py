@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
+from kafka_tools.commands.partitions.reassignment.current import replicas_in, share_s
 from kafka_tools.errors import BrokerError, ConfigError, KafkaToolsError, NetworkError, SecurityError
 from kafka_tools.texts.quantities import bytes_text, span_text
 
@@ -146,23 +147,17 @@ class ReassignmentFollower:
         ids = alive & {*(id for each in moves.values() for id in each.replicas), *(each.broker_id for each in places)}
         asked = list(dict.fromkeys([*moves, *(place.topic_partition for place in places)]))
         described = admin.describe_log_dirs(
-            sorted(alive if everything else ids),
-            None if everything else asked,
-            timeout_s=admin.deadline().left_s() / 3,
+            sorted(alive if everything else ids), None if everything else asked, timeout_s=share_s(admin)
         )
         futures = {}
         for broker_id, dirs in described.succeeded().items():
             self._sizes |= {ReplicaPlace(*partition, broker_id): 0 for partition in moves}
-            for path, outcome in dirs.items():
-                if outcome.value is None:
-                    continue
-                for partition, replica in outcome.value.replicas.items():
-                    place = ReplicaPlace(*partition, broker_id)
-                    if not replica.is_future:
-                        self._sizes[place] = replica.size_bytes
-                    elif self._paths is None or place in self._paths:
-                        futures[place] = replica.size_bytes
-                        self.paths[place] = path
+            for place, path, replica in replicas_in(broker_id, dirs):
+                if not replica.is_future:
+                    self._sizes[place] = replica.size_bytes
+                elif self._paths is None or place in self._paths:
+                    futures[place] = replica.size_bytes
+                    self.paths[place] = path
         if everything:  # the sizes of what does not move are of no use
             kept = {*moves, *(place.topic_partition for place in futures)}
             self._sizes = {place: size for place, size in self._sizes.items() if place.topic_partition in kept}

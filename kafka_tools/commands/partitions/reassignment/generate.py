@@ -15,9 +15,8 @@ from kafka_tools.commands.partitions.reassignment.documents import (
     read_topics_to_move,
     reassignment_text,
 )
-from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker
-from kafka_tools.commands.partitions.reassignment.plan_options import PlanningOptions
-from kafka_tools.errors import InputError
+from kafka_tools.commands.partitions.reassignment.placer import JavaRandom, StripedPlacer, UsableBroker, check_racks
+from kafka_tools.commands.partitions.reassignment.plan_options import PlanningOptions, ProposalOrder
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -26,20 +25,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import Rows
-
-
-class ProposalOrder(NamedTuple):
-    """The values of ``--generate``. ``topics``: None for all; ``broker_list``: as typed, None if not given.
-
-    ``say``: print Kafka's text.
-    """
-
-    topics: list[str] | None
-    broker_list: str | None
-    rack_aware: bool
-    seed: int
-    planning: PlanningOptions
-    say: bool
 
 
 def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
@@ -57,20 +42,15 @@ def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
     For named topics the proposal has all their partitions, as Kafka's; without names only those that change.
     """
     broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
-    planning = asked.planning
-    if planning.is_kafkas:
+    if asked.planning.is_kafkas:
         assert asked.topics is not None and broker_ids is not None
         now = current.replicas_of_topics(admin, asked.topics)
         log_dirs = current.log_dirs_of(admin, now)
         proposed = striped(now, usable_brokers(admin, broker_ids, asked.rack_aware), asked.seed)
         return _shown(_Proposal(now, log_dirs, proposed), asked.say)
-    from kafka_tools.commands.partitions.reassignment.strategies import StrategyOrder, propose
+    from kafka_tools.commands.partitions.reassignment.strategies import propose
 
-    evacuated = frozenset(() if planning.evacuate is None else read_broker_list(planning.evacuate, "--evacuate"))
-    order = StrategyOrder(
-        planning.strategy, asked.topics, broker_ids, evacuated, planning.replication_factor, asked.rack_aware
-    )
-    survey, plan, summary = propose(admin, order)
+    survey, plan, summary = propose(admin, asked, broker_ids)
     facts = survey.facts.partitions
     now = {
         partition: each.replicas
@@ -129,16 +109,10 @@ def _row(partition: TopicPartition, proposal: _Proposal) -> Row:
 
 def usable_brokers(admin: AdminClient, broker_ids: Collection[int], rack_aware: bool) -> list[UsableBroker]:
     """The live brokers of ``broker_ids``. Raises InputError if racks are used and some brokers have none."""
-    nodes = [node for node in admin.nodes() if node.id in broker_ids]
-    usable = [UsableBroker(node.id, node.rack if rack_aware else None) for node in nodes]
-    without = [broker.id for broker in usable if broker.rack is None]
-    if rack_aware and without and len(without) < len(usable):
-        raise InputError(
-            "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
-            "assignment without rack information.",
-            hint=f"without a rack: broker {', '.join(map(str, without))}",
-        )
-    return usable
+    racks = {node.id: node.rack for node in admin.nodes() if node.id in broker_ids}
+    if rack_aware:
+        check_racks(racks)
+    return [UsableBroker(id, rack if rack_aware else None) for id, rack in racks.items()]
 
 
 def striped(now: current.Assignment, brokers: Sequence[UsableBroker], seed: int) -> current.Assignment:

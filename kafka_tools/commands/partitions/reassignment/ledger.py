@@ -56,6 +56,11 @@ SetValues = dict[_Key, str | None]
 controllers know no configs of brokers."""
 
 
+def ledger_of(admin: AdminClient) -> Ledger:
+    """The ledger of the cluster's throttles."""
+    return Ledger(admin, admin.describe_cluster().cluster_id)
+
+
 class _Entry(NamedTuple):
     value: str
     before: str | None

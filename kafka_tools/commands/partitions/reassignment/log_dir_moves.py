@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands.partitions.reassignment.current import is_offline
 from kafka_tools.errors import KafkaToolsError
+from kafka_tools.net.broker_errors import has_code
 from kafka_tools.protocol import error_codes
 
 if TYPE_CHECKING:
@@ -109,4 +110,4 @@ def item_text(item: TopicPartition | ReplicaPlace) -> str:
 
 
 def _is_not_there_yet(error: KafkaToolsError) -> bool:
-    return getattr(getattr(error, "code", None), "code", None) == error_codes.REPLICA_NOT_AVAILABLE
+    return has_code(error, error_codes.REPLICA_NOT_AVAILABLE)

@@ -7,7 +7,7 @@ shuffled. Checked against Kafka's own class in tests/against_kafka.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import InputError
@@ -20,6 +20,17 @@ class UsableBroker(NamedTuple):
 
     id: int
     rack: str | None
+
+
+def check_racks(racks: Mapping[int, str | None]) -> None:
+    """Raise InputError if some brokers have a rack and others have none; ``racks``: broker id -> rack."""
+    without = [id for id, rack in racks.items() if rack is None]
+    if without and len(without) < len(racks):
+        raise InputError(
+            "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
+            "assignment without rack information.",
+            hint=f"without a rack: broker {', '.join(map(str, without))}",
+        )
 
 
 class JavaRandom:

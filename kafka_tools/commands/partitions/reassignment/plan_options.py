@@ -70,6 +70,20 @@ class PlanningOptions(NamedTuple):
             raise UsageError("--replication-factor needs --topic or --topics-to-move-json-file to select topics")
 
 
+class ProposalOrder(NamedTuple):
+    """The values of ``--generate``. ``topics``: None for all; ``broker_list``: as typed, None if not given.
+
+    ``say``: print Kafka's text.
+    """
+
+    topics: list[str] | None
+    broker_list: str | None
+    rack_aware: bool
+    seed: int
+    planning: PlanningOptions
+    say: bool
+
+
 def planning_options(function: Any) -> Any:
     """Add the options; the command's function gets them as one ``planning: PlanningOptions``."""
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
-from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.ledger import Ledger, ledger_of
 from kafka_tools.errors import InputError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.output.rows import ItemError, Rows
-from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.configs import ConfigResource
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.output.cells import Row
+    from kafka_tools.values import TopicPartition
 
 
 def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: bool, say: bool) -> Rows:
@@ -56,7 +56,7 @@ def clear_throttles(
 
     ``is_known``: whether the brokers tell of reassignments. Where they do not, only recorded throttles go.
     """
-    ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+    ledger = ledger_of(admin)
     if stay(admin, ledger):
         return {}
     if is_known:
@@ -89,7 +89,7 @@ def list_running(admin: AdminClient, *, say: bool) -> Rows:
 
 def remove_left_throttles(admin: AdminClient) -> None:
     """Remove the recorded throttles, and tell which. Call it only when no reassignment is active."""
-    ledger = Ledger(admin, admin.describe_cluster().cluster_id)
+    ledger = ledger_of(admin)
     if ledger.is_empty:
         return
     if stay(admin, ledger):
@@ -108,10 +108,9 @@ def stay(admin: AdminClient, ledger: Ledger) -> bool:
         return True
     described = admin.describe_log_dirs(ledger.movers(), timeout_s=current.share_s(admin)) if ledger.movers() else {}
     for broker_id, dirs in described.items():
-        for outcome in (dirs.value or {}).values():
-            if outcome.value is not None and any(replica.is_future for replica in outcome.value.replicas.values()):
-                running.note(f"throttles stay: replicas are moving between the log directories of broker {broker_id}")
-                return True
+        if any(replica.is_future for _, _, replica in current.replicas_in(broker_id, dirs.value or {})):
+            running.note(f"throttles stay: replicas are moving between the log directories of broker {broker_id}")
+            return True
     return False
 
 
@@ -143,14 +142,7 @@ def partition_rows(
     """
     # A partition that stands in the file twice is told once, as its last entry has it.
     targets = dict(document.partitions)
-    topics = sorted({partition.topic for partition in targets if partition not in running_now})
-    described = admin.describe_topics(topics) if topics else {}
-    known = {
-        TopicPartition(str(name), each.partition): each.replicas
-        for name, outcome in described.items()
-        if outcome.value is not None
-        for each in outcome.value.partitions
-    }
+    known, errors = current.described(admin, (key.topic for key in targets if key not in running_now))
     rows = []
     failed: dict[TopicPartition, KafkaToolsError] = {}
     for partition in sorted(targets):
@@ -158,10 +150,10 @@ def partition_rows(
         if partition in running_now:
             rows.append(_row(partition, log_dir_moves.IN_PROGRESS, target_replicas=target))
             continue
-        outcome = described[partition.topic]
-        if outcome.error is not None:
-            failed[partition] = outcome.error
-            if not current.is_unknown_topic(outcome.error):
+        error = errors.get(partition.topic)
+        if error is not None:
+            failed[partition] = error
+            if not current.is_unknown_topic(error):
                 continue
         elif partition not in known:
             failed[partition] = InputError("no such partition")

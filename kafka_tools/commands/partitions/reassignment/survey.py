@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.admin.calls.log_dirs import LogDirDescription, LogDirs, ReplicaInfo, ReplicaPlace
+from kafka_tools.admin.calls.log_dirs import LogDirs, ReplicaInfo, ReplicaPlace
 from kafka_tools.commands import running
 from kafka_tools.commands.partitions.planning.facts import BrokerFacts, ClusterFacts, DiskFacts, PlacedPartition
 from kafka_tools.commands.partitions.reassignment import current
@@ -47,7 +47,7 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
     for partition, each in under_way.items():
         if partition in now:
             now[partition] = tuple(id for id in each.replicas if id not in each.removing)
-    described: dict[int, list[tuple[str, LogDirDescription]]] = {}
+    described: dict[int, LogDirs] = {}
     silent: dict[int, KafkaToolsError] = {}
     answers = admin.describe_log_dirs([node.id for node in nodes], timeout_s=current.share_s(admin))
     for id, outcome in answers.items():
@@ -55,38 +55,24 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
             silent[id] = outcome.error
         else:
             current.note_offline(id, outcome.get())
-            described[id] = _online(outcome.get())
+            described[id] = outcome.get()
     for id, error in silent.items():
         running.note(f"warning: the contents of the disks of broker {id} are unknown: {error}")
-    sizes, log_dirs = _replicas_on_disks(described)
+    sizes = {}
+    log_dirs = {}
+    for id, directories in described.items():
+        for place, path, replica in current.replicas_in(id, directories):
+            if not replica.is_future:  # a replica that moves between directories is in its present one
+                sizes[place] = _size_bytes(replica)
+                log_dirs[place] = path
     partitions = {
         partition: PlacedPartition(
             replicas, max((sizes.get(ReplicaPlace(*partition, id), 0) for id in replicas), default=0)
         )
         for partition, replicas in now.items()
     }
-    brokers = {node.id: _broker(node, described.get(node.id, ()), now) for node in nodes}
+    brokers = {node.id: _broker(node, described.get(node.id, {}), now) for node in nodes}
     return Survey(ClusterFacts(brokers, partitions), log_dirs, silent, len(under_way))
-
-
-def _online(directories: LogDirs) -> list[tuple[str, LogDirDescription]]:
-    """The directories of a broker that are online."""
-    return [(path, outcome.get()) for path, outcome in sorted(directories.items()) if outcome.error is None]
-
-
-def _replicas_on_disks(
-    described: Mapping[int, Collection[tuple[str, LogDirDescription]]],
-) -> tuple[dict[ReplicaPlace, int], dict[ReplicaPlace, str]]:
-    """Replica -> bytes, and replica -> path; for one that moves between directories its present one."""
-    sizes = {}
-    log_dirs = {}
-    for id, directories in described.items():
-        for path, directory in directories:
-            for partition, replica in directory.replicas.items():
-                if not replica.is_future:
-                    sizes[ReplicaPlace(*partition, id)] = _size_bytes(replica)
-                    log_dirs[ReplicaPlace(*partition, id)] = path
-    return sizes, log_dirs
 
 
 def _size_bytes(replica: ReplicaInfo) -> int:
@@ -95,25 +81,21 @@ def _size_bytes(replica: ReplicaInfo) -> int:
     return max(0, replica.size_bytes)
 
 
-def _broker(
-    node: Node,
-    directories: Collection[tuple[str, LogDirDescription]],
-    planned: Mapping[TopicPartition, tuple[int, ...]],
-) -> BrokerFacts:
+def _broker(node: Node, directories: LogDirs, planned: Mapping[TopicPartition, tuple[int, ...]]) -> BrokerFacts:
     disks = tuple(
         DiskFacts(
             path,
-            directory.usable_bytes,
-            sum(map(_size_bytes, directory.replicas.values())),
-            not directory.is_cordoned,
+            outcome.value.usable_bytes,
+            sum(map(_size_bytes, outcome.value.replicas.values())),
+            not outcome.value.is_cordoned,
         )
-        for path, directory in directories
+        for path, outcome in sorted(directories.items())
+        if outcome.value is not None
     )
     others = sum(
         _size_bytes(replica)
-        for _, directory in directories
-        for partition, replica in directory.replicas.items()
-        if node.id not in planned.get(partition, ())
+        for place, _, replica in current.replicas_in(node.id, directories)
+        if node.id not in planned.get(place.topic_partition, ())
     )
     takes = not disks or any(disk.takes_replicas for disk in disks)
     return BrokerFacts(node.id, node.rack, takes, disks, others)

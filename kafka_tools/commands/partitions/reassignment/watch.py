@@ -12,7 +12,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, progress
 from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, read_reassignment
 from kafka_tools.commands.partitions.reassignment.following import ReassignmentFollower, follow, patiently
-from kafka_tools.commands.partitions.reassignment.ledger import Ledger
+from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.commands.partitions.reassignment.log_dir_moves import item_text
 from kafka_tools.errors import KafkaToolsError, NetworkError, UnsupportedVersion
 from kafka_tools.output.kafka import reassignment_text as kafka_text
@@ -98,16 +98,11 @@ def remove_throttles(admin: AdminClient) -> None:
     left = len(current.reassignments(admin) or ())
     if not left:
         progress.remove_left_throttles(admin)
-    elif not throttles_of(admin).is_empty:
+    elif not ledger_of(admin).is_empty:
         running.note(
             f"throttles stay: {left} partition{(' is' if left == 1 else 's are')} in progress; remove "
             "them with --watch or --list once that is complete"
         )
-
-
-def throttles_of(admin: AdminClient) -> Ledger:
-    """The ledger of this cluster's throttles."""
-    return Ledger(admin, admin.describe_cluster().cluster_id)
 
 
 def status_line(admin: AdminClient, *, say: bool) -> StatusLine:
