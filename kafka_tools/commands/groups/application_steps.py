@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
-from kafka_tools.clock import SystemClock
+from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.holders import is_blocked, named
 from kafka_tools.commands.groups.internal_topics import is_internal
-from kafka_tools.commands.groups.reset_plans import parse_duration_ms, parse_moment_ms, read_plan
-from kafka_tools.commands.groups.reset_targets import LogOffsets
+from kafka_tools.commands.groups.reset_plans import read_plan
+from kafka_tools.commands.groups.reset_targets import BY_TIME, LogOffsets, since
 from kafka_tools.commands.groups.resets import plan_rows
 from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, NotFound, UnsupportedVersion
@@ -20,7 +19,7 @@ from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka import application_reset_text as text
 from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.protocol import error_codes
-from kafka_tools.values import TopicPartition, moment_text
+from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
@@ -91,14 +90,8 @@ class ApplicationReset:
             if not plan:
                 raise InputError(f"Error parsing reset plan CSV file. It is empty: {place}")
             self._plan = plan[self._group]
-        elif self._mode in ("to_datetime", "by_duration"):
-            now_ms = SystemClock().now_ms()
-            if self._mode == "to_datetime":
-                moment_ms = parse_moment_ms(self._given["to_datetime"], now_ms)
-            else:
-                moment_ms = now_ms - parse_duration_ms(self._given["by_duration"])
-            self._since = at_or_after(moment_ms)
-            running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
+        elif self._mode in BY_TIME:
+            self._since = since(self._mode, self._given)
 
     def _has_members(self) -> bool:
         """Whether there are members to be removed; without ``--force`` a group that has some is refused."""
@@ -227,7 +220,7 @@ class ApplicationReset:
             spec = EARLIEST if mode == "to_earliest" else LATEST
             self._log.ask(keys, spec)
             return {key: self._log.at(key, spec) for key in keys}
-        if mode in ("to_datetime", "by_duration"):
+        if mode in BY_TIME:
             self._log.ask(keys, self._since)
             late = [key for key in keys if self._log.at(key, self._since) < 0]
             self._log.ask(late, LATEST)

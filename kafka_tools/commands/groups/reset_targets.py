@@ -13,13 +13,17 @@ from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.clock import SystemClock
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.reset_plans import Plan, parse_duration_ms, parse_moment_ms, read_plan
-from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable, Topics
+from kafka_tools.commands.groups.resettable import GroupResets, Offsets, OutsideGroup, Topics
 from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, NotFound
 from kafka_tools.values import TopicPartition, moment_text
 
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
+
+
+BY_TIME = ("to_datetime", "by_duration")
+"""The modes that look for the first record at or after a moment."""
 
 
 class LogOffsets:
@@ -57,7 +61,7 @@ class Target:
     for a value or a file that is not valid, and for another group without offsets.
     """
 
-    def __init__(self, kind: Resettable, mode: str, given: Mapping[str, Any], groups: Sequence[str]) -> None:
+    def __init__(self, kind: GroupResets, mode: str, given: Mapping[str, Any], groups: Sequence[str]) -> None:
         self._mode = mode
         self._given = given
         self._log = LogOffsets(kind.admin)
@@ -73,14 +77,8 @@ class Target:
         elif mode == "from_group":
             copied = _offsets_of(kind, given["from_group"])
             self._wanted = dict.fromkeys(groups, copied)
-        elif mode in ("to_datetime", "by_duration"):
-            now_ms = SystemClock().now_ms()
-            if mode == "to_datetime":
-                moment_ms = parse_moment_ms(given["to_datetime"], now_ms)
-            else:
-                moment_ms = now_ms - parse_duration_ms(given["by_duration"])
-            self._since = at_or_after(moment_ms)
-            running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
+        elif mode in BY_TIME:
+            self._since = since(mode, given)
 
     def partitions(self, groups: Iterable[str], topics: Topics) -> Outcomes[str, list[TopicPartition]] | None:
         """The partitions of each group that the mode itself names; None if it names none.
@@ -122,7 +120,7 @@ class Target:
         elif self._mode == "to_current":
             new = {key for group, each in keys.items() for key in each if key not in committed[group]}
             self._log.ask(union if self._skips_gone else new, LATEST)
-        elif self._mode in ("to_datetime", "by_duration"):
+        elif self._mode in BY_TIME:
             self._log.ask(union, self._since)
             late = [key for key in sorted(union - self._log.gone) if self._is_late(key)]
             for key in late:
@@ -159,7 +157,7 @@ class Target:
             return self._log.at(key, LATEST)
         if mode == "to_current":
             return self._log.at(key, LATEST) if committed is None else committed
-        if mode in ("to_datetime", "by_duration"):
+        if mode in BY_TIME:
             found = self._log.at(key, self._since)
             return self._log.at(key, LATEST) if found < 0 else found
         if mode == "to_offset":
@@ -185,6 +183,17 @@ class Target:
         return found
 
 
+def since(mode: str, given: Mapping[str, Any]) -> int:
+    """The moment of ``--to-datetime`` or ``--by-duration``, as ListOffsets takes it; says on stderr which it is."""
+    now_ms = SystemClock().now_ms()
+    if mode == "to_datetime":
+        moment_ms = parse_moment_ms(given["to_datetime"], now_ms)
+    else:
+        moment_ms = now_ms - parse_duration_ms(given["by_duration"])
+    running.note(f"offsets of the first records at or after {moment_text(moment_ms)}")
+    return at_or_after(moment_ms)
+
+
 def _tell_left_out(plan: Plan, groups: Sequence[str], place: str) -> None:
     others = sorted(plan.keys() - set(groups))
     if others:
@@ -192,7 +201,7 @@ def _tell_left_out(plan: Plan, groups: Sequence[str], place: str) -> None:
         running.note(f"{place}: ignored the rows of groups that are not named on the command line: {names}")
 
 
-def _offsets_of(kind: Resettable, group: str) -> Offsets:
+def _offsets_of(kind: GroupResets, group: str) -> Offsets:
     with running.about(group):
         found = kind.committed([group])[group].get()
     if not found:

@@ -14,7 +14,7 @@ from kafka_tools.commands import running
 from kafka_tools.commands.groups.holders import is_blocked
 from kafka_tools.commands.groups.reset_plans import Plan, parse_topics, plan_csv
 from kafka_tools.commands.groups.reset_targets import Target
-from kafka_tools.commands.groups.resettable import Offsets, OutsideGroup, Resettable
+from kafka_tools.commands.groups.resettable import GroupResets, Offsets, OutsideGroup
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
@@ -27,7 +27,7 @@ _MOST_NAMED = 10
 
 
 def run(
-    kind: Resettable,
+    kind: GroupResets,
     groups: Sequence[str],
     mode: str,
     given: Mapping[str, Any],
@@ -65,7 +65,7 @@ def run(
 
 
 def prepare(
-    kind: Resettable, groups: Sequence[str], mode: str, given: Mapping[str, Any]
+    kind: GroupResets, groups: Sequence[str], mode: str, given: Mapping[str, Any]
 ) -> tuple[Plan, list[ItemError]]:
     """Group -> partition -> new offset, and the groups that cannot be reset.
 
@@ -106,7 +106,7 @@ def prepare(
     return plan, errors
 
 
-def _all_of(kind: Resettable, group: str, committed: Offsets) -> Outcome[list[TopicPartition]]:
+def _all_of(kind: GroupResets, group: str, committed: Offsets) -> Outcome[list[TopicPartition]]:
     try:
         return Outcome(kind.all_partitions(group, committed))
     except KafkaToolsError as error:
@@ -148,7 +148,7 @@ def _listed(groups: Sequence[str]) -> str:
     return f"{names} and {len(groups) - _MOST_NAMED} more" if len(groups) > _MOST_NAMED else names
 
 
-def commit(kind: Resettable, plan: Plan) -> tuple[Plan, list[ItemError]]:
+def commit(kind: GroupResets, plan: Plan) -> tuple[Plan, list[ItemError]]:
     """Commit the offsets of each group; the part of the plan that was done, and an error per group or partition."""
     outcomes: dict[str, Outcome[Outcomes[TopicPartition, None]]] = {}
     wanted = [group for group, offsets in plan.items() if offsets]
@@ -182,7 +182,7 @@ def _has_members(outcome: Outcome[Outcomes[TopicPartition, None]]) -> bool:
     return any(is_blocked(error) for error in failures)
 
 
-def positions(kind: Resettable, plan: Plan) -> dict[str, Offsets]:
+def positions(kind: GroupResets, plan: Plan) -> dict[str, Offsets]:
     """The committed offsets of the groups of a plan; a group that cannot be asked is left out."""
     return kind.committed([group for group, offsets in plan.items() if offsets]).succeeded()
 

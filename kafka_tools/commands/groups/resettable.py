@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
@@ -51,37 +52,40 @@ class Standing(NamedTuple):
     """Whether it does not exist yet: the first commit makes it."""
 
 
-class Resettable(Protocol):
+class GroupResets(ABC):
     """The questions and changes of a reset for groups of one kind; each call is for all groups at once."""
-
-    admin: AdminClient
-
-    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
-        """Whether each group may be reset."""
-        ...
-
-    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        """The committed offsets of each group."""
-        ...
-
-    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        """The partitions of ``--all-topics`` for a group with these ``committed`` offsets."""
-        ...
-
-    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
-        """The partitions of these topics for each group. Raises InputError for a topic that does not exist."""
-        ...
-
-    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        """Commit the offsets of each group."""
-        ...
-
-
-class ConsumerGroupResets:
-    """``Resettable`` for consumer groups."""
 
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin
+
+    @abstractmethod
+    def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
+        """Whether each group may be reset."""
+
+    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
+        """The committed offsets of each group; a group with an error for a partition fails as a whole."""
+        found = self.admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
+        return Outcomes((name, _offsets(outcome)) for name, outcome in found.items())
+
+    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
+        """The partitions of ``--all-topics`` for a group with these ``committed`` offsets."""
+        return sorted(committed)
+
+    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
+        """The partitions of these topics for each group. Raises InputError for a topic that does not exist."""
+        keys, missing = partitions_of(self.admin, topics)
+        if missing:
+            topic, error = missing[0]
+            raise InputError(f"topic {topic}: {error}")
+        return Outcomes((group, Outcome(keys)) for group in groups)
+
+    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
+        """Commit the offsets of each group."""
+        return self.admin.alter_groups_offsets(plan)
+
+
+class ConsumerGroupResets(GroupResets):
+    """Resets of consumer groups."""
 
     def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
         outcomes = self.admin.describe_groups(groups)
@@ -92,33 +96,10 @@ class ConsumerGroupResets:
         }
         return standings_of(outcomes, not_inactive) | refusals
 
-    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        return committed_offsets(self.admin, groups)
-
-    def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
-        return sorted(committed)
-
-    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
-        return the_same_for_all(groups, named_partitions(self.admin, topics))
-
-    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        return self.admin.alter_groups_offsets(plan)
-
 
 def _consumes(group: GroupDescription) -> bool:
     """Whether it is a group of consumers, not of Connect workers or others; one without members ever counts as one."""
     return group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
-
-
-def the_same_for_all(groups: Iterable[str], keys: list[TopicPartition]) -> Outcomes[str, list[TopicPartition]]:
-    """The same partitions of each group."""
-    return Outcomes((group, Outcome(keys)) for group in groups)
-
-
-def committed_offsets(admin: AdminClient, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-    """The committed offsets of all groups, asked together; a group with an error for a partition fails as a whole."""
-    found = admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
-    return Outcomes((name, _offsets(outcome)) for name, outcome in found.items())
 
 
 def _offsets(told: Outcome[Outcomes[TopicPartition, CommittedOffset | None]]) -> Outcome[Offsets]:
@@ -150,18 +131,7 @@ def not_inactive(group: Described) -> ItemError:
     return blocked(name, text, group.members)
 
 
-def named_partitions(admin: AdminClient, topics: Topics) -> list[TopicPartition]:
-    """The partitions of these topics. Raises InputError for a topic that does not exist."""
-    keys, missing = partitions_of(admin, topics)
-    if missing:
-        topic, error = missing[0]
-        raise InputError(f"topic {topic}: {error}")
-    return keys
-
-
-def partitions_of(
-    admin: AdminClient, topics: Mapping[str, list[int] | None]
-) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
+def partitions_of(admin: AdminClient, topics: Topics) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
     """The partitions that ``--topic`` names, all of a topic looked up in the cluster; and the unknown topics."""
     whole = [topic for topic, numbers in topics.items() if numbers is None]
     outcomes = admin.describe_topics(whole)

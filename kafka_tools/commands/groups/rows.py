@@ -20,6 +20,7 @@ from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupT
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.admin.calls.streams_groups import StreamsMember
     from kafka_tools.admin.client import (
         AdminClient,
         CommittedOffset,
@@ -165,15 +166,11 @@ def offsets(
 def _offset_rows(
     group: GroupDescription, positions: Mapping[TopicPartition, CommittedOffset], ends: Mapping[TopicPartition, int]
 ) -> list[Row]:
-    rows = []
-    for member in sorted(group.members, key=lambda member: -len(member.assignment)):
-        owner = {"consumer_id": member.member_id, "host": member.host, "client_id": member.client_id}
-        for key in sorted(member.assignment):
-            rows.append(_offset_row(group.group_id, key, positions.get(key), ends.get(key)) | owner)
-    nobody = dict.fromkeys(("consumer_id", "host", "client_id"))
-    for key in sorted(positions.keys() - {key for member in group.members for key in member.assignment}):
-        rows.append(_offset_row(group.group_id, key, positions[key], ends.get(key)) | nobody)
-    return rows
+    members = sorted(group.members, key=lambda member: -len(member.assignment))
+    owners: list[tuple[TopicPartition, MemberDescription | None]]
+    owners = [(key, member) for member in members for key in sorted(member.assignment)]
+    owners += [(key, None) for key in sorted(positions.keys() - {key for key, _ in owners})]
+    return [offset_row(group.group_id, key, positions.get(key), ends.get(key), member) for key, member in owners]
 
 
 def members(admin: AdminClient, groups: Sequence[GroupDescription]) -> dict[str, Made]:
@@ -218,21 +215,25 @@ def state_row(group: GroupDescription | StreamsGroupDescription, *, type: str, a
     }
 
 
-def _offset_row(group: str, key: TopicPartition, committed: CommittedOffset | None, end: int | None) -> Row:
-    position = None if committed is None or committed.offset < 0 else committed.offset
-    epoch = (
-        None
-        if committed is None or committed.leader_epoch is None or committed.leader_epoch < 0
-        else committed.leader_epoch
-    )
+def offset_row(
+    group: str,
+    key: TopicPartition,
+    committed: CommittedOffset | None,
+    end: int | None,
+    member: MemberDescription | StreamsMember | None,
+) -> Row:
+    """The row of a partition that a group has an offset of, or that is assigned to ``member``."""
     return {
         "group": group,
         "topic": key.topic,
         "partition": key.partition,
-        "leader_epoch": None if epoch is None or epoch < 0 else epoch,
-        "current_offset": position,
+        "leader_epoch": None if committed is None else committed.leader_epoch,
+        "current_offset": None if committed is None else committed.offset,
         "log_end_offset": end,
-        "lag": None if position is None or end is None else end - position,
+        "lag": None if committed is None or end is None else end - committed.offset,
+        "consumer_id": None if member is None else member.member_id,
+        "host": None if member is None else member.host,
+        "client_id": None if member is None else member.client_id,
     }
 
 

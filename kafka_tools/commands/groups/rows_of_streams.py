@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.outcomes import Outcome, Outcomes
@@ -10,12 +10,11 @@ from kafka_tools.commands import running
 from kafka_tools.commands.groups import rows as group_rows
 from kafka_tools.commands.groups.internal_topics import is_internal
 from kafka_tools.commands.groups.resettable import (
+    GroupResets,
     Offsets,
     OutsideGroup,
     Standing,
     Topics,
-    committed_offsets,
-    named_partitions,
     not_inactive,
     standings_of,
 )
@@ -82,22 +81,10 @@ def offsets(
             if key not in starts or key not in ends:
                 continue
             found = positions.get(key)
-            position = None if found is None or found.offset < 0 else found.offset
-            read_from = starts[key] if position is None else position
-            made[name].append(
-                {
-                    "group": name,
-                    "topic": key.topic,
-                    "partition": key.partition,
-                    "leader_epoch": None if found is None else found.leader_epoch,
-                    "current_offset": position,
-                    "log_end_offset": ends[key],
-                    "lag": None if key in untold else ends[key] - read_from,
-                    "consumer_id": member.member_id,
-                    "host": member.host,
-                    "client_id": member.client_id,
-                }
-            )
+            row = group_rows.offset_row(name, key, found, ends[key], member)
+            if found is None and key not in untold:
+                row["lag"] = ends[key] - starts[key]
+            made[name].append(row)
     return made, errors
 
 
@@ -200,11 +187,11 @@ def delete_topics(admin: AdminClient, group: str, topics: Many[str]) -> list[Ite
     return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]
 
 
-class StreamsGroupResets:
-    """``resettable.Resettable`` for streams groups."""
+class StreamsGroupResets(GroupResets):
+    """Resets of streams groups."""
 
     def __init__(self, admin: AdminClient) -> None:
-        self.admin = admin
+        super().__init__(admin)
         self.described: dict[str, StreamsGroupDescription] = {}
 
     def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
@@ -212,9 +199,6 @@ class StreamsGroupResets:
         running.refuse_old_brokers(outcomes)
         self.described = outcomes.succeeded()
         return standings_of(outcomes, not_inactive)
-
-    def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        return committed_offsets(self.admin, groups)
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
         if group not in self.described:
@@ -225,14 +209,11 @@ class StreamsGroupResets:
         return sorted(key for key in committed if key.topic in sources)
 
     def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
-        keys = named_partitions(self.admin, topics)
+        named = super().named_partitions(groups, topics)
         found: list[tuple[str, Outcome[list[TopicPartition]]]] = []
         for name, outcome in self.committed(groups).items():
             error = outcome.error
-            if outcome.value is not None and not outcome.value.keys() >= set(keys):
+            if outcome.value is not None and not outcome.value.keys() >= set(named[name].get()):
                 error = OutsideGroup(f"One or more topics are not part of the group '{name}'.")
-            found.append((name, Outcome(None, error) if error is not None else Outcome(keys)))
+            found.append((name, named[name] if error is None else Outcome(None, error)))
         return Outcomes(found)
-
-    def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        return self.admin.alter_groups_offsets(plan)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.admin.outcomes import Outcome, Outcomes
 from kafka_tools.commands import running
 from kafka_tools.commands.groups.holders import blocked
-from kafka_tools.commands.groups.resettable import (
-    Offsets,
-    Standing,
-    Topics,
-    named_partitions,
-    standings_of,
-    the_same_for_all,
-)
+from kafka_tools.commands.groups.resettable import GroupResets, Offsets, Standing, standings_of
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState
@@ -61,11 +54,11 @@ def offsets(admin: AdminClient, groups: Sequence[GroupDescription]) -> tuple[dic
     return made, errors
 
 
-class ShareGroupResets:
-    """``resettable.Resettable`` for share groups."""
+class ShareGroupResets(GroupResets):
+    """Resets of share groups."""
 
     def __init__(self, admin: AdminClient) -> None:
-        self.admin = admin
+        super().__init__(admin)
         self._shared: dict[str, list[TopicPartition]] = {}
 
     def standings(self, groups: Sequence[str]) -> dict[str, Standing]:
@@ -93,9 +86,6 @@ class ShareGroupResets:
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
         return self._shared[group]
-
-    def named_partitions(self, groups: Sequence[str], topics: Topics) -> Outcomes[str, list[TopicPartition]]:
-        return the_same_for_all(groups, named_partitions(self.admin, topics))
 
     def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
         return self.admin.alter_share_groups_offsets(plan)
