@@ -29,6 +29,11 @@ for number in (signal.SIGINT, signal.SIGHUP):
 OURS = "kafka_tools"
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Short names for tests with long values: a name goes into every report, and some values are a megabyte."""
+    return f"{argname}-of-{len(val)}" if isinstance(val, str | bytes) and len(val) > 200 else None
+
+
 @pytest.fixture(scope="session")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
