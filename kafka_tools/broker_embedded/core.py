@@ -21,10 +21,9 @@ from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
 from kafka_tools.broker_embedded.coordinators.loading import AT_ONCE_BYTES
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
-from kafka_tools.broker_embedded.coordinators.state_topics import IsHeld, StateTopics
+from kafka_tools.broker_embedded.coordinators.runtime import IsHeld, Runtime
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Markers
-from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
 from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
 from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
@@ -114,31 +113,14 @@ class Core:
             self.group_commit.on_lost = self.disk_watch.look
         self.fetch_sessions = FetchSessions(self.configs)
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
-        self.state_topics = StateTopics(self.cluster, self.topics, self.partitions, self.purgatory, is_loading_held)
-        self.groups = GroupCoordinator(
-            self.journal,
-            self.state_topics,
-            self.cluster,
-            self.configs,
-            self.features,
-            self.timers,
-            self.slices,
-            self.loading,
-        )
-        self.markers = Markers(self.partitions, self.groups.offsets, self.purgatory, clock, self.slices)
-        self.transactions = TransactionCoordinator(
-            TransactionStore(
-                self.journal, self.state_topics, self.configs, self.features, self.producer_ids, clock, self.loading
-            ),
-            self.state_topics,
-            self.configs,
-            self.features,
-            self.producer_ids,
-            self.markers,
-            self.timers,
-            self.slices,
-        )
-        self.verification = Verification(self.partitions, self.transactions, self.configs)
+        self.runtime = Runtime(
+            self.journal, self.cluster, self.configs, self.features, self.partitions, self.topics, self.purgatory,
+            self.timers, self.slices, self.loading, is_loading_held,
+        )  # fmt: skip
+        self.groups = GroupCoordinator(self.runtime)
+        self.markers = Markers(self.runtime, self.groups.offsets)
+        self.transactions = TransactionCoordinator(self.runtime, self.producer_ids, self.markers)
+        self.verification = Verification(self.runtime, self.transactions)
 
     def start(self, first: Sequence[Stored] = ()) -> None:
         """Replay the store, open every log, begin a leader epoch, begin to load the coordinators.
@@ -164,8 +146,8 @@ class Core:
 
     def load_released(self) -> None:
         """Read what coordinators have left unread and is held no longer."""
-        self.groups.store.loading.go_on()
-        self.transactions.go_on_loading()
+        self.groups.loading.go_on()
+        self.transactions.loading.go_on()
 
     def _begin_leader_epochs(self) -> None:
         """A broker that starts leads anew (KIP-320): clients that knew the old epoch check for truncation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 
-from kafka_tools.broker_embedded.coordinators.state_topics import IsHeld
+from kafka_tools.broker_embedded.coordinators.runtime import IsHeld
 from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_id
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
 from kafka_tools.broker_embedded.directories.formatted import FormattedDirectories

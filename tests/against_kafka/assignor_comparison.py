@@ -106,9 +106,9 @@ class Group:
     def ours(self) -> dict[str, Target]:
         partitions = {topic.id: topic.partitions for topic in self.topics}
         if self.assignor == "range":
-            return by_range.assign(self.members, partitions)
+            return whole(by_range.assign(self.members, partitions))
         names = {topic.id: topic.name for topic in self.topics}
-        return uniform.assign(self.members, partitions, names, self.alike)
+        return whole(uniform.assign(self.members, partitions, names, self.alike))
 
     def as_json(self, history: bool) -> dict[str, Any]:
         """The group for Kafka; targets in the order of its own tables, or in that which ours takes them to have."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from kafka_tools.broker_embedded.coordinators.group_records import KEYS, VALUES
+from kafka_tools.broker_embedded.coordinators.group_store import KEYS, VALUES
 from kafka_tools.broker_embedded.coordinators.replaying import decode_record
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
 from kafka_tools.protocol import error_codes as codes

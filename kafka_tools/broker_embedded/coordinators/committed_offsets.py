@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.coordinators.pending_offsets import PendingOffsets
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
@@ -23,13 +23,6 @@ class CommittedOffsets:
     def groups(self) -> Iterable[str]:
         """Groups that have committed something, be it in a transaction that is open."""
         return {**self.by_group, **dict.fromkeys(self.open.groups())}
-
-    def replay(self, group_id: str, partition: TopicPartition, committed: OffsetCommit | None) -> None:
-        """One record of the log; None removes."""
-        if committed is None:
-            self.forget(group_id, (partition,))
-        else:
-            self.commit(group_id, ((partition, committed),))
 
     def commit(self, group_id: str, committed: Sequence[tuple[TopicPartition, OffsetCommit]]) -> None:
         """Records of commits. They may be very many, and most have no open transaction to look at."""

@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kafka_tools.broker_embedded.coordinators.classic.classic_records import group_of_value
 from kafka_tools.broker_embedded.coordinators.committed_offsets import CommittedOffsets
-from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit, committed_of_value, group_of_value
+from kafka_tools.broker_embedded.coordinators.consumer import consumer_replay
+from kafka_tools.broker_embedded.coordinators.group import Group
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit, committed_of_value
 from kafka_tools.broker_embedded.coordinators.record_checks import check_classic_group, check_consumer_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.schema import Stored
@@ -17,8 +19,6 @@ from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, Off
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
-    from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 
 
@@ -27,7 +27,7 @@ class ReadGroups:
 
     def __init__(self, partition: int) -> None:
         self._partition = partition
-        self._groups: dict[str, ClassicGroup | ConsumerGroup] = {}
+        self._groups: dict[str, Group] = {}
         self._offsets = CommittedOffsets()
         self._places: dict[TopicPartition, TopicPartition] = {}
         self._topic_ids: dict[UUID, UUID] = {}
@@ -43,11 +43,14 @@ class ReadGroups:
         elif isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)):
             assert value is None or isinstance(value, OffsetCommitValue)
             at = self._place(key)
-            self._offsets.replay(key.group, at, None if value is None else self._committed(value))
+            if value is None:
+                self._offsets.forget(key.group, (at,))
+            else:
+                self._offsets.commit(key.group, ((at, self._committed(value)),))
         else:
             if value is not None:
                 check_consumer_group(self._groups, key, value)
-            consumer_records.replay(self._groups, key, value)
+            consumer_replay.replay(self._groups, key, value)
 
     def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
         if isinstance(key, (OffsetCommitKey, LegacyOffsetCommitKey)) and isinstance(value, OffsetCommitValue):
@@ -71,8 +74,8 @@ class ReadGroups:
 class LoadedGroups(ReadGroups):
     """Made for one partition; ``store`` and ``offsets`` are what is served, and take over what is found.
 
-    ``begun`` is told of each group that is taken over, ``done`` of all of their ids once they are served. What is found
-    in a partition that is not its group's (the topic has grown since) holds where the group's own says nothing.
+    ``done`` gets the ids of all groups once they are served. What is found in a partition that is not its group's (the
+    topic has grown since) holds where the group's own says nothing.
     """
 
     def __init__(
@@ -80,13 +83,11 @@ class LoadedGroups(ReadGroups):
         partition: int,
         store: GroupStore,
         offsets: CommittedOffsets,
-        begun: Callable[[ClassicGroup | ConsumerGroup], None],
         done: Callable[[Collection[str]], None],
     ) -> None:
         super().__init__(partition)
         self._store = store
         self._served = offsets
-        self._begun = begun
         self._done = done
         self._ids: list[str] = []
 
@@ -100,7 +101,7 @@ class LoadedGroups(ReadGroups):
             yield
             if group_id not in store.groups or self._is_own(group_id):
                 store.groups[group_id] = group
-                self._begun(group)
+                store.members[group.type].loaded(group)
         for group_id in offsets.groups():
             yield
             if group_id not in store.groups:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.coordinators import group_records
+from kafka_tools.broker_embedded.coordinators import group_store
 from kafka_tools.broker_embedded.coordinators.loaded_groups import ReadGroups
 from kafka_tools.broker_embedded.coordinators.replaying import KeyTypes, LeftOut, Reader, named, replay_batch
 from kafka_tools.broker_embedded.coordinators.transactions.loaded_transactions import ReadTransactions
@@ -92,7 +92,7 @@ def mend_logs(dirs: DataDirs, next_producer_id: int, clock: Clock) -> list[Mende
         return ReadTransactions(lambda id: id < next_producer_id)
 
     kinds: dict[str, tuple[KeyTypes, KeyTypes, Callable[[int], Reader]]] = {
-        CONSUMER_OFFSETS: (group_records.KEYS, group_records.VALUES, ReadGroups),
+        CONSUMER_OFFSETS: (group_store.KEYS, group_store.VALUES, ReadGroups),
         TRANSACTION_STATE: (transaction_log.KEYS, transaction_log.VALUES, transactions),
     }
     _finish_earlier(dirs, kinds)

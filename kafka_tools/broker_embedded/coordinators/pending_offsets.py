@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from struct import unpack_from
 
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.group import Group, of_type
 from kafka_tools.broker_embedded.coordinators.replaying import UnfitRecord
 from kafka_tools.protocol.enums import TransactionState
 from kafka_tools.protocol.schema import Stored
@@ -51,10 +52,9 @@ def check_classic_group(value: GroupMetadataValue) -> None:
         raise UnfitRecord("its members have no protocol")
 
 
-def check_consumer_group(groups: Mapping[str, object], key: Stored, value: Stored) -> None:
+def check_consumer_group(groups: Mapping[str, Group], key: Stored, value: Stored) -> None:
     """A record of a consumer group, beside what is known of the group before it."""
-    found = groups.get(key.group_id)  # type: ignore[attr-defined]
-    group = found if isinstance(found, ConsumerGroup) else None
+    group = of_type(groups.get(key.group_id), ConsumerGroup)  # type: ignore[attr-defined]
     if isinstance(value, stored.ConsumerGroupMetadataValue):
         _check_epoch("group epoch", value.epoch)
     elif isinstance(value, stored.ConsumerGroupTargetAssignmentMetadataValue):

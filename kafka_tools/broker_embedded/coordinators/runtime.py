@@ -1,4 +1,4 @@
-"""The log that every coordinator keeps its state in: a partition of an internal topic.
+"""What all coordinators share: the broker around them, and the log that keeps their state, an internal topic.
 
 A change is appended first and holds only then; a start replays the log (``replaying``). Keys are an int16 record type
 and the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``. Knows no
@@ -8,14 +8,17 @@ groups and no transactional ids.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from heapq import merge
+from operator import itemgetter
 from struct import Struct as Layout
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread, whole
-from kafka_tools.errors import EncodeError, LogError
+from kafka_tools.errors import BrokerError, EncodeError, LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.schema import Stored
@@ -25,19 +28,34 @@ from kafka_tools.texts.java_hashing import positive_hash
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
+    from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore
-    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
-    from kafka_tools.clock import Clock
+    from kafka_tools.broker_embedded.partitions.hosted import Partitions
+    from kafka_tools.broker_embedded.partitions.partition import Partition
+    from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
+    from kafka_tools.broker_embedded.purgatory import Purgatory
+    from kafka_tools.broker_embedded.slices import Slices
+    from kafka_tools.broker_embedded.timers import Timers
     from kafka_tools.records.batches import BatchView
     from kafka_tools.records.build import Row
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+S = TypeVar("S")
+
+IsHeld = Callable[[TopicPartition, int], bool]
+"""(partition of a coordinator's topic, how many it has) -> whether it stays unread for now."""
 
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
+_MOST_TRIES = 3
+_RUN = 1000
+"""So many groups or transactions are sorted at once."""
+_ID = itemgetter(0)
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
 """Bytes: a larger change is refused without compressing it to see whether it fits."""
 
@@ -61,29 +79,71 @@ def partition_for(key: str, partitions: int) -> int:
     return positive_hash(key) % partitions
 
 
+class Runtime(NamedTuple):
+    """The parts of the broker that every coordinator works with."""
+
+    journal: Journal
+    cluster: Cluster
+    configs: ConfigStore
+    features: FinalizedFeatures
+    partitions: Partitions
+    topics: TopicChanges
+    purgatory: Purgatory
+    timers: Timers
+    slices: Slices
+    background: Slices
+    """The line of the partitions that are loaded while requests are served."""
+    is_held: IsHeld
+
+    def integer(self, name: str) -> int:
+        """The broker's value of a config."""
+        return self.configs.broker.integer(name)
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+        return self.timers.clock.now_ms()
+
+    def repeat(self, interval: str, sweep: Callable[[], Work[None]], failed: str) -> None:
+        """Do work again and again, each time so long after its last end as the config ``interval`` says.
+
+        ``failed`` is logged if it fails.
+        """
+
+        def done(_: None, error: BaseException | None) -> None:
+            if error is not None:
+                log.error("%s", failed, exc_info=error)
+            self.repeat(interval, sweep, failed)
+
+        def due() -> None:
+            self.slices.later(sweep(), done)
+
+        self.timers.call_later(self.integer(interval), due)
+
+
 class CoordinatorLog:
-    """Appends to, and reads, one internal topic that this broker leads.
+    """One internal topic that this broker leads: created when it is first needed, and written by no client.
 
     ``codec_config`` names the broker config that holds the codec's id; None: nothing is compressed.
     """
 
-    def __init__(
-        self, topics: StateTopics, configs: ConfigStore, clock: Clock, topic: str, codec_config: str | None
-    ) -> None:
-        self._topics = topics
-        self._configs = configs
-        self._clock = clock
+    def __init__(self, runtime: Runtime, topic: str, codec_config: str | None = None) -> None:
+        self._runtime = runtime
         self._codec_config = codec_config
         self.topic = topic
 
     @property
     def partitions(self) -> int:
         """How many partitions the topic has; 0 while it does not exist."""
-        return self._topics.partitions(self.topic)
+        found = self._runtime.cluster.topic(self.topic)
+        return len(found.partitions) if found else 0
 
     def ensured(self) -> Work[None]:
-        """Make the topic if it is missing. BrokerError if it cannot be made."""
-        return self._topics.ensured(self.topic)
+        """Create the topic with its defaults if it is missing, in slices. BrokerError if that fails."""
+        cluster, topics = self._runtime.cluster, self._runtime.topics
+        if cluster.topic(self.topic) is None:
+            yield from topics.settled(self.topic)
+            if cluster.topic(self.topic) is None:
+                yield from topics.auto_create(self.topic)
 
     def append(
         self, partition: int, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None
@@ -102,9 +162,9 @@ class CoordinatorLog:
         """
         from kafka_tools.records.build import build_batch
 
-        now_ms = self._clock.now_ms()
-        limit = self._configs.topic(self.topic).integer("max.message.bytes")
-        codec = 0 if self._codec_config is None else self._configs.broker.integer(self._codec_config)
+        now_ms = self._runtime.now_ms()
+        limit = self._limit
+        codec = 0 if self._codec_config is None else self._runtime.integer(self._codec_config)
         most_bytes = max(limit, _MOST_COMPRESSED_BYTES) if codec else limit
         rows: list[Row] = []
         size_bytes = 0
@@ -137,7 +197,7 @@ class CoordinatorLog:
 
         ``most``: so many of them at most are in one.
         """
-        limit = self._configs.topic(self.topic).integer("max.message.bytes")
+        limit = self._limit
         runs: list[list[T]] = []
         size_bytes = limit
         for item in items:
@@ -153,36 +213,130 @@ class CoordinatorLog:
 
     def append_batch(self, partition: int, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
         """Append what ``batch_of`` has made; raises as ``append``."""
+        found = self._led(partition)
+        if found is None:
+            raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist")
         try:
-            self._topics.append(self.topic, partition, batch, producer=producer)
-        except KeyError as error:
-            raise error_for(
-                error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist"
-            ) from error
+            if producer is not None:
+                found.log.producers.check_epoch(*producer, found.id)
+            found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
         except StaleProducerEpoch as error:
             raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         except (LogError, OSError) as error:  # the log has told it
-            log.debug("cannot append to %s-%d: %s", self.topic, partition, error)
+            log.debug("cannot append to %s: %s", found.id, error)
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
+        found.appended_bytes += len(batch)
+        self._runtime.purgatory.wake(found.id)
+
+    @property
+    def _limit(self) -> int:
+        return self._runtime.configs.topic(self.topic).integer("max.message.bytes")
+
+    def _led(self, partition: int) -> Partition | None:
+        return self._runtime.partitions.get(self.topic, partition)
+
+    def leader_epoch(self, partition: int) -> int:
+        """The leader epoch of a partition, which is its coordinator's epoch; -1 if it does not exist."""
+        found = self._led(partition)
+        return -1 if found is None else found.leader_epoch
 
     def is_held(self, partition: int) -> bool:
         """Whether somebody wants a partition to stay unread after a start."""
-        return self._topics.is_held(TopicPartition(self.topic, partition), self.partitions)
+        return self._runtime.is_held(TopicPartition(self.topic, partition), self.partitions)
 
     def size_bytes(self, partition: int) -> int:
-        """How much there is to read in a partition."""
-        return self._topics.size_bytes(self.topic, partition)
+        """The size of a partition's log; 0 if it does not exist."""
+        found = self._led(partition)
+        return 0 if found is None else found.log.size_bytes
 
     def keep_whole(self, partition: int, wanted: bool) -> None:
-        """Whether the log is left as it is, but for what is appended: while it is read nothing is compacted away."""
-        self._topics.keep_whole(self.topic, partition, wanted)
+        """Whether a partition's log is not compacted, because it is being read."""
+        found = self._led(partition)
+        if found is not None:
+            found.kept_whole = wanted
 
     def tail(self, partition: int) -> Iterator[BatchView | None]:
-        """Every batch of a partition, oldest first, and None whenever there is no other one yet.
+        """Every batch of a partition from its log start on, and None whenever the end is reached.
 
-        Raises CorruptBatch where bytes have changed since they were written.
+        Between two batches the log may change: it grows, it is rolled, and what is old is deleted. Raises LogError for
+        a partition that is offline, CorruptBatch where bytes have changed since they were written.
         """
-        return self._topics.tail(self.topic, partition)
+        if (self.topic, partition) in self._runtime.partitions.offline:
+            raise LogError(f"{self.topic}-{partition} is offline")
+        found = self._led(partition)
+        next_offset: int | None = None
+        while found is not None:
+            segments = found.log.segments
+            for view in found.log.walk(next_offset):
+                next_offset = view.last_offset + 1
+                yield view
+                if found.log.segments is not segments:
+                    break
+            else:
+                yield None
+        while True:
+            yield None
+
+
+_NOT_AVAILABLE = {
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION: error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_ENOUGH_REPLICAS: error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_ENOUGH_REPLICAS_AFTER_APPEND: error_codes.COORDINATOR_NOT_AVAILABLE,
+    error_codes.NOT_LEADER_OR_FOLLOWER: error_codes.NOT_COORDINATOR,
+    error_codes.KAFKA_STORAGE_ERROR: error_codes.NOT_COORDINATOR,
+}
+_TOO_LARGE = (error_codes.MESSAGE_TOO_LARGE, error_codes.RECORD_LIST_TOO_LARGE, error_codes.INVALID_FETCH_SIZE)
+TRANSACTION_CODES = {**_NOT_AVAILABLE, **dict.fromkeys(_TOO_LARGE, error_codes.UNKNOWN_SERVER_ERROR)}
+GROUP_CODES = {**TRANSACTION_CODES, error_codes.REQUEST_TIMED_OUT: error_codes.REBALANCE_IN_PROGRESS}
+OFFSET_CODES = {**_NOT_AVAILABLE, **dict.fromkeys(_TOO_LARGE, error_codes.INVALID_COMMIT_OFFSET_SIZE)}
+"""Failed appends: the code of the log -> the code for a client of a coordinator."""
+
+
+def code_of(error: BrokerError, codes: Mapping[int, int]) -> int:
+    """The code that clients of a coordinator know for an error of its log."""
+    code: int = error.code.code
+    return codes.get(code, code)
+
+
+@contextmanager
+def told_as(codes: Mapping[int, int]) -> Iterator[None]:
+    """BrokerErrors of the log get the code that clients of a coordinator know."""
+    try:
+        yield
+    except BrokerError as error:
+        raise error_for(code_of(error, codes), error.broker_message) from error
+
+
+def undisturbed(seen: Callable[[], object], make: Callable[[], Work[T]]) -> Work[T]:
+    """The result of work in slices during which ``seen`` has stayed the same.
+
+    Work that something has overtaken begins anew, even if it failed, and is done at once after several tries.
+    """
+    for _ in range(_MOST_TRIES):
+        before = seen()
+        try:
+            made = yield from make()
+        except Exception:
+            if seen() == before:
+                raise
+            continue
+        if seen() == before:
+            return made
+    return whole(make())
+
+
+def in_order(known: Mapping[str, S], shown: Callable[[S], T | None]) -> Work[Iterator[T]]:
+    """By id what ``shown`` returns, except None, of groups or transactions. They may be very many."""
+    entries = list(known.items())
+    runs: list[list[tuple[str, T]]] = []
+    for first in range(0, len(entries), _RUN):
+        found = []
+        for id, each in entries[first : first + _RUN]:
+            yield
+            if (told := shown(each)) is not None:
+                found.append((id, told))
+        runs.append(sorted(found, key=_ID))
+    return (told for _, told in merge(*runs, key=_ID))
 
 
 def encode_key(key: Stored) -> bytes:

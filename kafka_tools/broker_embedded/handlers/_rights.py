@@ -1,4 +1,4 @@
-"""The rights of a call: on the cluster, on its ACLs, on delegation tokens; and the bit fields of authorized operations.
+"""The rights of a call, and the bit fields of authorized operations.
 
 ``allowed`` of the call itself asks about one resource.
 """
@@ -33,6 +33,18 @@ def authorized_operations(call: Call, resource_type: int, name: str) -> int:
     return sum(
         1 << operation for operation in ACL_OPERATIONS[resource_type] if call.allowed(operation, resource_type, name)
     )
+
+
+def check_group(call: Call, operation: int, group_id: str) -> None:
+    """BrokerError GROUP_AUTHORIZATION_FAILED unless the caller may do this with the group."""
+    if not call.allowed_on_group(operation, group_id):
+        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+
+
+def check_transactional_id(call: Call, operation: int, transactional_id: str) -> None:
+    """BrokerError TRANSACTIONAL_ID_AUTHORIZATION_FAILED unless the caller may do this with the id."""
+    if not call.allowed_on_transactional_id(operation, transactional_id):
+        raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 def acls_of(call: Call) -> Acls:

@@ -6,11 +6,10 @@ v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. From TxnOffsetComm
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.coordinators.runtime import told_as
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import FENCED_AS_OLD, TxnProducer
+from kafka_tools.broker_embedded.handlers._rights import check_group, check_transactional_id
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.errors import BrokerError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, AclOperation
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
 from kafka_tools.values import TopicPartition
@@ -23,17 +22,11 @@ _FENCED_FROM = 2
 
 def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
     request = call.request
-    if not call.allowed_on_transactional_id(AclOperation.WRITE, request.transactional_id):
-        raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_transactional_id(call, AclOperation.WRITE, request.transactional_id)
+    check_group(call, AclOperation.READ, request.group_id)
     producer = TxnProducer(request.producer_id, request.producer_epoch)
-    try:
-        yield from call.broker.state_topics.ensured(CONSUMER_OFFSETS)
+    with told_as(FENCED_AS_OLD if call.version < _FENCED_FROM else {}):
+        yield from call.broker.groups.log.ensured()
         at = TopicPartition(CONSUMER_OFFSETS, call.broker.groups.store.partition(request.group_id))
         yield from call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)
-    except BrokerError as error:
-        if error.code.code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
-            raise error_for(error_codes.INVALID_PRODUCER_EPOCH) from error
-        raise
     return AddOffsetsToTxnResponse()

@@ -7,6 +7,7 @@ UNSUPPORTED_VERSION where the protocol is off: group.version 0, or group.coordin
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
@@ -21,8 +22,7 @@ def handle(call: Call) -> Work[ConsumerGroupHeartbeatResponse]:
     request, groups = call.request, call.broker.groups
     if not groups.settings.enabled:
         raise error_for(error_codes.UNSUPPORTED_VERSION)
-    if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_group(call, AclOperation.READ, request.group_id)
     for name in dict.fromkeys(request.subscribed_topic_names or ()):
         yield
         if not call.allowed_on_topic(AclOperation.DESCRIBE, name):

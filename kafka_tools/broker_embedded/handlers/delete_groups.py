@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import response_code_of_group_append
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, code_of
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.delete_groups import DeleteGroupsResponse
 
@@ -21,10 +20,9 @@ def handle(call: Call) -> Work[DeleteGroupsResponse]:
         yield
         result = response.DeletableGroupResult(group_id=group_id)
         try:
-            if not call.allowed_on_group(AclOperation.DELETE, group_id):
-                raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+            check_group(call, AclOperation.DELETE, group_id)
             yield from call.broker.groups.removal.delete(group_id)
         except BrokerError as error:
-            result.error_code = response_code_of_group_append(error)
+            result.error_code = code_of(error, GROUP_CODES)
         response.results.append(result)
     return response

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import GROUPS_TOPIC
 from kafka_tools.broker_embedded.refusals import default_error, default_message, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import TRANSACTION_STATE, AclOperation, CoordinatorType
+from kafka_tools.protocol.enums import AclOperation, CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorResponse
 
 VERSIONS = (0, 6)
@@ -63,8 +62,9 @@ def _find(call: Call, key_type: int, key: str) -> Work[Found]:
     if not allowed:
         raise error_for(code, default_message(code) if call.version < 4 else "")
     try:
-        topic = TRANSACTION_STATE if key_type == CoordinatorType.TRANSACTION else GROUPS_TOPIC
-        yield from call.broker.state_topics.ensured(topic)
+        is_transaction = key_type == CoordinatorType.TRANSACTION
+        coordinator = call.broker.transactions if is_transaction else call.broker.groups
+        yield from coordinator.log.ensured()
     except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
         raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.node_id)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import error_for
-from kafka_tools.protocol import error_codes
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.heartbeat import HeartbeatResponse
 
@@ -13,6 +12,5 @@ AUTHORIZE = ()
 
 
 def handle(call: Call) -> HeartbeatResponse:
-    if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_group(call, AclOperation.READ, call.request.group_id)
     return HeartbeatResponse(error_code=call.broker.groups.heartbeat(call.request))

@@ -8,7 +8,8 @@ unstable version and is not served.
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
+from kafka_tools.broker_embedded.coordinators.runtime import code_of
+from kafka_tools.broker_embedded.coordinators.transactions.decisions import FENCED_AS_OLD, TxnProducer
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -41,10 +42,7 @@ def handle(call: Call) -> Work[InitProducerIdResponse]:
             transactional_id, request.transaction_timeout_ms, None if expected == _NEW else expected
         )
     except BrokerError as error:
-        code = error.code.code
-        if code == error_codes.PRODUCER_FENCED and call.version < _FENCED_FROM:
-            code = error_codes.INVALID_PRODUCER_EPOCH
-        return _refused(code)
+        return _refused(code_of(error, FENCED_AS_OLD if call.version < _FENCED_FROM else {}))
     return InitProducerIdResponse(producer_id=producer.id, producer_epoch=producer.epoch)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.leave_group import LeaveGroupResponse
 
@@ -15,6 +14,5 @@ ONE_CHANGE = True
 
 
 def handle(call: Call) -> Work[LeaveGroupResponse]:
-    if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_group(call, AclOperation.READ, call.request.group_id)
     return (yield from call.broker.groups.leave(call.request, call.version))

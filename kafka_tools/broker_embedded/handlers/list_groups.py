@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.groups import type_of
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.list_groups import ListGroupsResponse
@@ -25,7 +24,7 @@ def handle(call: Call) -> Work[ListGroupsResponse]:
                     group_id=group.id,
                     protocol_type=group.protocol_type or "",
                     group_state=state,
-                    group_type=type_of(group),
+                    group_type=group.type,
                 )
             )
     return response

@@ -7,28 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-from uuid import UUID
-
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
-from kafka_tools.broker_embedded.coordinators.offset_answers import put_together
-from kafka_tools.broker_embedded.coordinators.offsets import PreparedCommit
-from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
+from kafka_tools.broker_embedded.handlers._offset_topics import Wanted, answered, committer
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitResponse
-from kafka_tools.values import TopicPartition
 
 VERSIONS = (0, 10)
 AUTHORIZE = ()
-
-ResponseTopic = OffsetCommitResponse.ResponseTopic
-ResponsePartition = ResponseTopic.ResponsePartition
 
 _BY_ID = 10
 _LAST_MS = 2**63 - 1
@@ -36,72 +25,25 @@ _LAST_MS = 2**63 - 1
 
 
 def handle(call: Call) -> Work[OffsetCommitResponse]:
-    request = call.request
-    if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
-    known = []
-    for topic in request.topics:
-        yield
-        known.append(known_topic(call, topic, call.version >= _BY_ID))
-    refused: list[tuple[object, ResponseTopic]] = []
-    asked: list[tuple[object, ResponseTopic]] = []
-    wanted: list[tuple[TopicPartition, OffsetCommit]] = []
-    for topic, (name, code) in zip(request.topics, known, strict=True):
-        out, to_group = _answer(topic), _answer(topic)
-        for partition in topic.partitions:
-            yield
-            index = partition.partition_index
-            if code or call.broker.cluster.partition(name, index) is None:
-                wrong = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
-                out.partitions.append(ResponsePartition(partition_index=index, error_code=wrong))
-            else:
-                to_group.partitions.append(ResponsePartition(partition_index=index))
-                topic_id = topic.topic_id if call.version >= _BY_ID else call.broker.cluster.topics[name].id
-                wanted.append((TopicPartition(name, index), _committed(call, topic_id, partition)))
-        about = topic.name or topic.topic_id
-        if code or out.partitions:
-            refused.append((about, out))
-        if to_group.partitions:
-            asked.append((about, to_group))
-    codes: Iterator[int] = iter(())
-    if wanted:
-        prepared = yield from call.broker.groups.offsets.prepare(request.group_id, wanted)
-        codes = iter(_commit(call, prepared))
-    for _, answered in asked:
-        for each in answered.partitions:
-            yield
-            each.error_code = next(codes)
-    return OffsetCommitResponse(topics=put_together(refused, asked))
+    request, offsets = call.request, call.broker.groups.offsets
+    check_group(call, AclOperation.READ, request.group_id)
+
+    def commit(wanted: list[Wanted]) -> Work[list[int]]:
+        """The code of each; a group that refuses the caller refuses every partition."""
+        if not wanted:
+            return []
+        prepared = yield from offsets.prepare(request.group_id, ((each.at, _committed(call, each)) for each in wanted))
+        try:
+            return offsets.commit(request.group_id, committer(request), prepared, call.version)
+        except BrokerError as error:
+            return [error.code.code] * len(wanted)
+
+    topics = yield from answered(call, OffsetCommitResponse.ResponseTopic, commit, by_id=call.version >= _BY_ID)
+    return OffsetCommitResponse(topics=topics)
 
 
-def _answer(topic: Any) -> ResponseTopic:
-    return ResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=[])
-
-
-def _commit(call: Call, prepared: PreparedCommit) -> list[int]:
-    """The code of each; a group that refuses the caller refuses every partition."""
-    request = call.request
-    try:
-        return call.broker.groups.offsets.commit(
-            request.group_id,
-            request.generation_id_or_member_epoch,
-            request.member_id,
-            request.group_instance_id,
-            prepared,
-            call.version,
-        )
-    except BrokerError as error:
-        return [error.code.code] * len(prepared.codes)
-
-
-def _committed(call: Call, topic_id: UUID, partition: Any) -> OffsetCommit:
-    now_ms = call.broker.clock.now_ms()
+def _committed(call: Call, wanted: Wanted) -> OffsetCommit:
+    now_ms, asked_ms = call.broker.clock.now_ms(), wanted.partition.commit_timestamp
     retention_ms = call.request.retention_time_ms
-    return OffsetCommit(
-        offset=partition.committed_offset,
-        leader_epoch=partition.committed_leader_epoch,
-        metadata=partition.committed_metadata or "",
-        commit_ms=now_ms if partition.commit_timestamp == -1 else partition.commit_timestamp,
-        expire_ms=-1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS),
-        topic_id=topic_id,
-    )
+    expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS)
+    return wanted.committed(now_ms if asked_ms == -1 else asked_ms, expire_ms)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -45,34 +45,60 @@ class _Partition(NamedTuple):
 def handle(call: Call) -> Work[OffsetFetchResponse]:
     request = call.request
     named: Named = {}
-    if call.version >= 8:
-        groups, whole = [], Repeats()
-        for group in request.groups:
-            yield
-            if group.topics is not None or not whole.too_many(group.group_id):
-                groups.append((yield from _group(call, group, named)))
-        return OffsetFetchResponse(groups=groups)
-    if not call.allowed_on_group(AclOperation.DESCRIBE, request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
-    committed = call.broker.groups.offsets.committed(request.group_id)
-    response = OffsetFetchResponse()
-    if request.topics is None:
-        found_topics = yield from _all_topics(call, committed)
-        wanted = [(topic, numbers, error_codes.NONE) for topic, numbers in found_topics.items()]
-    else:
-        wanted = []
-        for topic, numbers in (yield from _wanted(call, request.group_id, request.topics, named)):
-            wanted.append((topic.name, numbers, _code(call, topic.name)))
-    for name, numbers, code in wanted:
-        topic = response.ResponseTopic(name=name)
-        for found in (yield from _partitions(call, request.group_id, committed, name, numbers, code)):
-            yield
-            missing = call.version == 0 and found.committed_offset == -1 and not found.error_code
-            if missing:
-                found = found._replace(error_code=error_codes.UNKNOWN_TOPIC_OR_PARTITION)
-            topic.partitions.append(topic.ResponsePartition(**found._asdict()))
-        response.topics.append(topic)
+    if call.version < 8:
+        check_group(call, AclOperation.DESCRIBE, request.group_id)
+        committed = call.broker.groups.offsets.committed(request.group_id)
+        return OffsetFetchResponse(topics=(yield from _topics(call, request, committed, named)))
+    groups, whole = [], Repeats()
+    for group in request.groups:
+        yield
+        if group.topics is not None or not whole.too_many(group.group_id):
+            groups.append((yield from _group(call, group, named)))
+    return OffsetFetchResponse(groups=groups)
+
+
+def _group(call: Call, asked: Any, named: Named) -> Work[ResponseGroup]:
+    response = ResponseGroup(group_id=asked.group_id)
+    try:
+        check_group(call, AclOperation.DESCRIBE, asked.group_id)
+        committed = call.broker.groups.offsets.committed(asked.group_id, asked.member_id, asked.member_epoch)
+    except BrokerError as error:
+        response.error_code = error.code.code
+        return response
+    response.topics = yield from _topics(call, asked, committed, named)
     return response
+
+
+def _topics(call: Call, asked: Any, committed: Mapping[TopicPartition, OffsetCommit], named: Named) -> Work[list[Any]]:
+    """The topics of the response for one group. ``asked`` is the request, or a group of it from version 8 on."""
+    cluster, by_id = call.broker.cluster, call.version >= _BY_ID
+    kind, partition_kind = (
+        (ResponseGroup.ResponseTopics, ResponseGroup.ResponseTopics.ResponsePartitions)
+        if call.version >= 8
+        else (OffsetFetchResponse.ResponseTopic, OffsetFetchResponse.ResponseTopic.ResponsePartition)
+    )
+    wanted: list[tuple[Any, str, list[int], int]] = []
+    if asked.topics is None:
+        for name, numbers in (yield from _all_topics(call, committed)).items():
+            known = cluster.topic(name)
+            if not by_id:
+                wanted.append((kind(name=name), name, numbers, error_codes.NONE))
+            elif known is not None:  # an id does not name a topic that is gone
+                wanted.append((kind(name=name, topic_id=known.id), name, numbers, error_codes.NONE))
+    else:
+        for entry, numbers in (yield from _wanted(call, asked.group_id, asked.topics, named)):
+            if by_id:
+                known = cluster.topics_by_id.get(entry.topic_id)
+                name = known.name if known else ""
+                code = _code(call, name) if known else error_codes.UNKNOWN_TOPIC_ID
+                wanted.append((kind(name=name, topic_id=entry.topic_id), name, numbers, code))
+            else:
+                wanted.append((kind(name=entry.name), entry.name, numbers, _code(call, entry.name)))
+    for topic, name, numbers, code in wanted:
+        for found in (yield from _partitions(call, asked.group_id, committed, name, numbers, code)):
+            yield
+            topic.partitions.append(partition_kind(**found._asdict()))
+    return [topic for topic, *_ in wanted]
 
 
 def _wanted(call: Call, group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
@@ -88,47 +114,6 @@ def _wanted(call: Call, group_id: str, topics: list[Any], named: Named) -> Work[
                 numbers.append(number)
         found.append((topic, numbers))
     return found
-
-
-def _group(call: Call, wanted: Any, named: Named) -> Work[OffsetFetchResponse.ResponseGroup]:
-    response = ResponseGroup(group_id=wanted.group_id)
-    if not call.allowed_on_group(AclOperation.DESCRIBE, wanted.group_id):
-        response.error_code = error_codes.GROUP_AUTHORIZATION_FAILED
-        return response
-    cluster = call.broker.cluster
-    try:
-        committed = call.broker.groups.offsets.committed_for(wanted.group_id, wanted.member_id, wanted.member_epoch)
-    except BrokerError as error:
-        response.error_code = error.code.code
-        return response
-    if wanted.topics is None:
-        for name, numbers in (yield from _all_topics(call, committed)).items():
-            known = cluster.topic(name)
-            if known is not None or call.version < _BY_ID:  # an id does not name a topic that is gone
-                topic = ResponseGroup.ResponseTopics(name=name)
-                if known is not None:
-                    topic.topic_id = known.id
-                found = yield from _partitions(call, wanted.group_id, committed, name, numbers, error_codes.NONE)
-                yield from _fill(topic, found)
-                response.topics.append(topic)
-        return response
-    for entry, numbers in (yield from _wanted(call, wanted.group_id, wanted.topics, named)):
-        name, code = entry.name, error_codes.NONE
-        if call.version >= _BY_ID:
-            by_id = cluster.topics_by_id.get(entry.topic_id)
-            name, code = (by_id.name, code) if by_id else ("", error_codes.UNKNOWN_TOPIC_ID)
-        topic = ResponseGroup.ResponseTopics(name=name, topic_id=entry.topic_id)
-        code = code or _code(call, name)
-        found = yield from _partitions(call, wanted.group_id, committed, name, numbers, code)
-        yield from _fill(topic, found)
-        response.topics.append(topic)
-    return response
-
-
-def _fill(topic: OffsetFetchResponse.ResponseGroup.ResponseTopics, partitions: list[_Partition]) -> Work[None]:
-    for found in partitions:
-        yield
-        topic.partitions.append(topic.ResponsePartitions(**found._asdict()))
 
 
 def _code(call: Call, topic: str) -> int:
@@ -168,8 +153,10 @@ def _partitions(
         yield
         at = TopicPartition(topic, number)
         code_here = code
-        if stable_only and not code and offsets.is_unstable(group_id, at):
+        if stable_only and not code and offsets.open.is_open(group_id, at):
             code_here = error_codes.UNSTABLE_OFFSET_COMMIT
         offset = _NOTHING if code_here else committed.get(at, _NOTHING)
+        if call.version == 0 and offset.offset == -1:
+            code_here = code_here or error_codes.UNKNOWN_TOPIC_OR_PARTITION
         found.append(_Partition(number, offset.offset, offset.leader_epoch, offset.metadata, code_here))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
+from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
@@ -18,6 +19,5 @@ def handle(call: Call) -> Work[SyncGroupResponse | Parked]:
     request = call.request
     if call.version >= 5 and (request.protocol_type is None or request.protocol_name is None):
         raise error_for(error_codes.INCONSISTENT_GROUP_PROTOCOL)
-    if not call.allowed_on_group(AclOperation.READ, request.group_id):
-        raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_group(call, AclOperation.READ, request.group_id)
     return (yield from call.broker.groups.sync(request))

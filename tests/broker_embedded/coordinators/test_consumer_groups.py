@@ -238,8 +238,8 @@ def test_ids_of_groups_are_not_kept_with_the_configs_of_those_that_have_some(bro
     settings = broker.core.groups.settings
     for value, session_ms in ((None, SESSION_MS), ("50000", 50_000), (None, SESSION_MS)):
         configure(value)
-        assert settings.session_timeout_ms("g") == session_ms
-        assert settings.session_timeout_ms("other") == SESSION_MS
+        assert settings.bounded("g", "session.timeout.ms") == session_ms
+        assert settings.bounded("other", "session.timeout.ms") == SESSION_MS
     kept = {name for kind, name in broker.core.configs._views if kind == 32}
     assert kept == {""}, "what all of them share"
 
@@ -267,7 +267,7 @@ def test_nothing_is_left_of_a_static_member_that_another_one_replaced(broker: Me
         member = ModernMember(broker, f"m{number}", instance="i1")
         member.join("t", rebalance_timeout_ms=24 * 3600 * 1000)
         member.leave(-2)
-    assert list(broker.core.groups.consumer.fencing.deadlines._running["g"]) == [member.id]
+    assert list(broker.core.groups.consumer.fencing.deadlines._running["g"]) == [(member.id, "session")]
 
 
 def test_static_member_that_stays_away_is_out_with_its_session(broker: MemoryBroker) -> None:

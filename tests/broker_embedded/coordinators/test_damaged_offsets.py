@@ -32,7 +32,7 @@ HURT, WHOLE = "hurt", next(f"g{at}" for at in range(9) if partition_for(f"g{at}"
 def broker(tmp_path: Path) -> DiskBroker:
     broker = DiskBroker(tmp_path / "data", {"offsets.topic.num.partitions": "2"})
     broker.create("t", 2)
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     for group in (HURT, WHOLE):
         for partition in (0, 1):
             for offset in (5, 7):

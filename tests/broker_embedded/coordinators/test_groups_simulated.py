@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
@@ -149,7 +150,7 @@ def sound(code: int) -> int:
 
 
 def check_group(broker: MemoryBroker) -> None:
-    group = broker.core.groups.store.classic("g")
+    group = broker.core.groups.store.find_as(ClassicGroup, "g")
     if group is None:
         return
     assert (group.leader in group.members) if group.members else group.leader is None
@@ -209,7 +210,7 @@ def test_a_group_stays_sound_and_settles(actions: list[tuple[Any, Any]], static:
             client.follow_protocol()
             check_group(broker)
         broker.advance(SESSION_MS / 4)
-    group = broker.core.groups.store.classic("g")
+    group = broker.core.groups.store.find_as(ClassicGroup, "g")
     assert group is not None
     assert group.state == "Stable"
     assert set(group.members) == {client.member_id for client in clients}

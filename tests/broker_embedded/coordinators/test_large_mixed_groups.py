@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.connection import Connection
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -78,7 +80,7 @@ def classic_state(broker: MemoryBroker) -> str:
 
 def sessions(broker: MemoryBroker) -> int:
     """How many members of the classic group have a session that will end."""
-    members = broker.core.groups.store.classic("g").members.values()
+    members = broker.core.groups.store.find_as(ClassicGroup, "g").members.values()
     return sum(member.heartbeat is not None and member.heartbeat.active for member in members)
 
 
@@ -104,9 +106,9 @@ def test_groups_change_their_kind_in_slices(
         assert not answered(broker, *leaving()).error_code
     assert pieces.longest < MOST_STEPS
     assert (classic_state(broker), sessions(broker)) == ("PreparingRebalance", MEMBERS - 1)
-    assert broker.core.groups.store.classic("g").members.keys() == {member.id for member in members}
+    assert broker.core.groups.store.find_as(ClassicGroup, "g").members.keys() == {member.id for member in members}
     broker.advance(SESSION_MS - 1)
-    assert len(broker.core.groups.store.classic("g").members) == MEMBERS - 1
+    assert len(broker.core.groups.store.find_as(ClassicGroup, "g").members) == MEMBERS - 1
     broker.advance(1)
     assert classic_state(broker) == "Empty", "nobody joined again"
 
@@ -177,11 +179,11 @@ def test_a_session_that_ends_makes_the_group_classic() -> None:
     broker = made()
     members = joined(broker, 3)
     ModernMember(broker, "new").join("t")
-    while broker.core.groups.store.consumer("g") is not None:
+    while broker.core.groups.store.find_as(ConsumerGroup, "g") is not None:
         broker.advance(SESSION_MS // 2)
         for member in members:
             member.join("t")
-    group = broker.core.groups.store.classic("g")
+    group = broker.core.groups.store.find_as(ClassicGroup, "g")
     assert group.members.keys() == {member.id for member in members}
     assert sessions(broker) == 3
 

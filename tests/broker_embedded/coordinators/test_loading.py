@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit, offset_record
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit, offset_record
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest

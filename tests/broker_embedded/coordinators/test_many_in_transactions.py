@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.transactions import coordinator, store
+from kafka_tools.broker_embedded.coordinators import runtime
+from kafka_tools.broker_embedded.coordinators.transactions import store
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
@@ -62,7 +63,7 @@ def test_no_piece_has_much_to_do_with_each_partition_or_id(broker: DiskBroker, m
     cluster = broker.core.cluster
     one = cluster.partition("t", 0)
     monkeypatch.setattr(cluster, "partition", lambda topic, number: one, raising=False)
-    monkeypatch.setattr(coordinator, "_RUN", 100)
+    monkeypatch.setattr(runtime, "_RUN", 100)
     clients = [Client(broker, f"id-{number:04}") for number in range(COUNT)]
     for client in clients:
         client.init()

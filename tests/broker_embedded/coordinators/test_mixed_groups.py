@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
@@ -173,7 +174,7 @@ def test_members_that_wait_in_a_classic_group_are_sent_back_to_join(broker: Memo
     old = classic_group(broker)
     second = OldMember(broker)
     assert second.join("t") is None, "the first one has to rejoin before"
-    waiting = broker.core.groups.store.classic("g").members[second.id].awaiting_join
+    waiting = broker.core.groups.store.find_as(ClassicGroup, "g").members[second.id].awaiting_join
     ModernMember(broker, "new").join("t")
     assert waiting.done
     assert second.join("t").error_code == 0

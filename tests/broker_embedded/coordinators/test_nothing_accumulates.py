@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.headers import encode_request
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -93,7 +94,7 @@ def test_what_a_member_of_a_consumer_group_changes_stays_once(broker: DiskBroker
     change = MODERN[what]
     size = 500 if what == "expression" else LONG
     assert grown_bytes(broker, change) < TIMES * size / 4 + ROUND_ABOUT
-    group = broker.core.groups.store.consumer("g")
+    group = broker.core.groups.store.find_as(ConsumerGroup, "g")
     assert group is not None and len(group.members) <= 3 and len(group.expressions) <= 1
     assert len(group.static_members) <= 2
 

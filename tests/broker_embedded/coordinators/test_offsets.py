@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
 from kafka_tools.broker_embedded.coordinators.loaded_groups import LoadedGroups
-from kafka_tools.broker_embedded.coordinators.runtime import partition_for
-from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog, partition_for
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.codec import decode, encode_versioned
@@ -233,14 +233,17 @@ def test_metadata_is_bounded_in_characters_and_null_counts_as_empty() -> None:
 
 
 @pytest.mark.req("GAP-16")
-def test_a_commit_that_cannot_be_stored_is_not_acknowledged(broker: MemoryBroker) -> None:
+def test_a_commit_that_cannot_be_stored_is_not_acknowledged(
+    broker: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commit(broker, {("t", 0): (1, "")})
     broker.fail_appends(OSError("disk full"))
     assert commit(broker, {("t", 0): (2, "")}) == {("t", 0): codes.NOT_COORDINATOR}
     assert commit(broker, {("t", 0): (2, "")}, group="new") == {("t", 0): codes.NOT_COORDINATOR}
-    broker.fail_appends(KeyError("gone"))
-    assert commit(broker, {("t", 0): (2, "")}) == {("t", 0): codes.COORDINATOR_NOT_AVAILABLE}
     broker.fail_appends(None)
+    with monkeypatch.context() as patched:
+        patched.setattr(broker.core.partitions, "get", lambda topic, partition: None)
+        assert commit(broker, {("t", 0): (2, "")}) == {("t", 0): codes.COORDINATOR_NOT_AVAILABLE}
     assert fetch(broker) == {("t", 0): (1, -1, "", 0)}
     assert group_ids(broker) == ["g"]
 
@@ -532,15 +535,13 @@ def test_a_partition_that_is_not_here_any_more_holds_no_other_one_up(monkeypatch
     groups = [f"g{number}" for number in range(8)]
     for group in groups:
         commit(broker, {("t", 0): (1, "")}, group=group, version=2, retention_ms=1000)
-    append = StateTopics.append
+    append = CoordinatorLog.append_batch
     away = partition_for("g3", 8)
 
-    def without_one(self: StateTopics, topic: str, partition: int, *given: Any, **named: Any) -> int:
-        if partition == away:
-            raise KeyError(f"{topic}-{partition}")
-        return append(self, topic, partition, *given, **named)
+    def without_one(self: CoordinatorLog, partition: int, batch: bytes, **named: Any) -> None:
+        append(self, 8 if partition == away else partition, batch, **named)
 
-    monkeypatch.setattr(StateTopics, "append", without_one)
+    monkeypatch.setattr(CoordinatorLog, "append_batch", without_one)
     broker.advance(SWEEP_MS)
     left = group_ids(broker)
     assert left == [group for group in groups if partition_for(group, 8) == away] and 0 < len(left) < 8
@@ -601,7 +602,7 @@ def test_groups_are_stored_as_kafka_stores_them(broker: MemoryBroker) -> None:
 def write(broker: MemoryBroker, *records: tuple[bytes, bytes | None]) -> None:
     from kafka_tools.records.build import build_batch
 
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     log.append(build_batch([(0, key, value, ()) for key, value in records]))
 
@@ -647,7 +648,7 @@ def test_groups_of_every_version_are_read(broker: MemoryBroker, version: int) ->
     )
     write(broker, (b"\x00\x02\x00\x01g", encode_versioned(value, version)))
     broker.restart()
-    group = broker.core.groups.store.classic("g")
+    group = broker.core.groups.store.find_as(ClassicGroup, "g")
     assert (group.state, group.generation, group.leader) == ("Stable", 5, "m")
     assert group.members["m"].rebalance_timeout_ms == (60_000 if version else 10_000)
     assert group.is_subscribed("t") and not group.is_subscribed("u")
@@ -687,7 +688,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
     """A log that Kafka wrote may hold transactional commits (KIP-98)."""
     from kafka_tools.records.build import build_batch
 
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     log = broker.batches.setdefault(TopicPartition("__consumer_offsets", 0), [])
     for kind, offset in steps:
         if offset is None:
@@ -704,7 +705,7 @@ def test_commits_of_a_transaction_hold_once_it_is_committed(
 
 def load_golden(case_id: str) -> MemoryBroker:
     broker = MemoryBroker()
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     for path in sorted((golden_root() / case_id).glob("data/__consumer_offsets-*/*.log")):
         partition = int(path.parent.name.rpartition("-")[2])
         broker.batches.setdefault(TopicPartition("__consumer_offsets", partition), []).append(path.read_bytes())
@@ -769,10 +770,12 @@ def test_what_a_kafka_broker_stored_is_loaded_as_kafkas_own_dump_tells_it(
 
 
 @pytest.mark.req("GC-24")
-def test_a_loaded_group_is_served_after_its_offsets_and_one_that_is_served_already_wins() -> None:
+def test_a_loaded_group_is_served_after_its_offsets_and_one_that_is_served_already_wins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What is found in a partition that is not the group's own (the topic has grown since) holds where nothing does."""
     broker = MemoryBroker({"offsets.topic.num.partitions": "8"})
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     groups = broker.core.groups
     store, offsets = groups.store, groups.offsets
     at = TopicPartition("t", 0)
@@ -784,7 +787,8 @@ def test_a_loaded_group_is_served_after_its_offsets_and_one_that_is_served_alrea
             found = offsets.of(group.id).get(at)
             seen.append((group.id, None if found is None else found.offset))
 
-        loaded = LoadedGroups(partition, store, offsets.table, begun, lambda ids: None)
+        monkeypatch.setattr(store.members[ClassicGroup.type], "loaded", begun)
+        loaded = LoadedGroups(partition, store, offsets.table, lambda ids: None)
         value = GroupMetadataValue(protocol_type="consumer", generation=generation, protocol="range", leader=None)
         loaded.replay(GroupMetadataKey(group="g"), value)
         loaded.replay(OffsetCommitKey(group="g", topic="t", partition=0), OffsetCommitValue(offset=offset))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.coordinators.committed_offsets import CommittedOffsets
-from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
+from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.coordinators.pieces import Pieces

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.group_records import (
-    response_code_of_group_append,
-    response_code_of_offset_append,
-)
-from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, OFFSET_CODES, code_of, partition_for
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import BrokerError
@@ -91,8 +87,8 @@ def test_half_an_identity_is_refused() -> None:
 )
 def test_a_failed_append_becomes_the_code_that_clients_know(append: int, group: int, offsets: int) -> None:
     error = error_for(append)
-    assert response_code_of_group_append(error) == group
-    assert response_code_of_offset_append(error) == offsets
+    assert code_of(error, GROUP_CODES) == group
+    assert code_of(error, OFFSET_CODES) == offsets
 
 
 @pytest.mark.req("GC-3")
@@ -101,5 +97,5 @@ def test_the_topics_own_partition_count_decides_once_it_exists() -> None:
     broker.create_topic("__consumer_offsets", 7)
     assert broker.core.groups.store.partition("a") == 97 % 7
     fresh = MemoryBroker({"offsets.topic.num.partitions": "3"})
-    whole(fresh.core.state_topics.ensured("__consumer_offsets"))
+    whole(fresh.core.groups.log.ensured())
     assert fresh.core.groups.store.partition("a") == 97 % 3

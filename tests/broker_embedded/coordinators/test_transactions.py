@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from kafka_tools.broker_embedded import EmbeddedBroker, serving, slices
-from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.coordinators.transactions import coordinator
-from kafka_tools.broker_embedded.handlers import txn_offset_commit
+from kafka_tools.broker_embedded.handlers import _offset_topics
 from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.protocol import error_codes as codes
@@ -38,6 +38,7 @@ from kafka_tools.protocol.messages.txn_offset_commit import TxnOffsetCommitReque
 from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import batches
+from kafka_tools.storage.log.partition_log import PartitionLog
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 from tests.broker_embedded.transactional_client import Client, read, read_from
@@ -92,18 +93,18 @@ def test_the_decision_is_in_the_log_before_the_first_marker(
     client.add(0)
     client.produce(b"a")
     (log_of_t,) = [held.log for held in broker.core.partitions if held.id == TopicPartition("t", 0)]
-    append = StateTopics.append
+    append = CoordinatorLog.append_batch
     seen: list[tuple[str, int]] = []
     values = dict.fromkeys((0, 1), TransactionLogValue)
 
-    def noted(self: StateTopics, topic: str, partition: int, batch: bytes, **rest: Any) -> Any:
-        if topic == TRANSACTION_STATE:
+    def noted(self: CoordinatorLog, partition: int, batch: bytes, **rest: Any) -> None:
+        if self.topic == TRANSACTION_STATE:
             for record in next(batches(batch)).records():
                 _, value = decode_versioned(values, bytes(record.value or b""))
                 seen.append((TransactionState.all[value.transaction_status], log_of_t.log_end_offset))
-        return append(self, topic, partition, batch, **rest)
+        append(self, partition, batch, **rest)
 
-    monkeypatch.setattr(StateTopics, "append", noted)
+    monkeypatch.setattr(CoordinatorLog, "append_batch", noted)
     assert client.end(commit) == 0
     assert seen == [(f"Prepare{kind}", 1), (f"Complete{kind}", 2)], "the marker is the second record of t-0"
 
@@ -193,16 +194,16 @@ def test_a_decision_that_cannot_be_written_is_answered_and_does_not_hold(
     broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = Client(broker)
-    append = StateTopics.append
+    append = PartitionLog.append
 
-    def refusing(self: Any, topic: str, *given: Any, **named: Any) -> int:
-        if topic == TRANSACTION_STATE:
+    def refusing(self: PartitionLog, *given: Any, **named: Any) -> Any:
+        if TRANSACTION_STATE in self.directory:
             raise OSError(errno.EIO, "Input/output error")
-        return append(self, topic, *given, **named)
+        return append(self, *given, **named)
 
     def refused(call: Callable[[], Any]) -> Any:
         with monkeypatch.context() as patched:
-            patched.setattr(StateTopics, "append", refusing)
+            patched.setattr(PartitionLog, "append", refusing)
             return call()
 
     assert refused(client.init) == codes.NOT_COORDINATOR, "with producer id and epoch -1"
@@ -643,7 +644,7 @@ def test_offsets_of_a_topic_that_is_recreated_meanwhile_are_not_those_of_the_new
         transactional_id=client.id, group_id="g", producer_id=client.producer_id, producer_epoch=client.epoch,
         topics=[Asked(topic_id=broker.core.cluster.topics["t"].id, partitions=partitions)],
     )  # fmt: skip
-    monkeypatch.setattr(txn_offset_commit, "known_topic", known_then_recreated)
+    monkeypatch.setattr(_offset_topics, "known_topic", known_then_recreated)
     (topic,) = broker.call(request, 6).topics
     assert [each.error_code for each in topic.partitions] == [codes.COORDINATOR_LOAD_IN_PROGRESS]  # to be asked again
 

@@ -227,7 +227,7 @@ def test_a_group_s_commit_is_on_the_disk(disk: SlowDisk) -> None:
     Topic = OffsetCommitRequest.RequestTopic
     topic = Topic(name="t", partitions=[Topic.RequestPartition(partition_index=0, committed_offset=3)])
     request = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=-1, topics=[topic])
-    whole(disk.broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(disk.broker.core.groups.log.ensured())
     disk.forced.clear()
     pending = disk.broker.send(request, 8)
     assert pending.response is None

@@ -15,6 +15,7 @@ import pytest
 
 from kafka_tools.broker_embedded.cluster import topic_names
 from kafka_tools.broker_embedded.coordinators import mending
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
 from kafka_tools.broker_embedded.directories.local_store import encode_record
 from kafka_tools.broker_embedded.opening import open_core
 from kafka_tools.broker_embedded.slices import whole
@@ -63,7 +64,7 @@ def test_the_state_cannot_be_made_a_topic(broker: DiskBroker) -> None:
     (described,) = broker.call(asked, 12).topics
     assert described.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     with pytest.raises(BrokerError, match="prohibited"):
-        whole(broker.core.state_topics.ensured(CLUSTER_METADATA))
+        whole(CoordinatorLog(broker.core.runtime, CLUSTER_METADATA).ensured())
     assert set(broker.core.cluster.topics) == {"other"}
     broker.restart(kill=True)
     assert set(broker.core.cluster.topics) == {"other"}
@@ -76,7 +77,7 @@ def test_a_name_that_begins_like_the_states_is_a_topics(tmp_path: Path, name: st
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     whole(core.topics.create(name, [[1]] * 2, {}))
     for number in range(2):
-        core.state_topics.append(name, number, build_batch([(1, b"k", b"v", ())] * 3))
+        CoordinatorLog(core.runtime, name).append_batch(number, build_batch([(1, b"k", b"v", ())] * 3))
     core.close(clean=not kill)
     core = open_core({}, data_dirs=paths, clock=ManualClock())
     assert {str(partition.id): partition.log.log_end_offset for partition in core.partitions} == {
@@ -121,7 +122,7 @@ class Past:
             core = self.broker.core
             whole(core.topics.create("before", [[1]] * 2, {"retention.ms": "5000"}))
             core.journal.commit([UserScramCredentialRecord(name="alice", mechanism=1, iterations=4096)])
-            core.state_topics.append("before", 0, build_batch([(1, b"k", b"v", ())]))
+            CoordinatorLog(core.runtime, "before").append_batch(0, build_batch([(1, b"k", b"v", ())]))
             forbid_nothing(patch)
             self.topic = whole(core.topics.create(CLUSTER_METADATA, [[1]], {}))
             whole(core.topics.create("after", [[1]], {}))
@@ -192,7 +193,7 @@ def test_what_a_client_may_have_written_as_well_is_left_out(tmp_path: Path, monk
         past.broker.open()
         past.broker.core.journal.commit([UserScramCredentialRecord(name="bob", mechanism=1, iterations=4096)])
         whole(past.broker.core.topics.create("late", [[1]] * 2, {}))
-        past.broker.core.state_topics.append("late", 1, build_batch([(1, b"k", b"late", ())]))
+        CoordinatorLog(past.broker.core.runtime, "late").append_batch(1, build_batch([(1, b"k", b"late", ())]))
         past.broker.core.close()
     past.forge(epoch=1)
     with pytest.raises(LogError, match="a client created"):
@@ -228,7 +229,7 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     path = tmp_path / "data"
     broker = DiskBroker(path)
     broker.create("kept", 3)
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     topic_id = broker.core.cluster.topics["kept"].id
     for number in range(3):
         broker.produce("kept", broker.batch(b"a", b"b"), partition=number)
@@ -329,7 +330,7 @@ def test_producer_ids_of_a_state_that_is_lost_are_not_given_again(tmp_path: Path
     value = TransactionLogValue(producer_id=2**63 - 1, producer_epoch=0, transaction_timeout_ms=1)
     key = b"\0\0\0\4evil"
     batch = build_batch([(1, key, encode_versioned(value, 1), ())])
-    broker.core.state_topics.append("__transaction_state", 0, batch)
+    broker.core.transactions.log.append_batch(0, batch)
     broker.core.close()
     shutil.rmtree(tmp_path / "data" / STATE)
     done = mending.mend([str(tmp_path / "data")], ManualClock())

@@ -155,7 +155,7 @@ def test_deleted_records_stay_deleted_without_the_checkpoint(
 def test_a_group_is_not_served_from_an_offline_partition(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path, {"offsets.topic.num.partitions": "1"})
     broker.create("t")
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     Topic = OffsetCommitRequest.RequestTopic
     commit = OffsetCommitRequest(
         group_id="g",

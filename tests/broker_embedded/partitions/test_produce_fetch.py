@@ -444,7 +444,7 @@ def test_a_state_change_that_cannot_be_kept_is_a_storage_error_and_not_applied(
 
 
 def test_internal_topics_are_not_for_producers(broker: DiskBroker) -> None:
-    whole(broker.core.state_topics.ensured("__consumer_offsets"))
+    whole(broker.core.groups.log.ensured())
     assert broker.produce("__consumer_offsets", broker.batch(b"a")).error_code == codes.INVALID_TOPIC_EXCEPTION
 
 

@@ -10,7 +10,7 @@ import random
 import uuid
 from typing import Any
 
-from kafka_tools.broker_embedded.coordinators import group_records
+from kafka_tools.broker_embedded.coordinators import group_store
 from kafka_tools.errors import EncodeError, UnsupportedVersion
 from kafka_tools.protocol.codec import encode, encode_versioned
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -23,7 +23,7 @@ Raw = tuple[bytes | None, bytes | None]
 """Key and value of a record."""
 
 KINDS = {
-    CONSUMER_OFFSETS: (group_records.KEYS, group_records.VALUES),
+    CONSUMER_OFFSETS: (group_store.KEYS, group_store.VALUES),
     TRANSACTION_STATE: (transaction_log.KEYS, transaction_log.VALUES),
 }
 UNKNOWN_TYPES = (-1, 9, 99)

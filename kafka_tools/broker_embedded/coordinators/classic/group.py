@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
+from kafka_tools.broker_embedded.coordinators.group import Commits, Committer, Group
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState
 from kafka_tools.protocol.messages.join_group import JoinGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
+from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.purgatory import Parked
@@ -46,12 +49,14 @@ _FROM = {
 }
 
 
-class ClassicGroup:
+class ClassicGroup(Group):
     """A group. ``members`` are in the order in which they joined; ``protocol_type`` None marks a simple group."""
+
+    type = CoordinatorGroupType.CLASSIC
+    state = EMPTY
 
     def __init__(self, group_id: str, now_ms: int) -> None:
         self.id = group_id
-        self.state = EMPTY
         self.previous_state = DEAD
         self.state_since_ms = now_ms
         self.generation = 0
@@ -76,6 +81,17 @@ class ClassicGroup:
         """Change the state."""
         assert self.state in _FROM[state], f"group {self.id} goes from {self.state} to {state}"
         self.previous_state, self.state, self.state_since_ms = self.state, state, now_ms
+
+    @property
+    def is_abandoned(self) -> bool:
+        return self.state == EMPTY and not self.pending_join
+
+    @property
+    def stamp(self) -> object:
+        return self.state, self.generation, list(self.members.values()), list(self.pending_join)
+
+    def tombstones(self) -> Iterator[CoordinatorRecord]:
+        yield CoordinatorRecord(GroupMetadataKey(group=self.id), None)
 
     # members
 
@@ -124,17 +140,7 @@ class ClassicGroup:
         self.answer_sync(old, SyncGroupResponse(error_code=fenced))
         if old.heartbeat:
             old.heartbeat.cancel()
-        member = Member(
-            new_id,
-            instance_id=instance_id,
-            client_id=old.client_id,
-            client_host=old.client_host,
-            rebalance_timeout_ms=old.rebalance_timeout_ms,
-            session_timeout_ms=old.session_timeout_ms,
-            protocol_type=old.protocol_type,
-            protocols=old.protocols,
-            assignment=old.assignment,
-        )
+        member = old.renamed(new_id)
         self.members[new_id] = member
         self.static_members[instance_id] = new_id
         self.pending_sync.discard(old_id)
@@ -257,20 +263,52 @@ class ClassicGroup:
         topics = self.subscribed_topics
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
 
-    # answers
+    # offsets
 
-    def joined_members(self) -> list[JoinGroupResponse.ResponseMember]:
-        """What the leader is told of every member."""
-        protocol = self.protocol or ""
-        return [
-            JoinGroupResponse.ResponseMember(
-                member_id=member.id, group_instance_id=member.instance_id, metadata=member.metadata(protocol)
-            )
-            for member in self.members.values()
-        ]
+    def unused_since(self, topic: str, commit_ms: int) -> int | None:
+        """Simple groups have no other time than the commit's. Those without members use nothing since the last left."""
+        if self.protocol_type is None:
+            return commit_ms
+        if self.state == EMPTY:
+            return self.state_since_ms if self.state_since_ms >= 0 else commit_ms
+        in_use = self.state != STABLE or self.subscribed_topics is None or self.is_subscribed(topic)
+        return None if in_use else commit_ms
+
+    def check_commit(self, by: Committer, offsets: Commits, version: int) -> None:
+        if by.epoch < 0 and self.state == EMPTY:
+            return
+        if not self._is_member(by) and self.state != EMPTY:
+            raise error_for(error_codes.UNKNOWN_MEMBER_ID)
+        if self.state == COMPLETING_REBALANCE:
+            raise error_for(error_codes.REBALANCE_IN_PROGRESS)
+
+    def check_commit_in_transaction(self, by: Committer, offsets: Commits) -> None:
+        self._is_member(by)
+
+    def check_fetch(self, member_id: str | None, epoch: int) -> None:
+        """Everybody may, as in Kafka."""
+
+    def _is_member(self, by: Committer) -> bool:
+        """Whether a member commits. BrokerError unless it is one of this generation."""
+        if by.epoch < 0 and (self.state == EMPTY or not (by.member_id or by.instance_id is not None)):
+            return False
+        self.check_member(by.member_id, by.instance_id)
+        if by.epoch != self.generation:
+            raise error_for(error_codes.ILLEGAL_GENERATION)
+        return True
+
+    # answers
 
     def join_response(self, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
         """What a member of the current generation is answered; only the leader gets the members."""
+        protocol = self.protocol or ""
+        told = self.members.values() if self.leader == member.id else ()
+        members = [
+            JoinGroupResponse.ResponseMember(
+                member_id=each.id, group_instance_id=each.instance_id, metadata=each.metadata(protocol)
+            )
+            for each in told
+        ]
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
@@ -278,7 +316,7 @@ class ClassicGroup:
             leader=self.leader or "",
             skip_assignment=skip_assignment,
             member_id=member.id,
-            members=self.joined_members() if self.leader == member.id else [],
+            members=members,
         )
 
     def await_join(self, member: Member, parked: Parked) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,9 +56,12 @@ class Member:
                 return name
         raise ValueError("Member does not support any of the candidate protocols")
 
-    def matches(self, protocols: Protocols) -> bool:
-        """The same protocols in the same order with the same metadata."""
-        return self.protocols == protocols
+    def renamed(self, member_id: str) -> Member:
+        """The same member with another id, which has neither requests nor a session yet."""
+        member = copy(self)
+        member.id, member.is_new, member.join_version = member_id, False, 0
+        member.awaiting_join = member.awaiting_sync = member.heartbeat = None
+        return member
 
     @property
     def outlives_session(self) -> bool:

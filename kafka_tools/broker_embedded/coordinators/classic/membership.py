@@ -9,31 +9,30 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.coordinators.classic.classic_records import group_record
 from kafka_tools.broker_embedded.coordinators.classic.group import (
     COMPLETING_REBALANCE,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
     ClassicGroup,
-    in_join_version,
 )
 from kafka_tools.broker_embedded.coordinators.classic.member import Member
 from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances, join_error, sync_response
-from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_tools.protocol.primitives import fitting
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
 
 log = logging.getLogger(__name__)
@@ -49,10 +48,10 @@ SKIP_ASSIGNMENT_FROM = 9
 class Membership:
     """The operations on classic groups. ``groups`` holds the groups and writes their records."""
 
-    def __init__(self, groups: GroupStore, rebalances: Rebalances, configs: ConfigStore) -> None:
+    def __init__(self, groups: GroupStore, rebalances: Rebalances) -> None:
         self._groups = groups
+        self._runtime = groups.runtime
         self.rebalances = rebalances
-        self._configs = configs
 
     # JoinGroup
 
@@ -60,11 +59,8 @@ class Membership:
         """BrokerError INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT for a join that no group of any kind takes."""
         if not request.group_id:
             raise error_for(error_codes.INVALID_GROUP_ID)
-        broker = self._configs.broker
-        shortest, longest = (
-            broker.integer("group.min.session.timeout.ms"),
-            broker.integer("group.max.session.timeout.ms"),
-        )
+        integer = self._runtime.integer
+        shortest, longest = integer("group.min.session.timeout.ms"), integer("group.max.session.timeout.ms")
         if not shortest <= request.session_timeout_ms <= longest:
             raise error_for(error_codes.INVALID_SESSION_TIMEOUT)
 
@@ -72,14 +68,8 @@ class Membership:
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> JoinGroupResponse | Parked:
         """Join or rejoin; the answer is parked until the group's members are known."""
-        answer = self._join(request, version, client_id, client_host)
-        return answer if isinstance(answer, Parked) else in_join_version(answer, version)
-
-    def _join(
-        self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
-    ) -> JoinGroupResponse | Parked:
         member_id = request.member_id
-        group = self._groups.classic(request.group_id)
+        group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None:
             if member_id:
                 raise error_for(error_codes.UNKNOWN_MEMBER_ID)
@@ -107,11 +97,11 @@ class Membership:
             return self._join_known(group, joining, reason)
         prefix = client_id if joining.instance_id is None else joining.instance_id
         joining.id = fitting(prefix, f"-{uuid.uuid4()}")
-        return self._join_new(group, joining, version, reason)
+        return self._join_new(group, joining, reason)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         """Whether group.max.size lets this one in. While members rejoin, those that wait already are counted."""
-        limit = self._configs.broker.integer("group.max.size")
+        limit = self._runtime.integer("group.max.size")
         if group.state == EMPTY:
             return True
         known = group.members.get(member_id)
@@ -119,12 +109,12 @@ class Membership:
             return (known is not None and known.awaiting_join is not None) or group.awaiting_join_count < limit
         return known is not None or len(group.members) < limit
 
-    def _join_new(self, group: ClassicGroup, joining: Member, version: int, reason: str) -> JoinGroupResponse | Parked:
+    def _join_new(self, group: ClassicGroup, joining: Member, reason: str) -> JoinGroupResponse | Parked:
         if joining.instance_id is not None:
             old_id = group.static_members.get(joining.instance_id)
             if old_id is not None:
-                return self._replace_static(group, old_id, joining, version, reason)
-        elif version >= MEMBER_ID_REQUIRED_FROM:
+                return self._replace_static(group, old_id, joining, reason)
+        elif joining.join_version >= MEMBER_ID_REQUIRED_FROM:
             member_id = joining.id
             self.rebalances.expect_join(group, member_id, joining.session_timeout_ms)
             return join_error(error_codes.MEMBER_ID_REQUIRED, member_id)
@@ -141,7 +131,7 @@ class Membership:
             return join_error(error.code.code, joining.id)
         if group.state == EMPTY:
             return join_error(error_codes.UNKNOWN_MEMBER_ID, joining.id)
-        unchanged = member.matches(joining.protocols)
+        unchanged = member.protocols == joining.protocols
         if unchanged and group.state == COMPLETING_REBALANCE:
             return group.join_response(member)  # its first answer got lost
         if unchanged and group.state == STABLE and group.leader != member.id:
@@ -173,7 +163,7 @@ class Membership:
         return parked
 
     def _replace_static(
-        self, group: ClassicGroup, old_id: str, joining: Member, version: int, reason: str
+        self, group: ClassicGroup, old_id: str, joining: Member, reason: str
     ) -> JoinGroupResponse | Parked:
         """A static member came back without its id: it takes the place of its former self (KIP-345)."""
         former_leader = group.leader
@@ -195,8 +185,8 @@ class Membership:
                 restored.rebalance_timeout_ms = before.rebalance_timeout_ms
                 restored.session_timeout_ms = before.session_timeout_ms
                 self.rebalances.expect_heartbeat(group, restored)
-                return join_error(response_code_of_group_append(error), "")
-            if version >= SKIP_ASSIGNMENT_FROM:
+                return join_error(error.code.code, "")
+            if joining.join_version >= SKIP_ASSIGNMENT_FROM:
                 response = group.join_response(member, skip_assignment=group.leader == member.id)
             else:  # told that somebody else leads, so that it does not compute an assignment
                 response = group.join_response(member)
@@ -213,9 +203,7 @@ class Membership:
 
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Parked:
         """A member asks for its assignment; the leader brings everybody's."""
-        if not request.group_id:
-            raise error_for(error_codes.INVALID_GROUP_ID)
-        group = self._groups.classic(request.group_id)
+        group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None or group.state == EMPTY:
             raise error_for(error_codes.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
@@ -241,9 +229,7 @@ class Membership:
 
     def heartbeat(self, request: HeartbeatRequest) -> int:
         """Keep a member's session; returns the error code of the answer."""
-        if not request.group_id:
-            raise error_for(error_codes.INVALID_GROUP_ID)
-        group = self._groups.classic(request.group_id)
+        group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None:
             raise error_for(error_codes.UNKNOWN_MEMBER_ID)
         member = group.check_member(request.member_id, request.group_instance_id)
@@ -254,33 +240,20 @@ class Membership:
 
     # LeaveGroup
 
-    def leave(self, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
-        """Members leave, several at once from v3 on; before it the one member's error is the answer's."""
-        if not request.group_id:
-            return LeaveGroupResponse(error_code=error_codes.INVALID_GROUP_ID)
-        identities = request.members
-        if version < 3:
-            identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
-        group = self._groups.classic(request.group_id)
-        response = LeaveGroupResponse()
-        left = []
-        for identity in identities:
-            code = error_codes.UNKNOWN_MEMBER_ID if group is None else self._leave_one(group, identity)
-            if not code:
-                left.append(identity.member_id or identity.group_instance_id)
-            response.members.append(
-                LeaveGroupResponse.MemberResponse(
-                    member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code
-                )
-            )
-        if group is not None and left:
-            if group.state == PREPARING_REBALANCE:
-                self.rebalances.try_complete(group)
-            else:
-                self.rebalances.after_removal(group, f"members {left} left")
-        if version < 3:
-            response.error_code, response.members = response.members[0].error_code, []
-        return response
+    def leave(self, group_id: str, identities: Collection[LeaveGroupRequest.MemberIdentity]) -> list[int]:
+        """Members leave; returns the error code of each."""
+        group = self._groups.find_as(ClassicGroup, group_id)
+        if group is None:
+            return [error_codes.UNKNOWN_MEMBER_ID] * len(identities)
+        codes = [self._leave_one(group, each) for each in identities]
+        left = [
+            each.member_id or each.group_instance_id for each, code in zip(identities, codes, strict=True) if not code
+        ]
+        if left and group.state == PREPARING_REBALANCE:
+            self.rebalances.try_complete(group)
+        elif left:
+            self.rebalances.after_removal(group, f"members {left} left")
+        return codes
 
     def _leave_one(self, group: ClassicGroup, identity: LeaveGroupRequest.MemberIdentity) -> int:
         member_id = identity.member_id

@@ -8,8 +8,10 @@ leader's assignment (syncs are parked) and stores it. The order of things is tha
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.coordinators.classic.classic_records import group_record
 from kafka_tools.broker_embedded.coordinators.classic.group import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -19,7 +21,6 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
     ClassicGroup,
 )
 from kafka_tools.broker_embedded.coordinators.classic.member import Member
-from kafka_tools.broker_embedded.coordinators.group_records import group_record, response_code_of_group_append
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -27,9 +28,7 @@ from kafka_tools.protocol.messages.join_group import JoinGroupResponse
 from kafka_tools.protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
-    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +40,11 @@ the timeout is what clients say, 0 and less included."""
 class Rebalances:
     """``begin`` starts a rebalance; ``groups`` holds the groups and writes their records."""
 
-    def __init__(self, groups: GroupStore, configs: ConfigStore, timers: Timers) -> None:
+    def __init__(self, groups: GroupStore) -> None:
         self._groups = groups
-        self._configs = configs
-        self._timers = timers
+        self._runtime = groups.runtime
+        self._timers = groups.runtime.timers
+        groups.members[ClassicGroup.type] = self
 
     def begin(self, group: ClassicGroup, reason: str) -> None:
         """Members changed: start a rebalance, or see whether the one under way can go on."""
@@ -61,15 +61,15 @@ class Rebalances:
         if group.sync_timer:
             group.sync_timer.cancel()
         initial = group.state == EMPTY
-        group.to(PREPARING_REBALANCE, self._timers.clock.now_ms())
+        group.to(PREPARING_REBALANCE, self._runtime.now_ms())
         log.info("group %s prepares to rebalance, old generation %d: %s", group.id, group.generation, reason)
         if initial:
-            delay_ms = self._configs.broker.integer("group.initial.rebalance.delay.ms")
+            delay_ms = self._runtime.integer("group.initial.rebalance.delay.ms")
             self._wait_for_first(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
         elif group.all_joined:
             self._complete_join(group)
         else:
-            self._start_join_timer(group, group.rebalance_timeout_ms)
+            self._start_join_timer(group, group.rebalance_timeout_ms, self._complete_join)
 
     def try_complete(self, group: ClassicGroup) -> None:
         """End the wait early when everybody is there; the first rebalance of a group waits its delay out."""
@@ -79,26 +79,20 @@ class Rebalances:
     def _wait_for_first(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
         """Collect the members of a new group (KIP-134): each delay in which one came is followed by another."""
 
-        def over() -> None:
-            if not self._groups.holds(group):
-                return
+        def over(group: ClassicGroup) -> None:
             if group.new_member_added and remaining_ms:
                 group.new_member_added = False
-                step_ms = min(self._configs.broker.integer("group.initial.rebalance.delay.ms"), remaining_ms)
+                step_ms = min(self._runtime.integer("group.initial.rebalance.delay.ms"), remaining_ms)
                 self._wait_for_first(group, step_ms, max(remaining_ms - delay_ms, 0))
             else:
                 self._complete_join(group)
 
-        if group.join_timer:
-            group.join_timer.cancel()
-        group.join_timer = self._timers.call_later(delay_ms, over)
+        self._start_join_timer(group, delay_ms, over)
 
-    def _start_join_timer(self, group: ClassicGroup, delay_ms: int) -> None:
+    def _start_join_timer(self, group: ClassicGroup, delay_ms: int, over: Callable[[ClassicGroup], None]) -> None:
         if group.join_timer:
             group.join_timer.cancel()
-        group.join_timer = self._timers.call_later(
-            delay_ms, lambda: self._complete_join(group) if self._groups.holds(group) else None
-        )
+        group.join_timer = self._timers.call_later(delay_ms, lambda: over(group) if self._groups.holds(group) else None)
 
     def _complete_join(self, group: ClassicGroup) -> None:
         """The wait is over: drop dynamic members that did not come, begin the next generation, answer the joins."""
@@ -110,9 +104,10 @@ class Rebalances:
                 group.remove(member.id)
         if group.members and not group.elect_joined_leader():
             # static members only, none of them back: wait until their sessions end
-            self._start_join_timer(group, max(group.rebalance_timeout_ms, _SHORTEST_WAIT_MS))
+            wait_ms = max(group.rebalance_timeout_ms, _SHORTEST_WAIT_MS)
+            self._start_join_timer(group, wait_ms, self._complete_join)
             return
-        group.next_generation(self._timers.clock.now_ms())
+        group.next_generation(self._runtime.now_ms())
         if group.state == EMPTY:
             self._write_empty(group)
             return
@@ -145,13 +140,13 @@ class Rebalances:
         try:
             self._groups.write(group.id, [group_record(group, assignment)])
         except BrokerError as error:
-            self._answer_syncs(group, response_code_of_group_append(error))
+            self._answer_syncs(group, error.code.code)
             self.begin(group, f"cannot store the assignment: {error}")
             return
         for member in group.members.values():
             member.assignment = assignment[member.id]
         self._answer_syncs(group, error_codes.NONE)
-        group.to(STABLE, self._timers.clock.now_ms())
+        group.to(STABLE, self._runtime.now_ms())
 
     def _answer_syncs(self, group: ClassicGroup, code: int) -> None:
         for member in group.members.values():
@@ -208,7 +203,7 @@ class Rebalances:
         elif group.state == PREPARING_REBALANCE and group.all_joined:
             self._complete_join(group)
 
-    def keep_alive(self, group: ClassicGroup, member_id: str) -> None:
+    def committed(self, group: ClassicGroup, member_id: str) -> None:
         """An offset commit counts as a heartbeat in a stable or rebalancing group."""
         member = group.members.get(member_id)
         if member is not None and group.state in (STABLE, PREPARING_REBALANCE):
@@ -218,11 +213,11 @@ class Rebalances:
         """After a start every stored member has one session to come back."""
         for member in group.members.values():
             self.expect_heartbeat(group, member)
-        if len(group.members) > self._configs.broker.integer("group.max.size"):
+        if len(group.members) > self._runtime.integer("group.max.size"):
             self.prepare(group, "group.max.size is below the number of members")
 
-    def unloaded(self, group: ClassicGroup) -> None:
-        """The group is removed: answer its parked requests, stop its timers."""
+    def ended(self, group: ClassicGroup) -> None:
+        """Answer the parked requests of a group that is deleted or unloaded, and stop its timers."""
         whole(self._end(group, error_codes.NOT_COORDINATOR))
 
     def converted(self, group: ClassicGroup) -> Work[None]:
@@ -231,7 +226,7 @@ class Rebalances:
 
     def _end(self, group: ClassicGroup, code: int) -> Work[None]:
         """It has ended for everybody already, but for those who wait."""
-        group.to(DEAD, self._timers.clock.now_ms())
+        group.to(DEAD, self._runtime.now_ms())
         for timer in (group.join_timer, group.sync_timer):
             if timer:
                 timer.cancel()

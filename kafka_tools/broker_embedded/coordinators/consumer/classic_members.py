@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     ClassicSide,
     ConsumerMember,
 )
-from kafka_tools.broker_embedded.coordinators.consumer.member_timers import JOIN, SYNC
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import JOIN, SESSION, SYNC
 from kafka_tools.broker_embedded.coordinators.consumer.migration import read_subscription
 from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
@@ -31,7 +31,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 
@@ -58,8 +58,7 @@ class ClassicMembers:
     ) -> Work[JoinGroupResponse]:
         """Join or rejoin, without waiting for others. BrokerError with the member's error code."""
         settings = self._groups.settings
-        group = self._store.consumer(group_id)
-        assert group is not None
+        group = self._store.existing(ConsumerGroup, group_id)
         if not settings.may_mix:
             raise error_for(
                 error_codes.INCONSISTENT_GROUP_PROTOCOL,
@@ -67,7 +66,7 @@ class ClassicMembers:
                 "disabled.",
             )
         member_id = request.member_id or new_member_id()
-        check_room(group, member_id, settings.max_size)
+        check_room(group, member_id, self._store.runtime.integer("group.consumer.max.size"))
         if not group.supports(request.protocol_type, [each.name for each in request.protocols]):
             raise error_for(
                 error_codes.INCONSISTENT_GROUP_PROTOCOL, f"Member {member_id}'s protocols are not supported."
@@ -93,8 +92,8 @@ class ClassicMembers:
             yield from self._fencing.become_classic(step.group, step.classic, step.batch, _STALE if stale else None)
         else:
             yield from self._groups.steps.commit(step)
-            self._fencing.expect_heartbeat(group_id, member.id, request.session_timeout_ms)
-            self._fencing.expect_sync(group_id, member.id, member.rebalance_timeout_ms)
+            self._fencing.expect(SESSION, group_id, member.id, request.session_timeout_ms)
+            self._fencing.expect(SYNC, group_id, member.id, member.rebalance_timeout_ms)
         self._fencing.deadlines.cancel(group_id, member.id, JOIN)
         return JoinGroupResponse(
             member_id=member.id,
@@ -104,7 +103,7 @@ class ClassicMembers:
         )
 
     def _step(self, asked: MemberRequest, is_new: bool) -> Work[GroupStep]:
-        group = self._migration.existing(asked.group_id)
+        group = self._store.existing(ConsumerGroup, asked.group_id)
         records: list[CoordinatorRecord] = []
         if asked.instance_id is None:
             member = group.members.get(asked.member_id, ConsumerMember(asked.member_id))
@@ -117,7 +116,7 @@ class ClassicMembers:
         )
         if not downgrades:
             return step
-        now_ms = self._groups.now_ms()
+        now_ms = self._store.runtime.now_ms()
         classic, more = yield from self._migration.downgraded(group, (), step.member, now_ms)
         return step._replace(classic=classic, records=[*step.records, *more])
 
@@ -129,13 +128,13 @@ class ClassicMembers:
         _check_generation(member, request.generation_id)
         _check_protocol(member, classic, request)
         if group.target_epoch > member.epoch and member.state != UNREVOKED_PARTITIONS:
-            self._fencing.expect_join(group.id, member)
+            self._fencing.expect(JOIN, group.id, member.id, member.rebalance_timeout_ms, once=True)
             raise error_for(
                 error_codes.REBALANCE_IN_PROGRESS,
                 f"A new rebalance is triggered in group {group.id} and member {member.id} should rejoin to catch up.",
             )
         self._fencing.deadlines.cancel(group.id, member.id, SYNC)
-        self._fencing.expect_heartbeat(group.id, member.id, classic.session_timeout_ms)
+        self._fencing.expect(SESSION, group.id, member.id, classic.session_timeout_ms)
         return SyncGroupResponse(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
@@ -148,55 +147,44 @@ class ClassicMembers:
         """
         member, classic = self._member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
-        self._fencing.expect_heartbeat(group.id, member.id, classic.session_timeout_ms)
+        self._fencing.expect(SESSION, group.id, member.id, classic.session_timeout_ms)
         if (
             member.epoch < group.target_epoch
             or member.state == UNREVOKED_PARTITIONS
             or (member.state == UNRELEASED_PARTITIONS and not group.waits_for_release(member))
         ):
-            self._fencing.expect_join(group.id, member)
+            self._fencing.expect(JOIN, group.id, member.id, member.rebalance_timeout_ms, once=True)
             return error_codes.REBALANCE_IN_PROGRESS
         return error_codes.NONE
 
     def leave(
-        self, group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity]
-    ) -> Work[list[LeaveGroupResponse.MemberResponse] | None]:
-        """Members leave, those of the consumer protocol too. BrokerError if that cannot be written.
+        self, group: ConsumerGroup, identities: Collection[LeaveGroupRequest.MemberIdentity]
+    ) -> Work[list[int] | None]:
+        """Members leave, those of the consumer protocol too; returns the error code of each.
 
-        None if the group has become another one before they could.
+        None if the group has become another one before they could. BrokerError if it cannot be written.
         """
-        answers: list[LeaveGroupResponse.MemberResponse] | None = None
+        codes: list[int] | None = None
 
         def leaving() -> Leaving:
-            nonlocal answers
-            answers = None
+            nonlocal codes
+            codes = None
             if not self._store.holds(group):
                 return None
-            answers, members = self._answers(group, identities)
-            return group, members
+            codes, members = [], {}
+            for identity in identities:
+                try:
+                    member = self._leaving(group, identity)
+                except BrokerError as error:
+                    codes.append(error.code.code)
+                else:
+                    members[member.id] = member
+                    codes.append(error_codes.NONE)
+            log.info("group %s: members %s leave", group.id, list(members))
+            return group, members.values()
 
-        yield from self._fencing.fence(leaving)
-        return answers
-
-    def _answers(
-        self, group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity]
-    ) -> tuple[list[LeaveGroupResponse.MemberResponse], Collection[ConsumerMember]]:
-        """What is answered to those who want to leave, and which members they are."""
-        answers, leaving = [], {}
-        for identity in identities:
-            code = error_codes.NONE
-            try:
-                member = self._leaving(group, identity)
-                leaving[member.id] = member
-            except BrokerError as error:
-                code = error.code.code
-            answers.append(
-                LeaveGroupResponse.MemberResponse(
-                    member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code
-                )
-            )
-        log.info("group %s: members %s leave", group.id, list(leaving))
-        return answers, leaving.values()
+        yield from self._fencing.fence(group.id, leaving)
+        return codes
 
     def _leaving(self, group: ConsumerGroup, identity: LeaveGroupRequest.MemberIdentity) -> ConsumerMember:
         if identity.group_instance_id is None:

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import current_record, long_record
-from kafka_tools.broker_embedded.coordinators.consumer.expressions import (
-    Expressions,
-    MayDescribe,
-)
+from kafka_tools.broker_embedded.coordinators.consumer.expressions import MayDescribe
 from kafka_tools.broker_embedded.coordinators.consumer.fencing import Fencing, Leaving
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
@@ -34,9 +31,10 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     ConsumerMember,
     Partitions,
 )
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import SESSION
 from kafka_tools.broker_embedded.coordinators.consumer.migration import Migration
+from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
 from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest, Steps
-from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.messages import consumer_group_heartbeat
 from kafka_tools.protocol.messages.consumer_group_heartbeat import (
@@ -47,11 +45,8 @@ from kafka_tools.values import uuid_text
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
-    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
     from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-    from kafka_tools.broker_embedded.slices import Slices
-    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
@@ -59,28 +54,14 @@ log = logging.getLogger(__name__)
 class ConsumerGroups:
     """``heartbeat`` is the one request of the protocol; ``steps`` is what it shares with the classic JoinGroup."""
 
-    def __init__(
-        self,
-        store: GroupStore,
-        topics: GroupTopics,
-        settings: ConsumerGroupSettings,
-        rebalances: Rebalances,
-        timers: Timers,
-        slices: Slices,
-    ) -> None:
+    def __init__(self, store: GroupStore, rebalances: Rebalances) -> None:
         self.store = store
-        self.topics = topics
-        self.settings = settings
-        self.rebalances = rebalances
-        self._clock = timers.clock
+        self.topics = topics = GroupTopics(store.runtime)
+        self.settings = settings = ConsumerGroupSettings(store.runtime)
         self.migration = Migration(store, topics, settings)
-        self.fencing = Fencing(store, topics, self.migration, rebalances, timers, slices)
-        expressions = Expressions(store, topics, settings, slices, timers.clock)
-        targets = Targets(topics, settings, timers.clock)
-        self.steps = Steps(store, topics, expressions, targets, self.fencing, rebalances)
-
-    def now_ms(self) -> int:
-        return self._clock.now_ms()
+        self.fencing = Fencing(store, topics, self.migration, rebalances)
+        self.steps = Steps(store, topics, settings, self.fencing, rebalances)
+        store.members[ConsumerGroup.type] = self
 
     # ConsumerGroupHeartbeat
 
@@ -121,11 +102,11 @@ class ConsumerGroups:
         step = yield from self.steps.take(asked.group_id, lambda: self._heartbeat_step(asked, request.member_id))
         yield from self.steps.commit(step)
         group_id, member = request.group_id, step.member
-        self.fencing.expect_heartbeat(group_id, member.id, self.settings.session_timeout_ms(group_id))
+        self.fencing.expect(SESSION, group_id, member.id, self.settings.bounded(group_id, "session.timeout.ms"))
         response = ConsumerGroupHeartbeatResponse(
             member_id=member.id,
             member_epoch=member.epoch,
-            heartbeat_interval_ms=self.settings.heartbeat_interval_ms(group_id),
+            heartbeat_interval_ms=self.settings.bounded(group_id, "heartbeat.interval.ms"),
         )
         is_full = (
             request.rebalance_timeout_ms != -1
@@ -140,7 +121,7 @@ class ConsumerGroups:
         records: list[CoordinatorRecord] = []
         joins = asked.epoch == JOINING_EPOCH
         group = yield from self.migration.group_for(asked.group_id, joins, records)
-        check_room(group, given_id, self.settings.max_size)
+        check_room(group, given_id, self.store.runtime.integer("group.consumer.max.size"))
         if asked.instance_id is None:
             found = group.members.get(asked.member_id)
             member = ConsumerMember(asked.member_id) if found is None and joins else group.member(asked.member_id)
@@ -158,7 +139,7 @@ class ConsumerGroups:
             yield from self.steps.commit(step)
         else:
             log.info("group %s: member %s leaves", group.id, member.id)
-            yield from self.fencing.fence(lambda: self._gone(request))
+            yield from self.fencing.fence(group.id, lambda: self._gone(request))
         return ConsumerGroupHeartbeatResponse(member_id=member.id, member_epoch=request.member_epoch)
 
     def _gone(self, request: ConsumerGroupHeartbeatRequest) -> Leaving:
@@ -166,7 +147,7 @@ class ConsumerGroups:
         return group, [member]
 
     def _leaving(self, request: ConsumerGroupHeartbeatRequest) -> tuple[ConsumerGroup, ConsumerMember]:
-        group = self.migration.existing(request.group_id)
+        group = self.store.existing(ConsumerGroup, request.group_id)
         instance_id = request.instance_id
         if instance_id is None:
             return group, group.member(request.member_id)
@@ -184,11 +165,18 @@ class ConsumerGroups:
 
     def loaded(self, group: ConsumerGroup) -> None:
         """After a start every member has one session to come back."""
-        timeout_ms = self.settings.session_timeout_ms(group.id)
+        timeout_ms = self.settings.bounded(group.id, "session.timeout.ms")
         for member in group.members.values():
-            self.fencing.expect_heartbeat(group.id, member.id, timeout_ms)
+            self.fencing.expect(SESSION, group.id, member.id, timeout_ms)
             if member.state == UNREVOKED_PARTITIONS:
                 self.fencing.expect_revocation(group.id, member)
+
+    def committed(self, group: ConsumerGroup, member_id: str) -> None:
+        """Only heartbeats keep a session alive."""
+
+    def ended(self, group: ConsumerGroup) -> None:
+        """The deadlines of its members end too."""
+        self.fencing.deadlines.cancel_group(group.id)
 
 
 def new_member_id() -> str:

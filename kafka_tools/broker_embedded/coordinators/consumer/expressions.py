@@ -18,29 +18,24 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     expression_tombstone,
     long_record,
 )
-from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup, ResolvedExpression
+from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
+from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember, ResolvedExpression
+from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
 from kafka_tools.broker_embedded.refusals import error_for
-from kafka_tools.broker_embedded.slices import Work, whole
+from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.texts.regular_expressions import InvalidPattern, Pattern, compile_pattern
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
-    from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
-    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
     from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-    from kafka_tools.broker_embedded.slices import Slices
-    from kafka_tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
 MIN_REFRESH_MS = 10_000
 """A group's expressions are not resolved more often, whatever its members ask for."""
-
-_MOST_TRIES = 3
-"""How often what is written is made in slices for nothing, as the group changed meanwhile, before it is at once."""
 
 MayDescribe = Callable[[str], bool]
 """Whether the member that asked may describe a topic: others are not told to it."""
@@ -52,6 +47,7 @@ SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
 class _Change(NamedTuple):
     """What is written of expressions that are resolved; ``epoch`` is the group's next one, None if it has none."""
 
+    group: ConsumerGroup
     records: list[CoordinatorRecord]
     batch: bytes | None
     epoch: int | None
@@ -60,14 +56,10 @@ class _Change(NamedTuple):
 class Expressions:
     """Resolves expressions of groups, each group's in one piece of work."""
 
-    def __init__(
-        self, store: GroupStore, topics: GroupTopics, settings: ConsumerGroupSettings, slices: Slices, clock: Clock
-    ) -> None:
+    def __init__(self, store: GroupStore, topics: GroupTopics) -> None:
         self._store = store
+        self._runtime = store.runtime
         self._topics = topics
-        self._settings = settings
-        self._slices = slices
-        self._clock = clock
         self._underway: set[str] = set()
 
     def update(
@@ -87,14 +79,18 @@ class Expressions:
             return status, None
         if group.id in self._underway:
             return status, None
-        now_ms = self._clock.now_ms()
+        now_ms = self._runtime.now_ms()
         known = next(iter(group.expressions.values()), None)
         if known is not None and now_ms <= known.resolved_ms + MIN_REFRESH_MS:
             return status, None
         users = group.expression_members - _once(old.regex) + _once(new.regex)
         wanted = wanted or len(users) != len(group.expressions)
         wanted = wanted or (0 if known is None else known.version) < self._topics.newest_version
-        wanted = wanted or known is None or now_ms > known.resolved_ms + self._settings.regex_refresh_ms
+        wanted = (
+            wanted
+            or known is None
+            or now_ms > known.resolved_ms + self._runtime.integer("group.consumer.regex.refresh.interval.ms")
+        )
         if not wanted or not users:
             return status, None
         return status, lambda: self._begin(group.id, list(users), may_describe)
@@ -124,29 +120,32 @@ class Expressions:
             elif error is not None:
                 log.error("group %s: cannot update its regular expressions", group_id, exc_info=error)
 
-        self._slices.later(self._resolve(group_id, expressions, may_describe), done)
+        self._runtime.slices.later(self._resolve(group_id, expressions, may_describe), done)
 
     def _resolve(self, group_id: str, expressions: Collection[str], may_describe: MayDescribe) -> Work[None]:
         """Find out what the expressions match, and write it. What another change has overtaken is decided anew."""
         resolved = yield from self._resolved(group_id, expressions, may_describe)
-        for number in range(_MOST_TRIES):
-            group = self._store.consumer(group_id)
-            if group is None:
-                return
-            seen = group.version, self._topics.serial
-            changing = self._change(group, resolved)
-            change = (yield from changing) if number < _MOST_TRIES - 1 else whole(changing)
-            if self._store.consumer(group_id) is group and seen == (group.version, self._topics.serial):
-                self._store.commit(group_id, change.records, change.batch)
-                if change.epoch is not None:
-                    group.refreshed_at, group.refreshed_epoch = self._topics.serial, change.epoch
-                return
+
+        def seen() -> object:
+            return self._store.seen(group_id), self._topics.serial
+
+        def change() -> Work[_Change | None]:
+            group = self._store.find_as(ConsumerGroup, group_id)
+            return None if group is None else (yield from self._change(group, resolved))
+
+        change_made = yield from undisturbed(seen, change)
+        if change_made is None:
+            return
+        group, records, batch, epoch = change_made
+        self._store.commit(group_id, records, batch)
+        if epoch is not None:
+            group.refreshed_at, group.refreshed_epoch = self._topics.serial, epoch
 
     def _resolved(
         self, group_id: str, expressions: Collection[str], may_describe: MayDescribe
     ) -> Work[dict[str, ResolvedExpression]]:
         """The topics that match each expression."""
-        now_ms, version = self._clock.now_ms(), self._topics.version
+        now_ms, version = self._runtime.now_ms(), self._topics.version
         matching: dict[str, set[str]] = {regex: set() for regex in expressions}
         compiled: dict[str, Pattern] = {}
         for regex in expressions:
@@ -155,7 +154,7 @@ class Expressions:
                 compiled[regex] = compile_pattern(regex)
             except InvalidPattern as error:  # written by an older broker, which took it
                 log.error("group %s: ignoring regular expression '%s': %s", group_id, regex, error)
-        for name in list(self._topics.names):
+        for name in list(self._topics.cluster.topics):
             yield
             matched = [regex for regex, pattern in compiled.items() if pattern.matches(name)]
             if matched and may_describe(name):
@@ -182,7 +181,7 @@ class Expressions:
         if different or metadata_hash != group.metadata_hash:
             epoch = group.epoch + 1
             records.append(epoch_record(group.id, epoch, metadata_hash))
-        return _Change(records, (yield from self._store.change_of(records)), epoch)
+        return _Change(group, records, (yield from self._store.change_of(records)), epoch)
 
 
 def _once(regex: str | None) -> Counter[str]:

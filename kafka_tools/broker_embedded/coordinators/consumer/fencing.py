@@ -13,14 +13,10 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
-from kafka_tools.broker_embedded.coordinators.consumer.member_timers import (
-    JOIN,
-    REBALANCE,
-    SESSION,
-    SYNC,
-    MemberTimers,
-)
-from kafka_tools.broker_embedded.slices import Work, shielded, whole
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REASONS, REBALANCE, MemberTimers
+from kafka_tools.broker_embedded.coordinators.group import of_type
+from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
+from kafka_tools.broker_embedded.slices import Work, shielded
 from kafka_tools.errors import BrokerError, WireError
 
 if TYPE_CHECKING:
@@ -29,74 +25,55 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
     from kafka_tools.broker_embedded.coordinators.consumer.migration import Migration
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
-    from kafka_tools.broker_embedded.slices import Slices
-    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
-_MOST_TRIES = 3
-"""How often a group is made classic in slices for nothing, because it changed meanwhile, before it is at once."""
 Leaving = tuple[ConsumerGroup, Collection[ConsumerMember]] | None
 """A group and members of it that have to go; None if there is nothing to do any more."""
 
 
 class Fencing:
-    """``fence`` takes members out of a group; ``expect_...`` start the deadlines that end in it."""
+    """``fence`` takes members out of a group; ``expect`` starts the deadlines that end in it."""
 
-    def __init__(
-        self,
-        store: GroupStore,
-        topics: GroupTopics,
-        migration: Migration,
-        rebalances: Rebalances,
-        timers: Timers,
-        slices: Slices,
-    ) -> None:
+    def __init__(self, store: GroupStore, topics: GroupTopics, migration: Migration, rebalances: Rebalances) -> None:
         self._store = store
+        self._runtime = store.runtime
         self._topics = topics
         self._migration = migration
         self._rebalances = rebalances
-        self._clock = timers.clock
-        self.deadlines = MemberTimers(timers, slices)
+        self.deadlines = MemberTimers(store.runtime)
 
     @shielded
-    def fence(self, leaving: Callable[[], Leaving]) -> Work[None]:
+    def fence(self, group_id: str, leaving: Callable[[], Leaving]) -> Work[None]:
         """These members are out; the others get another target with their next heartbeats. BrokerError if not written.
 
         The group becomes a classic one if only classic members are left and it may, and can. That is made in slices,
         though whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
         """
-        for number in range(_MOST_TRIES):
-            out = leaving()
-            if out is None:
-                return
-            group, members = out
-            if not members:
-                return
-            if not self._migration.downgrades_without(group, members):
-                self._put_out(group, members)
-                return
-            seen = group.version, self._topics.serial
-            converting = self._converted(group, members)
-            try:
-                classic, batch = whole(converting) if number == _MOST_TRIES - 1 else (yield from converting)
-            except (BrokerError, WireError) as error:  # too much for one record, or for any
-                log.warning(
-                    "group %s stays a consumer group: cannot convert it to a classic group: %s", group.id, error
-                )
-                out = leaving()
-                if out is not None and out[1]:
-                    self._put_out(*out)
-                return
-            if self._store.holds(group) and seen == (group.version, self._topics.serial):
-                yield from self.become_classic(group, classic, batch, "the last member of the consumer protocol left")
-                return
+
+        def seen() -> object:
+            return self._store.seen(group_id), self._topics.serial
+
+        converted, out = yield from undisturbed(seen, lambda: self._converted(leaving))
+        if converted is not None:
+            yield from self.become_classic(*converted, "the last member of the consumer protocol left")
+        elif out is not None and out[1]:
+            self._put_out(*out)
 
     def _converted(
-        self, group: ConsumerGroup, members: Collection[ConsumerMember]
-    ) -> Work[tuple[ClassicGroup, bytes | None]]:
-        classic, records = yield from self._migration.downgraded(group, members, None, self._clock.now_ms())
-        return classic, (yield from self._store.change_of(records))
+        self, leaving: Callable[[], Leaving]
+    ) -> Work[tuple[tuple[ConsumerGroup, ClassicGroup, bytes | None] | None, Leaving]]:
+        """The classic group that is left and the batch that makes it one; None for the former if that is not so."""
+        out = leaving()
+        if out is None or not out[1] or not self._migration.downgrades_without(*out):
+            return None, out
+        group, members = out
+        try:
+            classic, records = yield from self._migration.downgraded(group, members, None, self._runtime.now_ms())
+            return (group, classic, (yield from self._store.change_of(records))), out
+        except (BrokerError, WireError) as error:  # too much for one record, or for any
+            log.warning("group %s stays a consumer group: cannot convert it to a classic group: %s", group.id, error)
+            return None, out
 
     def _put_out(self, group: ConsumerGroup, members: Collection[ConsumerMember]) -> None:
         leaving: dict[str, int] = {}
@@ -140,54 +117,36 @@ class Fencing:
 
     # deadlines
 
-    def expect_heartbeat(self, group_id: str, member_id: str, after_ms: int) -> None:
-        """Start the member's session timeout."""
-        self.deadlines.start(group_id, member_id, SESSION, after_ms, lambda: self._session_over(group_id, member_id))
+    def expect(
+        self,
+        deadline: str,
+        group_id: str,
+        member_id: str,
+        after_ms: int,
+        *,
+        at_epoch: int | None = None,
+        once: bool = False,
+    ) -> None:
+        """Start a deadline of a member: it is put out unless it does in time what ``REASONS`` says it did not.
 
-    def expect_first_heartbeat(self, group_id: str, member_id: str, after_ms: int) -> None:
-        """As ``expect_heartbeat``, for a member that may have sent one already."""
-        self.deadlines.start_once(
-            group_id, member_id, SESSION, after_ms, lambda: self._session_over(group_id, member_id)
-        )
+        ``at_epoch``: only while the member is at this epoch. ``once``: a deadline that runs already stays.
+        """
+        self.deadlines.start(
+            group_id, member_id, deadline, after_ms,
+            lambda: self._missed(group_id, member_id, REASONS[deadline], at_epoch), once=once,
+        )  # fmt: skip
 
     def expect_revocation(self, group_id: str, member: ConsumerMember) -> None:
-        """Start the deadline by which the member has to revoke partitions, or to be at another epoch."""
-        self.deadlines.start(
-            group_id,
-            member.id,
-            REBALANCE,
-            member.rebalance_timeout_ms,
-            lambda: self._missed(group_id, member.id, "it did not revoke its partitions in time", member.epoch),
-        )
+        """The member has to revoke partitions in time, or to be at another epoch."""
+        self.expect(REBALANCE, group_id, member.id, member.rebalance_timeout_ms, at_epoch=member.epoch)
 
-    def expect_join(self, group_id: str, member: ConsumerMember) -> None:
-        """Start the deadline by which a classic member that was told to join again has to do so."""
-        self.deadlines.start_once(
-            group_id,
-            member.id,
-            JOIN,
-            member.rebalance_timeout_ms,
-            lambda: self._missed(group_id, member.id, "it did not join in time"),
-        )
-
-    def expect_sync(self, group_id: str, member_id: str, after_ms: int) -> None:
-        """Start the deadline by which a classic member that joined has to sync."""
-        self.deadlines.start(
-            group_id, member_id, SYNC, after_ms, lambda: self._missed(group_id, member_id, "it did not sync in time")
-        )
-
-    def _session_over(self, group_id: str, member_id: str) -> Work[None]:
-        return self._missed(group_id, member_id, "its session expired")
-
-    def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None = None) -> Work[None]:
+    def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None) -> Work[None]:
         def leaving() -> Leaving:
-            group = self._store.groups.get(group_id)
-            member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
-            if not isinstance(group, ConsumerGroup) or not isinstance(member, ConsumerMember):
-                return None
-            if epoch not in (None, member.epoch):
+            group = of_type(self._store.groups.get(group_id), ConsumerGroup)
+            member = None if group is None else group.members.get(member_id)
+            if group is None or member is None or epoch not in (None, member.epoch):
                 return None
             log.info("group %s: removing member %s: %s", group_id, member_id, reason)
             return group, [member]
 
-        return self.fence(leaving)
+        return self.fence(group_id, leaving)

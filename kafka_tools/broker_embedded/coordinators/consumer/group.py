@@ -7,33 +7,36 @@ start alike. What it becomes is decided elsewhere in this folder, on the state b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+from kafka_tools.broker_embedded.coordinators.consumer import consumer_records
 from kafka_tools.broker_embedded.coordinators.consumer.member import (
     UNRELEASED_PARTITIONS,
     ConsumerMember,
     Epochs,
     MemberTarget,
     Partitions,
+    ResolvedExpression,
 )
+from kafka_tools.broker_embedded.coordinators.consumer.offset_checks import (
+    MEMBER_EPOCHS_FROM,
+    check_commit_epoch,
+    check_fetch_epoch,
+)
+from kafka_tools.broker_embedded.coordinators.group import Commits, Committer, Group
+from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, GroupState
+from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState
 
 NO_EPOCH = -1
+_NOBODY = Committer("", None, NO_EPOCH)
 _NO_TOPICS: frozenset[str] = frozenset()
 _ASSIGNORS_IN_ORDER = ("uniform", "range")
 """Which assignor wins among those that as many members prefer: the order of Java's hash map."""
-
-
-class ResolvedExpression(NamedTuple):
-    """The topics that matched a regular expression at a version of the metadata. ``resolved_ms`` since 1970."""
-
-    topics: frozenset[str]
-    version: int = -1
-    resolved_ms: int = -1
 
 
 class Subscriptions(NamedTuple):
@@ -57,9 +60,10 @@ class Subscriptions(NamedTuple):
         return not self.by_name and all(count == 1 for count in self.by_expression.values())
 
 
-class ConsumerGroup:
+class ConsumerGroup(Group):
     """One group. ``targets`` are by member; ``target_ms`` is when they were computed, 0 if that does not matter."""
 
+    type = CoordinatorGroupType.CONSUMER
     protocol_type = CONSUMER_PROTOCOL_TYPE
 
     def __init__(self, group_id: str) -> None:
@@ -93,6 +97,12 @@ class ConsumerGroup:
     @property
     def is_empty(self) -> bool:
         return not self.members
+
+    is_abandoned = is_empty
+
+    @property
+    def stamp(self) -> object:
+        return self.version
 
     @property
     def state(self) -> str:
@@ -186,6 +196,54 @@ class ConsumerGroup:
         counts.update([each.assignor for each in (new,) if each is not None and each.assignor is not None])
         asked = [name for name in (*_ASSIGNORS_IN_ORDER, *counts) if counts[name] > 0]
         return max(asked, key=lambda name: counts[name], default=None)
+
+    # records
+
+    def records(self) -> Iterator[CoordinatorRecord]:
+        """The group as it is, from nothing."""
+        members = self.members.values()
+        yield from (consumer_records.member_record(self.id, member) for member in members)
+        yield consumer_records.epoch_record(self.id, self.epoch, self.metadata_hash)
+        yield from (consumer_records.target_record(self.id, each.id, self.targets.get(each.id, {})) for each in members)
+        yield consumer_records.target_epoch_record(self.id, self.target_epoch, self.target_ms)
+        yield from (consumer_records.current_record(self.id, member) for member in members)
+
+    def tombstones(self, renamed: Mapping[str, str] | None = None) -> Iterator[CoordinatorRecord]:
+        """``renamed``: ids of members that were replaced in the same change, old -> new."""
+        ids = [(renamed or {}).get(member_id, member_id) for member_id in self.members]
+        return consumer_records.group_tombstones(self.id, ids, list(self.expressions))
+
+    # offsets
+
+    def unused_since(self, topic: str, commit_ms: int) -> int | None:
+        return None if self.is_subscribed(topic) else commit_ms
+
+    def check_commit(self, by: Committer, offsets: Commits, version: int) -> None:
+        """While there are members nobody else may commit."""
+        if by.epoch < 0 and self.is_empty:
+            return
+        member = self.member(by.member_id)
+        if member.classic is None and version < MEMBER_EPOCHS_FROM:
+            raise error_for(
+                error_codes.UNSUPPORTED_VERSION,
+                "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
+            )
+        check_commit_epoch(member, by.epoch, offsets)
+
+    def check_commit_in_transaction(self, by: Committer, offsets: Commits) -> None:
+        if by == _NOBODY or (by.epoch < 0 and self.is_empty):
+            return
+        try:
+            check_commit_epoch(self.member(by.member_id), by.epoch, offsets)
+        except BrokerError as error:
+            if error.code.code == error_codes.STALE_MEMBER_EPOCH:
+                raise error_for(error_codes.ILLEGAL_GENERATION) from error
+            raise
+
+    def check_fetch(self, member_id: str | None, epoch: int) -> None:
+        """An administrator, who names no member, always may."""
+        if member_id is not None or epoch >= 0:
+            check_fetch_epoch(self.member(member_id or ""), epoch)
 
     # classic members
 

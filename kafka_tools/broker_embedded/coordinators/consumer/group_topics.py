@@ -5,7 +5,7 @@ The hash is Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``): a direct
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from struct import pack
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -14,8 +14,7 @@ from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.cluster.journal import Journal
-    from kafka_tools.broker_embedded.cluster.metadata import Cluster
+    from kafka_tools.broker_embedded.coordinators.runtime import Runtime
     from kafka_tools.cluster_image.topics import Topic
 
 _MOST_DELETED = 1000
@@ -25,9 +24,9 @@ _MOST_DELETED = 1000
 class GroupTopics:
     """``serial`` counts changes of topics; ``version`` is the offset of the last record of metadata."""
 
-    def __init__(self, journal: Journal, cluster: Cluster) -> None:
-        self._journal = journal
-        self._cluster = cluster
+    def __init__(self, runtime: Runtime) -> None:
+        self._journal = journal = runtime.journal
+        self.cluster = cluster = runtime.cluster
         self.serial = 0
         self.newest_version = -1
         """The version of the metadata in which a topic was created last."""
@@ -36,32 +35,22 @@ class GroupTopics:
         self._forgotten_at = 0
         """The serial when deleted topics were forgotten last."""
         self._hashes: dict[str, int] = {}
-        self._names: dict[UUID, str] = {}
         journal.on_record(TopicRecord, self._apply_topic)
-        journal.on_record(PartitionRecord, lambda record: self._changed(self._names.get(record.topic_id)))
+        journal.on_record(PartitionRecord, lambda record: self._changed(cluster.topics_by_id[record.topic_id].name))
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     @property
     def version(self) -> int:
         return self._journal.end_offset - 1
 
-    @property
-    def names(self) -> Collection[str]:
-        """The names of all topics."""
-        return self._cluster.topics
-
-    def named(self, name: str) -> Topic | None:
-        """A topic by its name."""
-        return self._cluster.topic(name)
-
     def name(self, topic_id: UUID) -> str | None:
         """The name of a topic that exists."""
-        topic = self._cluster.topics_by_id.get(topic_id)
+        topic = self.cluster.topics_by_id.get(topic_id)
         return None if topic is None else topic.name
 
     def ids(self, names: Iterable[str]) -> Work[frozenset[UUID]]:
         """The ids of those that exist."""
-        topics = self._cluster.topics
+        topics = self.cluster.topics
         found = []
         for name in names:
             yield
@@ -71,7 +60,7 @@ class GroupTopics:
 
     def partition_count(self, topic_id: UUID) -> int:
         """How many partitions a topic has; 0 for one that is gone."""
-        topic = self._cluster.topics_by_id.get(topic_id)
+        topic = self.cluster.topics_by_id.get(topic_id)
         return 0 if topic is None else len(topic.partitions)
 
     def has_changed(self, names: Iterable[str], since: int) -> bool:
@@ -82,12 +71,12 @@ class GroupTopics:
 
     def prepare(self, name: str) -> None:
         """Hash a topic, for ``hash_of`` over many to be quick."""
-        if name in self._cluster.topics:
+        if name in self.cluster.topics:
             self._hash(name)
 
     def hash_of(self, names: Iterable[str]) -> int:
         """The hash of those that exist; 0 for none. Their names are ASCII, which Java sorts as Python does."""
-        present = sorted(self._cluster.topics.keys() & names)
+        present = sorted(self.cluster.topics.keys() & names)
         hashes = list(map(self._hashes.get, present))  # at once, since they may be ten thousand
         if None in hashes:
             hashes = [self._hash(name) for name in present]
@@ -96,7 +85,7 @@ class GroupTopics:
     def _hash(self, name: str) -> int:
         found = self._hashes.get(name)
         if found is None:
-            found = self._hashes[name] = _signed_hash(self._bytes(self._cluster.topics[name]))
+            found = self._hashes[name] = _signed_hash(self._bytes(self.cluster.topics[name]))
         return found
 
     def _bytes(self, topic: Topic) -> bytes:
@@ -105,28 +94,26 @@ class GroupTopics:
         parts.append(pack("<i", len(topic.partitions)))
         for number in range(len(topic.partitions)):
             parts.append(pack("<i", number))
-            brokers = [self._cluster.brokers.get(replica) for replica in topic.partitions[number].replicas]
+            brokers = [self.cluster.brokers.get(replica) for replica in topic.partitions[number].replicas]
             for rack in sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None):
                 parts.append(pack("<i", len(rack)) + _text(rack))
         return b"".join(parts)
 
     def _apply_topic(self, record: TopicRecord) -> None:
-        self._names[record.topic_id] = record.name
         self.newest_version = self.version
         self._changed(record.name)
 
     def _apply_remove_topic(self, record: RemoveTopicRecord) -> None:
-        self._changed(self._names.pop(record.topic_id, None))
-        if len(self._changed_at) > len(self._names) + _MOST_DELETED:
-            names = set(self._names.values())
+        self._changed(self.cluster.removed_ids[record.topic_id])
+        names = self.cluster.topics
+        if len(self._changed_at) > len(names) + _MOST_DELETED:
             self._changed_at = {name: serial for name, serial in self._changed_at.items() if name in names}
             self._forgotten_at = self.serial
 
-    def _changed(self, name: str | None) -> None:
-        if name is not None:
-            self.serial += 1
-            self._changed_at[name] = self.serial
-            self._hashes.pop(name, None)
+    def _changed(self, name: str) -> None:
+        self.serial += 1
+        self._changed_at[name] = self.serial
+        self._hashes.pop(name, None)
 
 
 def _signed_hash(data: bytes) -> int:

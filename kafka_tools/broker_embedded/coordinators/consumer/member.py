@@ -30,6 +30,14 @@ Epochs = Mapping[UUID, Mapping[int, int]]
 _NOTHING: Epochs = MappingProxyType({})
 
 
+class ResolvedExpression(NamedTuple):
+    """The topics that matched a regular expression at a version of the metadata. ``resolved_ms`` since 1970."""
+
+    topics: frozenset[str]
+    version: int = -1
+    resolved_ms: int = -1
+
+
 class ClassicSide(NamedTuple):
     """The state of a member that speaks the classic protocol. ``protocols``: (name, metadata), best first."""
 

@@ -8,22 +8,18 @@ when only classic members are left. Follows Kafka's ``GroupMetadataManager``,
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from struct import unpack_from
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from kafka_tools.broker_embedded.coordinators.classic.classic_records import group_record
 from kafka_tools.broker_embedded.coordinators.classic.group import EMPTY, STABLE, ClassicGroup
 from kafka_tools.broker_embedded.coordinators.classic.member import Member
-from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
-    consumer_group_records,
-    consumer_group_tombstones,
-    long_record,
-)
+from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import long_record
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ClassicSide, ConsumerMember, Partitions
-from kafka_tools.broker_embedded.coordinators.group_records import group_record, group_tombstone
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.errors import WireError
@@ -59,6 +55,10 @@ class Migration:
         self._store = store
         self._topics = topics
         self._settings = settings
+        self._to_consumer: dict[str, Callable[[Any, list[CoordinatorRecord]], Work[ConsumerGroup]]] = {
+            ClassicGroup.type: self._upgraded
+        }
+        """The types of groups that become consumer groups when a member of the consumer protocol joins."""
 
     def group_for(self, group_id: str, joins: bool, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         """The consumer group that a heartbeat is for; ``records`` get what makes it one.
@@ -66,46 +66,32 @@ class Migration:
         A group that is not there is made for who ``joins``, an empty classic group gives way, and one with members is
         converted. BrokerError GROUP_ID_NOT_FOUND.
         """
+        present = self._store.find_as(ConsumerGroup, group_id)
+        if present is not None:
+            return present
         found = self._store.find(group_id)
-        if isinstance(found, ConsumerGroup):
-            return found
-        if found is None:
-            if joins:
-                return ConsumerGroup(group_id)
-            raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-        if not joins:
-            raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-        if found.state == EMPTY:
-            records.append(group_tombstone(group_id))
+        if found is None and joins:
             return ConsumerGroup(group_id)
-        self._check_upgrade(found)
-        group = yield from self._upgraded(found)
-        records.append(group_tombstone(group_id))
-        for record in consumer_group_records(group):
-            yield
-            records.append(record)
-        return group
-
-    def existing(self, group_id: str) -> ConsumerGroup:
-        """The consumer group of this id; BrokerError GROUP_ID_NOT_FOUND."""
-        found = self._store.find(group_id)
-        if isinstance(found, ConsumerGroup):
-            return found
-        problem = "not found" if found is None else "is not a consumer group"
-        raise error_for(error_codes.GROUP_ID_NOT_FOUND, f"Group {group_id} {problem}.")
+        convert = self._to_consumer.get(found.type) if found is not None and joins else None
+        if convert is None:
+            unknown = f"Consumer group {group_id} not found."
+            problem = unknown if found is None else f"Group {group_id} is not a consumer group."
+            raise error_for(error_codes.GROUP_ID_NOT_FOUND, problem)
+        return (yield from convert(found, records))
 
     # from classic
 
-    def _check_upgrade(self, group: ClassicGroup) -> None:
-        if not self._settings.may_upgrade:
-            raise _not_upgraded(group, "online upgrade is disabled")
-        if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
-            raise _not_upgraded(group, "the group does not use the consumer embedded protocol")
-        if len(group.members) > self._settings.max_size:
-            raise _not_upgraded(group, "the group size exceeds the consumer group maximum size")
-
-    def _upgraded(self, classic: ClassicGroup) -> Work[ConsumerGroup]:
+    def _upgraded(self, classic: ClassicGroup, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         group = ConsumerGroup(classic.id)
+        if classic.state == EMPTY:
+            records += classic.tombstones()
+            return group
+        if not self._settings.may_migrate("upgrade"):
+            raise _not_upgraded(classic, "online upgrade is disabled")
+        if classic.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            raise _not_upgraded(classic, "the group does not use the consumer embedded protocol")
+        if len(classic.members) > self._store.runtime.integer("group.consumer.max.size"):
+            raise _not_upgraded(classic, "the group size exceeds the consumer group maximum size")
         group.epoch = group.target_epoch = classic.generation
         try:
             for member in list(classic.members.values()):
@@ -117,6 +103,10 @@ class Migration:
             yield
             self._topics.prepare(name)
         group.metadata_hash = self._topics.hash_of(group.reading.topics)
+        records += classic.tombstones()
+        for record in group.records():
+            yield
+            records.append(record)
         return group
 
     def _add_classic(self, group: ConsumerGroup, classic: ClassicGroup, member: Member) -> Work[None]:
@@ -157,7 +147,7 @@ class Migration:
         found = {}
         for each in topics:
             yield
-            topic = self._topics.named(each.topic)
+            topic = self._topics.cluster.topic(each.topic)
             if topic is not None:
                 found[topic.id] = frozenset(each.partitions)
         return found
@@ -178,7 +168,7 @@ class Migration:
         return self._may_downgrade(group, len(group.members))
 
     def _may_downgrade(self, group: ConsumerGroup, members: int) -> bool:
-        if self._settings.may_downgrade and members <= self._settings.classic_max_size:
+        if self._settings.may_migrate("downgrade") and members <= self._store.runtime.integer("group.max.size"):
             return True
         log.info(
             "group %s stays a consumer group: conversion to classic is disabled, or the group is too large", group.id
@@ -198,7 +188,7 @@ class Migration:
         staying = [member for member in group.members.values() if member.id not in gone]  # of a group that may change
         targets = dict(group.targets)
         records = []
-        for record in consumer_group_tombstones(group, renamed):
+        for record in group.tombstones(renamed):
             yield
             records.append(record)
         classic = ClassicGroup(group.id, now_ms)

@@ -6,67 +6,17 @@ A member that missed an answer commits with an older epoch: for partitions that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
+from kafka_tools.broker_embedded.coordinators.group import Commits
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.values import TopicPartition
-
-if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.group_records import OffsetCommit
 
 MEMBER_EPOCHS_FROM = 9
 """Version of OffsetCommit that knows epochs of members."""
 
 
-def check_commit(
-    group: ConsumerGroup,
-    member_id: str,
-    epoch: int,
-    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
-    version: int,
-) -> None:
-    """Whether a member may commit; nobody else may while there are members."""
-    if epoch < 0 and group.is_empty:
-        return
-    member = group.member(member_id)
-    if member.classic is None and version < MEMBER_EPOCHS_FROM:
-        raise error_for(
-            error_codes.UNSUPPORTED_VERSION,
-            "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
-        )
-    _check_epochs(member, epoch, offsets)
-
-
-def check_commit_in_transaction(
-    group: ConsumerGroup,
-    member_id: str,
-    instance_id: str | None,
-    epoch: int,
-    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
-) -> None:
-    """Whether a producer may commit for a member. One that knows no members always may."""
-    if epoch < 0 and group.is_empty:
-        return
-    if epoch == -1 and not member_id and instance_id is None:
-        return
-    try:
-        _check_epochs(group.member(member_id), epoch, offsets)
-    except BrokerError as error:
-        if error.code.code == error_codes.STALE_MEMBER_EPOCH:
-            raise error_for(error_codes.ILLEGAL_GENERATION) from error
-        raise
-
-
-def _check_epochs(
-    member: ConsumerMember,
-    epoch: int,
-    offsets: Sequence[tuple[TopicPartition, OffsetCommit]],
-) -> None:
+def check_commit_epoch(member: ConsumerMember, epoch: int, offsets: Commits) -> None:
     """STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION for a classic member."""
     if epoch == member.epoch:
         return
@@ -82,11 +32,8 @@ def _check_epochs(
             )
 
 
-def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
-    """Whether a member may fetch offsets; an administrator, who names none, always may."""
-    if member_id is None and epoch < 0:
-        return
-    member = group.member(member_id or "")
+def check_fetch_epoch(member: ConsumerMember, epoch: int) -> None:
+    """As ``check_commit_epoch``, for a member that fetches offsets."""
     if epoch != member.epoch:
         raise _stale(
             member, f"The received {_word(member)} {epoch} does not match the expected member epoch {member.epoch}."

@@ -9,16 +9,15 @@ from kafka_tools.broker_embedded.configs.store import GROUP
 from kafka_tools.protocol.enums import CoordinatorGroupType
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
-    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.runtime import Runtime
 
 
 class ConsumerGroupSettings:
     """Reads configs when asked, so that changes hold at once."""
 
-    def __init__(self, configs: ConfigStore, features: FinalizedFeatures) -> None:
-        self._configs = configs
-        self._features = features
+    def __init__(self, runtime: Runtime) -> None:
+        self._configs = runtime.configs
+        self._features = runtime.features
 
     @property
     def enabled(self) -> bool:
@@ -36,46 +35,20 @@ class ConsumerGroupSettings:
         return consumer_assignors(names)
 
     @property
-    def max_size(self) -> int:
-        return self._configs.broker.integer("group.consumer.max.size")
-
-    @property
-    def classic_max_size(self) -> int:
-        return self._configs.broker.integer("group.max.size")
-
-    @property
-    def regex_refresh_ms(self) -> int:
-        return self._configs.broker.integer("group.consumer.regex.refresh.interval.ms")
-
-    @property
-    def may_upgrade(self) -> bool:
-        """Whether a classic group with members becomes a consumer group when such a member joins."""
-        return self._policy in ("upgrade", "bidirectional")
-
-    @property
-    def may_downgrade(self) -> bool:
-        """Whether a group becomes a classic one when only classic members are left."""
-        return self._policy in ("downgrade", "bidirectional")
-
-    @property
     def may_mix(self) -> bool:
         """Whether classic members may join a consumer group."""
         return self._policy != "disabled"
+
+    def may_migrate(self, way: str) -> bool:
+        """Whether groups may change their protocol this way ("upgrade", "downgrade") while they have members."""
+        return self._policy in (way, "bidirectional")
 
     @property
     def _policy(self) -> str:
         return str(self._configs.broker.get("group.consumer.migration.policy")).lower()
 
-    def session_timeout_ms(self, group_id: str) -> int:
-        return self._bounded(group_id, "session.timeout.ms")
-
-    def heartbeat_interval_ms(self, group_id: str) -> int:
-        return self._bounded(group_id, "heartbeat.interval.ms")
-
-    def assignment_interval_ms(self, group_id: str) -> int:
-        return self._bounded(group_id, "assignment.interval.ms")
-
-    def _bounded(self, group_id: str, name: str) -> int:
+    def bounded(self, group_id: str, name: str) -> int:
+        """A config of a group, such as session.timeout.ms."""
         value = self._configs.group(group_id).integer(f"consumer.{name}")
         if f"consumer.{name}" not in self._configs.dynamic(GROUP, group_id):
             return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
 from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
     current_record,
     epoch_record,
@@ -35,19 +36,17 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     Subscribed,
     reconciled,
 )
-from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE
+from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE, SESSION
 from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
-from kafka_tools.broker_embedded.slices import Work, shielded, whole
+from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
+from kafka_tools.broker_embedded.slices import Work, shielded
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.classic.group import ClassicGroup
     from kafka_tools.broker_embedded.coordinators.classic.rebalances import Rebalances
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
+    from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
     from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
     from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-
-_MOST_TRIES = 3
-"""How often a target is computed in slices for nothing, because the group changed meanwhile, before it is at once."""
 
 
 class MemberRequest(NamedTuple):
@@ -90,15 +89,14 @@ class Steps:
         self,
         store: GroupStore,
         topics: GroupTopics,
-        expressions: Expressions,
-        targets: Targets,
+        settings: ConsumerGroupSettings,
         fencing: Fencing,
         rebalances: Rebalances,
     ) -> None:
         self._store = store
         self._topics = topics
-        self._expressions = expressions
-        self._targets = targets
+        self._expressions = Expressions(store, topics)
+        self._targets = Targets(store.runtime, topics, settings)
         self._fencing = fencing
         self._rebalances = rebalances
 
@@ -107,17 +105,11 @@ class Steps:
 
         So does one that failed over it: what it has seen of the group, and of topics, no longer goes together.
         """
-        for _ in range(_MOST_TRIES):
-            seen = self._seen(group_id)
-            try:
-                step = yield from self._written(begin)
-            except Exception:
-                if self._seen(group_id) == seen:
-                    raise
-                continue
-            if self._seen(group_id) == seen:
-                return step
-        return whole(self._written(begin))
+
+        def seen() -> object:
+            return self._store.seen(group_id), self._topics.serial
+
+        return undisturbed(seen, lambda: self._written(begin))
 
     def _written(self, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
         """A step with the batch of its records: to write it is all that is left to do."""
@@ -127,15 +119,6 @@ class Steps:
             step = step._replace(made=(yield from self._store.group_of(step.group.id, step.records)))
         return step
 
-    def _seen(self, group_id: str) -> tuple[object, ...]:
-        """A value that changes whenever the group, or a topic, does."""
-        found = self._store.groups.get(group_id)
-        if isinstance(found, ConsumerGroup):
-            return found, found.version, self._topics.serial
-        if found is not None:
-            return found, found.generation, found.state, list(found.members.values()), self._topics.serial
-        return None, self._topics.serial
-
     @shielded
     def commit(self, step: GroupStep) -> Work[None]:
         """Write a step and make it hold. BrokerError, and nothing has changed.
@@ -144,7 +127,7 @@ class Steps:
         slices.
         """
         group_id, made = step.group.id, step.made
-        former = self._store.groups.get(group_id)
+        former = self._store.find_as(ClassicGroup, group_id)
         if made is None:
             self._store.commit(group_id, step.records, step.batch)
         else:
@@ -153,13 +136,13 @@ class Steps:
             self._store.groups[group_id] = made
         for do in step.then:
             do()
-        if made is not None and former is not None and not isinstance(former, ConsumerGroup):
+        if made is not None and former is not None:
             yield from self._rebalances.converted(former)
             for member in step.group.members.values():
                 yield
                 assert member.classic is not None
                 if self._store.holds(made) and member.id in made.members:
-                    self._fencing.expect_first_heartbeat(group_id, member.id, member.classic.session_timeout_ms)
+                    self._fencing.expect(SESSION, group_id, member.id, member.classic.session_timeout_ms, once=True)
 
     def static_member(
         self,
@@ -263,6 +246,6 @@ class Steps:
         return after
 
     def _refreshed(self, group_id: str, serial: int, epoch: int) -> None:
-        group = self._store.consumer(group_id)
+        group = self._store.find_as(ConsumerGroup, group_id)
         if group is not None:
             group.refreshed_at, group.refreshed_epoch = serial, epoch

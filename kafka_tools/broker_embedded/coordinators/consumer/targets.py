@@ -20,17 +20,16 @@ from kafka_tools.broker_embedded.slices import Work
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.consumer.group_topics import GroupTopics
     from kafka_tools.broker_embedded.coordinators.consumer.settings import ConsumerGroupSettings
-    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
-    from kafka_tools.clock import Clock
+    from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord, Runtime
 
 
 class Targets:
     """Computes the target that belongs to an epoch of a group."""
 
-    def __init__(self, topics: GroupTopics, settings: ConsumerGroupSettings, clock: Clock) -> None:
+    def __init__(self, runtime: Runtime, topics: GroupTopics, settings: ConsumerGroupSettings) -> None:
+        self._runtime = runtime
         self._topics = topics
         self._settings = settings
-        self._clock = clock
 
     def update(
         self,
@@ -72,19 +71,19 @@ class Targets:
             names[topic_id] = self._topics.name(topic_id) or ""
         assignor = group.preferred_assignor(old, new) or self._settings.assignors[0]
         if assignor == "range":
-            assigned = yield from ranges.assign_work(specs, counts, names)
+            assigned = yield from ranges.assign(specs, counts)
         else:
             is_alike = group.reading_with(old, new).is_alike(len(members))
-            assigned = yield from uniform.assign_work(specs, counts, names, is_alike)
+            assigned = yield from uniform.assign(specs, counts, names, is_alike)
         for member_id in specs:
             yield
             target = assigned.get(member_id, {})
             if group.targets.get(member_id) != target:
                 made = partial(target_record, group.id, member_id, target)
                 records.append((yield from long_record(made, len(target))))
-        records.append(target_epoch_record(group.id, epoch, self._clock.now_ms()))
+        records.append(target_epoch_record(group.id, epoch, self._runtime.now_ms()))
         return MemberTarget(epoch, assigned.get(new.id, {}))
 
     def _is_due(self, group: ConsumerGroup) -> bool:
-        interval_ms = self._settings.assignment_interval_ms(group.id)
-        return not group.target_ms or not interval_ms or self._clock.now_ms() >= group.target_ms + interval_ms
+        interval_ms = self._settings.bounded(group.id, "assignment.interval.ms")
+        return not group.target_ms or not interval_ms or self._runtime.now_ms() >= group.target_ms + interval_ms

@@ -9,11 +9,10 @@ goes on with what was decided before. Follows Kafka's ``TransactionCoordinator``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator
-from heapq import merge
-from operator import attrgetter
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kafka_tools.broker_embedded.coordinators.runtime import Runtime, in_order
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     IDLE,
     PREPARED,
@@ -28,57 +27,34 @@ from kafka_tools.broker_embedded.coordinators.transactions.decisions import (
     initialized,
 )
 from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker, Markers
+from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, shielded
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import TRANSACTION_STATE, TransactionState
+from kafka_tools.protocol.enums import TransactionState
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
-    from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
-    from kafka_tools.broker_embedded.coordinators.state_topics import StateTopics
-    from kafka_tools.broker_embedded.coordinators.transactions.store import TransactionStore
-    from kafka_tools.broker_embedded.slices import Slices
-    from kafka_tools.broker_embedded.timers import Timers
 
 log = logging.getLogger(__name__)
 
 RETRY_MS, MOST_RETRY_MS = 100, 10_000
 """After which time markers that could not be written are tried again: at first, and at most; it doubles each time."""
-_ABORTS = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-_EXPIRY = "transaction.remove.expired.transaction.cleanup.interval.ms"
 _TOMBSTONES = 100
 """So many ids at most are forgotten in one batch, while requests wait."""
-_RUN = 1000
-"""So many ids are looked at and sorted at once."""
-_ID = attrgetter("id")
 
 
 class TransactionCoordinator:
     """Transactions by id. Every change is in the log before it holds."""
 
-    def __init__(
-        self,
-        store: TransactionStore,
-        topics: StateTopics,
-        configs: ConfigStore,
-        features: FinalizedFeatures,
-        producer_ids: ProducerIds,
-        markers: Markers,
-        timers: Timers,
-        slices: Slices,
-    ) -> None:
-        self._store = store
-        self._topics = topics
-        self._configs = configs
-        self._features = features
+    def __init__(self, runtime: Runtime, producer_ids: ProducerIds, markers: Markers) -> None:
+        self._runtime = runtime
+        self._store = TransactionStore(runtime, producer_ids)
+        self.log, self.loading = self._store.log, self._store.loading
         self._producer_ids = producer_ids
         self._markers = markers
-        self._timers = timers
-        self._slices = slices
         self._completing: set[TxnProducer] = set()
         """The producers whose markers are being written now: work is under way that ends when all of them are."""
         self._retry_ms: dict[str, int] = {}
@@ -92,7 +68,7 @@ class TransactionCoordinator:
         """The id's producer with its next epoch. BrokerError; CONCURRENT_TRANSACTIONS once an open one is aborted."""
         if not transactional_id:
             raise error_for(error_codes.INVALID_REQUEST)
-        if not 0 < timeout_ms <= self._configs.broker.integer("transaction.max.timeout.ms"):
+        if not 0 < timeout_ms <= self._runtime.integer("transaction.max.timeout.ms"):
             raise error_for(error_codes.INVALID_TRANSACTION_TIMEOUT)
         current = self._store.changeable(transactional_id)
         if current is None:
@@ -101,7 +77,7 @@ class TransactionCoordinator:
         if current.state == TransactionState.ONGOING:
             yield from self._abort(current)
             raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
-        begun = initialized(current, expected, timeout_ms, self._now_ms(), self._producer_ids.next_id)
+        begun = initialized(current, expected, timeout_ms, self._runtime.now_ms(), self._producer_ids.next_id)
         self._store.write(begun)
         return TxnProducer(begun.producer_id, begun.epoch)
 
@@ -110,7 +86,7 @@ class TransactionCoordinator:
     ) -> Work[None]:
         """Make partitions part of the transaction, which begins with the first. BrokerError."""
         current = self._known(transactional_id)
-        grown = extended(current, producer, frozenset(added), self._now_ms(), client_version)
+        grown = extended(current, producer, frozenset(added), self._runtime.now_ms(), client_version)
         if grown is not None:
             yield from self._store.change(current, grown)
 
@@ -137,19 +113,17 @@ class TransactionCoordinator:
         Written when this returns: a marker that a disk refuses follows later.
         """
         current = self._known(transactional_id)
-        decided = ended(current, producer, commit, self._now_ms(), client_version, self._producer_ids.next_id)
+        decided = ended(current, producer, commit, self._runtime.now_ms(), client_version, self._producer_ids.next_id)
         if decided is not None:
             yield from self._store.change(current, decided)
             yield from self._complete(decided)
-            current = completed(decided, self._now_ms())
+            current = completed(decided, self._runtime.now_ms())
         return TxnProducer(current.producer_id, current.epoch)
 
     # What tools ask
 
     def describe(self, transactional_id: str) -> Transaction:
         """The transaction. BrokerError for an id that is not known."""
-        if not transactional_id:
-            raise error_for(error_codes.INVALID_REQUEST)
         found = self._store.find(transactional_id)
         if found is None:
             raise error_for(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
@@ -163,25 +137,24 @@ class TransactionCoordinator:
         BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
         """
         self._store.loading.check_all()
-        now_ms = self._now_ms()
-        known = self._store.all()
-        runs: list[list[Transaction]] = []
-        for first in range(0, len(known), _RUN):
-            yield
-            matching = (
-                found
-                for found in known[first : first + _RUN]
-                if (not states or found.state in states)
+        now_ms = self._runtime.now_ms()
+
+        def matches(found: Transaction) -> Transaction | None:
+            is_one = (
+                (not states or found.state in states)
                 and (not producer_ids or found.producer_id in producer_ids)
                 and (open_for_ms < 0 or now_ms - found.started_ms > open_for_ms)
             )
-            runs.append(sorted(matching, key=_ID))
-        return merge(*runs, key=_ID)
+            return found if is_one else None
+
+        return in_order(self._store.transactions, matches)
 
     # Decisions carried out
 
     def _abort(self, current: Transaction) -> Work[None]:
-        decided = fenced(current, self._now_ms(), self._features.transaction_version, self._producer_ids.next_id)
+        decided = fenced(
+            current, self._runtime.now_ms(), self._runtime.features.transaction_version, self._producer_ids.next_id
+        )
         yield from self._store.change(current, decided)
         yield from self._complete(decided)
 
@@ -197,10 +170,10 @@ class TransactionCoordinator:
             return
         self._completing.add(producer)
         refused: list[TopicPartition] = []
-        epoch = self._topics.leader_epoch(TRANSACTION_STATE, self._store.partition(decided.id))
+        epoch = self.log.leader_epoch(self._store.partition(decided.id))
         marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
         try:
-            yield from self._slices.durable()  # else half of it could end so, and the rest otherwise
+            yield from self._runtime.slices.durable()  # else half of it could end so, and the rest otherwise
             for at in decided.partitions if left is None else left:
                 yield
                 code = self._markers.write(marker, at)
@@ -211,11 +184,11 @@ class TransactionCoordinator:
             if refused:
                 self._later(decided, refused)
                 return
-            yield from self._slices.durable()  # else a marker could be lost that nobody writes again
+            yield from self._runtime.slices.durable()  # else a marker could be lost that nobody writes again
             if not self._store.holds(decided):
                 return  # its topic was deleted meanwhile
             try:
-                self._store.write(completed(decided, self._now_ms()))
+                self._store.write(completed(decided, self._runtime.now_ms()))
                 self._retry_ms.pop(decided.id, None)
             except BrokerError as error:
                 log.warning("cannot write the completion of %s yet: %s", decided.id, error)
@@ -230,28 +203,24 @@ class TransactionCoordinator:
             else:
                 self._retry_ms.pop(decided.id, None)
 
-        self._timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
+        self._runtime.timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
 
-    def _begin(self, work: Work[None], then: Callable[[], None] = lambda: None) -> None:
-        """Work that no request waits for; ``then`` is called when it has ended."""
+    def _begin(self, work: Work[None]) -> None:
+        """Work that no request waits for."""
 
         def done(_: None, error: BaseException | None) -> None:
             if isinstance(error, BrokerError):
                 log.warning("cannot change a transaction yet: %s", error)
             elif error is not None:
                 log.error("cannot end a transaction: %s", error, exc_info=error)
-            then()
 
-        self._slices.begin(work, done)
-
-    def _abort_late(self) -> None:
-        self._begin(self._abort_timed_out(), lambda: self._schedule(_ABORTS, self._abort_late))
+        self._runtime.slices.begin(work, done)
 
     def _abort_timed_out(self) -> Work[None]:
         """Abort what has been open for longer than its timeout, however many they are."""
-        now_ms = self._now_ms()
-        for found in self._store.all():
+        now_ms = self._runtime.now_ms()
+        for found in list(self._store.transactions.values()):
             yield
             is_late = found.state == TransactionState.ONGOING and found.started_ms + found.timeout_ms < now_ms
             if not is_late or self._store.is_changing(found.id) or not self._store.holds(found):
@@ -262,14 +231,11 @@ class TransactionCoordinator:
             except (BrokerError, LogError, OSError) as error:
                 log.warning("%s stays open for now: %s", found.id, error)
 
-    def _expire(self) -> None:
-        self._begin(self._forget_expired(), lambda: self._schedule(_EXPIRY, self._expire))
-
     def _forget_expired(self) -> Work[None]:
         """Forget ids that nobody has used for transactional.id.expiration.ms."""
-        before_ms = self._now_ms() - self._configs.broker.integer("transactional.id.expiration.ms")
+        before_ms = self._runtime.now_ms() - self._runtime.integer("transactional.id.expiration.ms")
         by_partition: dict[int, list[Transaction]] = {}
-        for found in self._store.all():
+        for found in list(self._store.transactions.values()):
             yield
             if found.state in IDLE and found.updated_ms <= before_ms:
                 by_partition.setdefault(self._store.partition(found.id), []).append(found)
@@ -284,34 +250,27 @@ class TransactionCoordinator:
                     log.warning("cannot delete %d expired transactional ids yet: %s", len(gone), error)
                     break
 
-    def _schedule(self, interval: str, run: Callable[[], None]) -> None:
-        self._timers.call_later(self._configs.broker.integer(interval), run)
-
     def load(self, spare_bytes: int) -> int:
         """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
 
         What was decided before the start goes on as soon as its partition is read.
         """
         left = self._store.load(spare_bytes, self._go_on)
-        self._schedule(_ABORTS, self._abort_late)
-        self._schedule(_EXPIRY, self._expire)
+        repeat = self._runtime.repeat
+        aborts, expiry = (
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+            "transaction.remove.expired.transaction.cleanup.interval.ms",
+        )
+        repeat(aborts, self._abort_timed_out, "cannot abort transactions that timed out")
+        repeat(expiry, self._forget_expired, "cannot delete expired transactional ids")
         return left
-
-    def go_on_loading(self) -> None:
-        """Read partitions that are held no longer."""
-        self._store.loading.go_on()
 
     def _go_on(self, found: Transaction) -> None:
         if found.state in PREPARED and self._store.holds(found):
             self._begin(self._complete(found))
 
     def _known(self, transactional_id: str) -> Transaction:
-        if not transactional_id:
-            raise error_for(error_codes.INVALID_REQUEST)
         found = self._store.changeable(transactional_id)
         if found is None:
             raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING)
         return found
-
-    def _now_ms(self) -> int:
-        return self._timers.clock.now_ms()

@@ -27,6 +27,9 @@ IDLE = (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionSta
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 """The decision is written, not all of its markers are."""
 
+FENCED_AS_OLD = {error_codes.PRODUCER_FENCED: error_codes.INVALID_PRODUCER_EPOCH}
+"""The code for clients that know no PRODUCER_FENCED."""
+
 NewId = Callable[[], int]
 """A producer id that nobody has had."""
 

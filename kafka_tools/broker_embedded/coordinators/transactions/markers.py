@@ -17,10 +17,7 @@ from kafka_tools.storage.producer_state import FencedCoordinator, StaleProducerE
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.coordinators.offsets import Offsets
-    from kafka_tools.broker_embedded.partitions.hosted import Partitions
-    from kafka_tools.broker_embedded.purgatory import Purgatory
-    from kafka_tools.broker_embedded.slices import Slices
-    from kafka_tools.clock import Clock
+    from kafka_tools.broker_embedded.coordinators.runtime import Runtime
     from kafka_tools.values import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -44,27 +41,22 @@ def _told(_: None, error: BaseException | None) -> None:
 class Markers:
     """Writes markers into the partitions that this broker leads."""
 
-    def __init__(
-        self, partitions: Partitions, offsets: Offsets, purgatory: Purgatory, clock: Clock, slices: Slices
-    ) -> None:
-        self._partitions = partitions
+    def __init__(self, runtime: Runtime, offsets: Offsets) -> None:
+        self._runtime = runtime
         self._offsets = offsets
-        self._purgatory = purgatory
-        self._clock = clock
-        self._slices = slices
 
     def write(self, marker: Marker, at: TopicPartition) -> int:
         """End the transaction in one partition; returns an error code. It is kept when this returns 0."""
-        partition = self._partitions.get(at.topic, at.partition)
+        partition = self._runtime.partitions.get(at.topic, at.partition)
         if partition is None:
-            is_offline = at in self._partitions.offline
+            is_offline = at in self._runtime.partitions.offline
             return error_codes.KAFKA_STORAGE_ERROR if is_offline else error_codes.UNKNOWN_TOPIC_OR_PARTITION
         batch = build_marker(
             marker.producer_id,
             marker.epoch,
             committed=marker.committed,
             coordinator_epoch=marker.coordinator_epoch,
-            timestamp=self._clock.now_ms(),
+            timestamp=self._runtime.now_ms(),
         )
         try:
             partition.log.producers.check_marker(
@@ -83,6 +75,6 @@ class Markers:
         partition.appended_bytes += len(batch)
         if at.topic == CONSUMER_OFFSETS:
             rest = self._offsets.table.transaction_ended(at.partition, marker.producer_id, marker.committed)
-            self._slices.begin(rest, _told)
-        self._purgatory.wake(partition.id)
+            self._runtime.slices.begin(rest, _told)
+        self._runtime.purgatory.wake(partition.id)
         return error_codes.NONE

@@ -18,9 +18,8 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.storage.producer_state import StaleProducerEpoch
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.coordinators.runtime import Runtime
     from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
-    from kafka_tools.broker_embedded.partitions.hosted import Partitions
     from kafka_tools.values import TopicPartition
 
 
@@ -34,14 +33,13 @@ _CANNOT_VERIFY = (
 class Verification:
     """Asks the log first, then the coordinator, once for all partitions of a request."""
 
-    def __init__(self, partitions: Partitions, transactions: TransactionCoordinator, configs: ConfigStore) -> None:
-        self._partitions = partitions
+    def __init__(self, runtime: Runtime, transactions: TransactionCoordinator) -> None:
+        self._runtime = runtime
         self._transactions = transactions
-        self._configs = configs
 
     def is_needed(self, producer: TxnProducer, at: TopicPartition) -> bool:
         """Whether the log does not know the producer's transaction yet. BrokerError for an epoch that it has left."""
-        known = self._partitions.led(at.topic, at.partition).log.producers
+        known = self._runtime.partitions.led(at.topic, at.partition).log.producers
         try:
             known.check_epoch(producer.id, producer.epoch, at)
         except StaleProducerEpoch as error:
@@ -67,7 +65,7 @@ class Verification:
         try:
             if adds:
                 yield from self._transactions.add_partitions(transactional_id, producer, wanted, EPOCH_BUMPING)
-            elif self._configs.broker.get("transaction.partition.verification.enable"):
+            elif self._runtime.configs.broker.get("transaction.partition.verification.enable"):
                 codes = yield from self._transactions.check_partitions(transactional_id, producer, wanted)
                 return {
                     at: error_for(code if tells_abortable else error_codes.INVALID_TXN_STATE)

@@ -1,7 +1,7 @@
 """Server-side assignors of consumer groups (KIP-848), with the results of Kafka's.
 
-``uniform`` and ``range`` (``GROUP_CONSUMER_ASSIGNORS``) have the same two functions: ``assign``, and ``assign_work``,
-which yields in between. They know neither clock nor state: the present targets in, the next targets out.
+``uniform`` and ``range`` (``GROUP_CONSUMER_ASSIGNORS``) know neither clock nor state. ``assign`` makes the next targets
+of the present ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
-
-from kafka_tools.broker_embedded.slices import Work
 
 Target = dict[UUID, frozenset[int]]
 """Topic id -> partitions of one member. Topics of which it gets nothing are left out."""
@@ -25,12 +23,3 @@ class MemberSpec(NamedTuple):
     """``group.instance.id`` of a static member."""
     assigned: Mapping[UUID, frozenset[int]]
     """Its present target; what it had as a static member under another id, if it comes back."""
-
-
-def by_subscription(members: Mapping[str, MemberSpec]) -> Work[dict[frozenset[UUID], list[str]]]:
-    """Members by the set of topics that they subscribe to: one entry if all subscribe alike. Yields between members."""
-    found: dict[frozenset[UUID], list[str]] = {}
-    for member, spec in members.items():
-        yield
-        found.setdefault(spec.topics, []).append(member)
-    return found

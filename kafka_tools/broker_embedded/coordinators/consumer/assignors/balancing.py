@@ -20,7 +20,7 @@ PARTITIONS_AT_ONCE = 256
 """The number of moves after which the work yields."""
 
 
-def assign_work(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[dict[str, Target]]:
+def assign(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[dict[str, Target]]:
     """The next target of every member. Raises KeyError for a topic without a number of partitions."""
     balance = _Balance((yield from hash_order.members_in_order(members)))
     yield from balance.keep_what_is_subscribed(members, partitions)

@@ -71,17 +71,14 @@ def members_in_order(members: Collection[str]) -> Work[list[str]]:
     return _in_buckets(members, string_hash, grown_buckets(len(members)))
 
 
-def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str] | None = None) -> Work[list[UUID]]:
+def topics_in_order(topics: Collection[UUID], names: Mapping[UUID, str]) -> Work[list[UUID]]:
     """The subscribed topics as Kafka's ``HashSet`` of them has them, which was made from one of their names.
 
-    Without ``names`` those of one bucket are in the order of their ids. Yields between topics.
+    Yields between topics.
     """
-    if names is None:
-        added = sorted(topics, key=topic_rank)
-    else:
-        by_name = {names[topic]: topic for topic in topics}
-        in_order = yield from _in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
-        added = [by_name[name] for name in in_order]
+    by_name = {names[topic]: topic for topic in topics}
+    in_order = yield from _in_buckets(sorted(by_name), string_hash, copied_buckets(len(by_name)))
+    added = [by_name[name] for name in in_order]
     return (yield from _in_buckets(added, topic_hash, copied_buckets(len(added))))
 
 

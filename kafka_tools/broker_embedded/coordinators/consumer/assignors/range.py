@@ -11,30 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target, by_subscription
-from kafka_tools.broker_embedded.slices import Work, whole
+from kafka_tools.broker_embedded.coordinators.consumer.assignors import MemberSpec, Target
+from kafka_tools.broker_embedded.slices import Work
 
 
-def assign(
-    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str] | None = None
-) -> dict[str, Target]:
-    """The next target of every member: ``assign_work`` at once."""
-    return whole(assign_work(members, partitions, names))
-
-
-def assign_work(
-    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str] | None = None
-) -> Work[dict[str, Target]]:
+def assign(members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int]) -> Work[dict[str, Target]]:
     """The next target of every member; yields between members and topics.
 
-    ``partitions`` says how many each subscribed topic has. ``names`` makes no difference here. Raises KeyError for a
-    topic without a number of partitions.
+    ``partitions``: the number of partitions of each subscribed topic. Raises KeyError for a topic without one.
     """
     order = sorted(members, key=lambda member: _rank(member, members[member].instance_id))
     targets: dict[str, Target] = {member: {} for member in order}
-    subscriptions = yield from by_subscription({member: members[member] for member in order})
+    subscriptions = set()
+    for member in order:
+        yield
+        subscriptions.add(members[member].topics)
     if len(subscriptions) == 1:
-        for topic in next(iter(subscriptions)):
+        for topic in subscriptions.pop():
             yield
             _divide(topic, partitions[topic], order, targets)
         return targets

@@ -16,47 +16,31 @@ from kafka_tools.broker_embedded.coordinators.consumer.assignors import (
     MemberSpec,
     Target,
     balancing,
-    by_subscription,
     hash_order,
 )
-from kafka_tools.broker_embedded.slices import Work, whole
+from kafka_tools.broker_embedded.slices import Work
 
 _PARTITIONS_AT_ONCE = 256
 
 
 def assign(
-    members: Mapping[str, MemberSpec],
-    partitions: Mapping[UUID, int],
-    names: Mapping[UUID, str] | None = None,
-    alike: bool | None = None,
-) -> dict[str, Target]:
-    """The next target of every member: ``assign_work`` at once."""
-    return whole(assign_work(members, partitions, names, alike))
-
-
-def assign_work(
-    members: Mapping[str, MemberSpec],
-    partitions: Mapping[UUID, int],
-    names: Mapping[UUID, str] | None = None,
-    alike: bool | None = None,
+    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str], alike: bool
 ) -> Work[dict[str, Target]]:
     """The next target of every member; yields between topics, members and a thousand partitions.
 
-    ``partitions`` says how many each subscribed topic has, ``names`` what they are called: who gets which partitions
-    is then Kafka's choice too, where it depends on that. ``alike`` is Kafka's subscription type, which also counts
-    names without a topic; None compares the topics. Raises KeyError for a topic without a number of partitions.
+    ``partitions`` and ``names`` have each subscribed topic. On names depends who gets which partitions, as in Kafka.
+    ``alike`` is Kafka's subscription type: whether all members name the same topics, also those that do not exist.
+    Raises KeyError for a topic without a number of partitions.
     """
     if not members:
         return {}
-    if alike is None:
-        alike = len((yield from by_subscription(members))) == 1
     if not alike:
-        return (yield from balancing.assign_work(members, partitions))
+        return (yield from balancing.assign(members, partitions))
     return (yield from _assign_alike(members, partitions, names))
 
 
 def _assign_alike(
-    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str] | None
+    members: Mapping[str, MemberSpec], partitions: Mapping[UUID, int], names: Mapping[UUID, str]
 ) -> Work[dict[str, Target]]:
     topics = yield from hash_order.topics_in_order(next(iter(members.values())).topics, names)
     if not topics:
