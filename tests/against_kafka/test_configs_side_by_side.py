@@ -83,13 +83,20 @@ def settling(kafka: RealKafka) -> Iterator[Callable[[], None]]:
 def run_all(
     side: Callable[..., Ended], kafka: RealKafka, lines: Sequence[Line], named: dict[str, object]
 ) -> list[Ended]:
-    """Each line of a scenario by one of the tools, in order; what one has changed is everywhere before the next."""
+    """Each line of a scenario by one of the tools, in order; what one changes is everywhere before another asks for it.
+
+    A line that only adds configs asks for nothing: what it changes is checked where the change before it was made.
+    """
     ended = []
+    changed = False
     with settling(kafka) as settle:
         for line in lines:
-            ended.append(run(side, kafka, line, named))
-            if "--alter" in line.text:
+            alters = "--alter" in line.text
+            if changed and not (alters and "--delete-config" not in line.text):
                 settle()
+                changed = False
+            ended.append(run(side, kafka, line, named))
+            changed = changed or alters
     return ended
 
 
