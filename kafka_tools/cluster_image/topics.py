@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, MutableMapping
-from copy import copy
 from typing import Any, TypeVar
 
 from kafka_tools.errors import InputError
@@ -37,9 +36,9 @@ _Record = TypeVar("_Record", bound=Stored)
 
 def replaced(record: _Record, **changes: Any) -> _Record:
     """A copy of a record with other values."""
-    new = copy(record)
-    for name, value in changes.items():
-        setattr(new, name, value)
+    new = record.__class__.__new__(record.__class__)
+    for name in ("unknown_tags", *record.__slots__):
+        setattr(new, name, changes[name] if name in changes else getattr(record, name))
     return new
 
 

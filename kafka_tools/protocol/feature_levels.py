@@ -12,6 +12,7 @@ from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import InputError
 
 METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
 
 METADATA_VERSIONS = {
     1: "3.0-IV1",

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, WireError
-from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.primitives import read_unsigned_varint
+from kafka_tools.protocol.codec import decode_prefix, encode_into
+from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.text import JAVA_ERRORS
 
@@ -39,6 +39,15 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
     if end != len(value):
         raise CorruptBatch(f"Found {len(value) - end} byte(s) of garbage after {number}")
     return message, version
+
+
+def frame(record: Stored, version: int) -> bytes:
+    """The record behind frame version, type and version."""
+    out = bytearray()
+    for number in (FRAME_VERSION, record.ID or 0, version):
+        write_unsigned_varint(out, number)
+    encode_into(record, version, out)
+    return bytes(out)
 
 
 class NewerRecord(NamedTuple):

@@ -27,12 +27,10 @@ META_PROPERTIES = "meta.properties"
 QUORUM_STATE = "quorum-state"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
-OFFSET_CHECKPOINTS = (
-    "recovery-point-offset-checkpoint",
-    "log-start-offset-checkpoint",
-    "replication-offset-checkpoint",
-    "cleaner-offset-checkpoint",
-)
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+OFFSET_CHECKPOINTS = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, "cleaner-offset-checkpoint")
 LOCK = ".lock"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
 """The directory in a log directory that holds indexes of segments in tiered storage (KIP-405)."""

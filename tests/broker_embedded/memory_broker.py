@@ -8,11 +8,10 @@ out so that thousands of groups cost no disk; where files matter ``disk_broker``
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from kafka_tools.broker_embedded.cluster.store import MemoryStore
 from kafka_tools.broker_embedded.configs.store import View
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
@@ -39,6 +38,35 @@ class Answer:
     @property
     def done(self) -> bool:
         return self.response is not None
+
+
+class MemoryStore:
+    """A store of metadata records that forgets with the process."""
+
+    def __init__(self) -> None:
+        self.records: list[Stored] = []
+
+    @property
+    def end_offset(self) -> int:
+        return len(self.records)
+
+    def append(self, records: Sequence[Stored]) -> None:
+        self.records.extend(records)
+
+    def sync(self) -> None:
+        """There is no disk."""
+
+    def replay(self) -> Iterator[Stored]:
+        yield from list(self.records)
+
+    def why_lost(self) -> str | None:
+        return None
+
+    def lose(self, why: str) -> None:
+        """There are no files."""
+
+    def close(self, *, clean: bool = True) -> bool:
+        return clean
 
 
 class MemoryDirs:

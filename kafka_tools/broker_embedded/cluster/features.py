@@ -17,13 +17,13 @@ from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes, feature_levels
 from kafka_tools.protocol.enums import FeatureUpgradeType
+from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
 
-METADATA_VERSION, KRAFT_VERSION = feature_levels.METADATA_VERSION, "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"

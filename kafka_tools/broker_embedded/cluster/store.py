@@ -43,32 +43,3 @@ class ClusterStore(Protocol):
 
         Returns whether they are complete, so that the next start may trust them.
         """
-
-
-class MemoryStore:
-    """A store that forgets with the process, for tests."""
-
-    def __init__(self) -> None:
-        self.records: list[Stored] = []
-
-    @property
-    def end_offset(self) -> int:
-        return len(self.records)
-
-    def append(self, records: Sequence[Stored]) -> None:
-        self.records.extend(records)
-
-    def sync(self) -> None:
-        """There is no disk."""
-
-    def replay(self) -> Iterator[Stored]:
-        yield from list(self.records)
-
-    def why_lost(self) -> str | None:
-        return None
-
-    def lose(self, why: str) -> None:
-        """There are no files."""
-
-    def close(self, *, clean: bool = True) -> bool:
-        return clean

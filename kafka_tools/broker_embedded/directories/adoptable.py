@@ -14,16 +14,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools import KAFKA_MINOR
-from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, unsupported
+from kafka_tools.broker_embedded.cluster.features import unsupported
 from kafka_tools.broker_embedded.directories.kafka_state import read_kafka_state
-from kafka_tools.broker_embedded.directories.survey import (
-    META_FILE,
-    METADATA_DIRECTORY,
-    agreed,
-    is_only_formatted,
-    is_ours,
-    kafka_worked_on,
-)
+from kafka_tools.broker_embedded.directories.survey import agreed, is_only_formatted, is_ours, kafka_worked_on
 from kafka_tools.cluster_image.image import ClusterImage
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row
@@ -31,12 +24,14 @@ from kafka_tools.config_definitions.values import parse
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, LogError, WireError
 from kafka_tools.protocol.codec import decode
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, ConfigResourceType
+from kafka_tools.protocol.feature_levels import METADATA_VERSION
 from kafka_tools.protocol.stored.share_group import ShareGroupMetadataKey
 from kafka_tools.protocol.stored.streams_group import StreamsGroupMetadataKey
 from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, read_quorum_state
 from kafka_tools.storage.layout import partition_files
+from kafka_tools.storage.names import META_PROPERTIES, METADATA_DIRECTORY
 from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.snapshots import read_partition_metadata
 from kafka_tools.values import uuid_text
@@ -124,13 +119,13 @@ def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
 
 def _meta(path: str, by_kafka: bool) -> MetaProperties:
     """``by_kafka``: Kafka has worked on the node's directories, whoever made them."""
-    meta_path = os.path.join(path, META_FILE)
+    meta_path = os.path.join(path, META_PROPERTIES)
     try:
         if not stat.S_ISREG(os.stat(meta_path).st_mode):
             raise _refused(path, f"{meta_path} is not a file")
         meta = read_meta_properties(meta_path)
     except FileNotFoundError:
-        raise _refused(path, f"not a log directory of Kafka (it has no {META_FILE})") from None
+        raise _refused(path, f"not a log directory of Kafka (it has no {META_PROPERTIES})") from None
     except CorruptIndex as error:
         raise _refused(path, str(error)) from error
     except OSError as error:

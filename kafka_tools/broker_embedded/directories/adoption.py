@@ -23,12 +23,11 @@ from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock, ReadersLock
 from kafka_tools.broker_embedded.directories.survey import (
     ADOPTING_FILE,
-    LOCK_FILE,
-    META_FILE,
     WRITTEN_BY,
     WRITTEN_BY_KEY,
     cannot_be_used,
     distinct,
+    is_ours,
     survey,
 )
 from kafka_tools.clock import Clock
@@ -42,6 +41,7 @@ from kafka_tools.storage.checkpoints import (
     write_offset_checkpoint,
 )
 from kafka_tools.storage.log.syncing import sync_directory, sync_tree
+from kafka_tools.storage.names import LOCK, META_PROPERTIES
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ def _is_unfinished(data_dir: str) -> bool:
         begun = read_meta_properties(os.path.join(data_dir, ADOPTING_FILE))
     except (FileNotFoundError, NotADirectoryError, CorruptIndex):
         return False
-    return begun.others.get(WRITTEN_BY_KEY) == WRITTEN_BY and not os.path.exists(os.path.join(data_dir, META_FILE))
+    return is_ours(begun) and not os.path.exists(os.path.join(data_dir, META_PROPERTIES))
 
 
 def _check_empty(data_dir: str) -> None:
@@ -191,8 +191,8 @@ def _copy(
         for lock in reading:
             lock.check()
         os.sync()  # all at once; what comes next finds little to do, and tells of a disk that failed
-        sync_tree(data_dir, besides=(LOCK_FILE,))  # to open that would end the lock
-        os.rename(marker, os.path.join(data_dir, META_FILE))
+        sync_tree(data_dir, besides=(LOCK,))  # to open that would end the lock
+        os.rename(marker, os.path.join(data_dir, META_PROPERTIES))
         sync_directory(data_dir)
     except BaseException as error:
         if os.path.exists(marker):

@@ -18,9 +18,6 @@ from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointF
 from kafka_tools.broker_embedded.directories.known_dirs import check_known, naming
 from kafka_tools.broker_embedded.directories.locks import DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
-    LOCK_FILE,
-    META_FILE,
-    METADATA_DIRECTORY,
     WRITTEN_BY,
     WRITTEN_BY_KEY,
     agreed,
@@ -39,16 +36,24 @@ from kafka_tools.storage.checkpoints import (
     write_meta_properties,
 )
 from kafka_tools.storage.log.syncing import Unsynced, sync_directory, sync_tree
-from kafka_tools.storage.names import PartitionDirectory, directory_name, parse_partition_dir, partition_of_dir
+from kafka_tools.storage.names import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOCK,
+    LOG_STARTS,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    RECOVERY_POINTS,
+    PartitionDirectory,
+    directory_name,
+    parse_partition_dir,
+    partition_of_dir,
+)
 from kafka_tools.values import TopicPartition, uuid_text
 
 log = logging.getLogger(__name__)
 
-CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
-HIGH_WATERMARKS = "replication-offset-checkpoint"
-
+_CHECKPOINTS = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)
 FormattedCheck = Callable[[Sequence[tuple[str, MetaProperties]], Sequence[str]], object]
 """Told the directories that are only formatted, and all; raises ConfigError if this broker cannot start on them."""
 
@@ -81,9 +86,8 @@ class DataDirs:
         self.paths = distinct(paths)
         self.unsynced = unsynced
         self.clean: dict[str, bool] = {}
-        self.recovery_points: dict[str, dict[TopicPartition, int]] = {}
-        self.log_starts: dict[str, dict[TopicPartition, int]] = {}
-        self.high_watermarks: dict[str, dict[TopicPartition, int]] = {}
+        self.at_start: dict[tuple[str, str], dict[TopicPartition, int]] = {}
+        """The offsets that the checkpoint files contained at the start, by directory and name."""
         self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
         """The checkpoint files by directory and name."""
         self.lost: dict[str, str] = {}
@@ -118,16 +122,15 @@ class DataDirs:
         self.cluster_id = known_id or uuid_text(uuid.uuid4())
         self._write_metas(found, node_id)
         for path in self.paths:
-            marker = os.path.join(path, CLEAN_SHUTDOWN_FILE)
+            marker = os.path.join(path, CLEAN_SHUTDOWN)
             self.clean[path] = os.path.exists(marker) or not has_logs(path)
             if os.path.exists(marker):
                 os.remove(marker)
                 self._marked.append(path)
-            self.recovery_points[path] = read_checkpoint(os.path.join(path, RECOVERY_POINTS))
-            self.log_starts[path] = read_checkpoint(os.path.join(path, LOG_STARTS))
-            self.high_watermarks[path] = read_checkpoint(os.path.join(path, HIGH_WATERMARKS))
-            for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS):
-                self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name), self.at_start(path, name))
+            for name in _CHECKPOINTS:
+                file = os.path.join(path, name)
+                self.at_start[path, name] = offsets = read_checkpoint(file)
+                self.checkpoints[path, name] = CheckpointFile(file, offsets)
         self._watched = [WatchedDirectory(path, lock) for path, lock in zip(self.paths, self._locks, strict=True)]
 
     def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
@@ -144,13 +147,13 @@ class DataDirs:
                 named[directory_id] = path
                 others = {**(formatted.others if formatted else {}), WRITTEN_BY_KEY: WRITTEN_BY}
                 meta = naming(MetaProperties(1, self.cluster_id, node_id, directory_id, others), named)
-                write_meta_properties(os.path.join(path, META_FILE), meta)
+                write_meta_properties(os.path.join(path, META_PROPERTIES), meta)
                 sync_directory(path)  # without it what is made next would be taken for somebody else's
                 metas.append((path, meta))
         for path, meta in metas:
             if meta != naming(meta, named):
                 try:
-                    write_meta_properties(os.path.join(path, META_FILE), naming(meta, named))
+                    write_meta_properties(os.path.join(path, META_PROPERTIES), naming(meta, named))
                 except OSError as error:  # as before these names were kept: no reason to refuse a start
                     log.warning(
                         "%s does not list all log directories: a later start cannot detect from it that a directory is "
@@ -158,13 +161,6 @@ class DataDirs:
                         path,
                         error,
                     )
-
-    def at_start(self, path: str, name: str) -> dict[TopicPartition, int]:
-        """What a checkpoint file of a directory held at the start."""
-        held = {
-            RECOVERY_POINTS: self.recovery_points, LOG_STARTS: self.log_starts, HIGH_WATERMARKS: self.high_watermarks
-        }  # fmt: skip
-        return held[name][path]
 
     def _survey(
         self, node_id: int, cluster_id: str | None
@@ -234,8 +230,8 @@ class DataDirs:
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
-        for name in (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS):
-            offsets = self.at_start(path, name)
+        for name in _CHECKPOINTS:
+            offsets = self.at_start[path, name]
             offsets.pop(id, None)
             self.checkpoints[path, name].write_now(offsets)
 
@@ -243,7 +239,7 @@ class DataDirs:
         """Say of these directories that every log in them was closed: the next start trusts the files."""
         for path in paths:
             try:
-                replace_file(os.path.join(path, CLEAN_SHUTDOWN_FILE), b'{"version":0,"brokerEpoch":"-1"}')
+                replace_file(os.path.join(path, CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":"-1"}')
             except OSError as error:
                 log.warning("%s is not marked as cleanly shut down, so the next start checks its logs: %s", path, error)
 
@@ -254,7 +250,7 @@ class DataDirs:
     def sync(self) -> None:
         """Force all that is in the directories to the disk. Raises OSError."""
         for path in self.live:
-            sync_tree(path, besides=(LOCK_FILE,))  # to open it would end its lock
+            sync_tree(path, besides=(LOCK,))  # to open it would end its lock
 
     def unlock(self) -> None:
         for lock in self._locks:

@@ -15,36 +15,26 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kafka_tools import KAFKA_MINOR
-from kafka_tools.broker_embedded.cluster.features import KRAFT_VERSION, METADATA_VERSION, unsupported
+from kafka_tools.broker_embedded.cluster.features import unsupported
 from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.directories.local_store import decode_record
-from kafka_tools.broker_embedded.directories.survey import FIRST_SNAPSHOT, METADATA_DIRECTORY
+from kafka_tools.broker_embedded.directories.survey import FIRST_SNAPSHOT
 from kafka_tools.errors import ConfigError, LogError
+from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
 from kafka_tools.storage.checkpoints import MetaProperties
-from kafka_tools.storage.kraft_snapshots import read_control, read_kraft_snapshot
-from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT
+from kafka_tools.storage.kraft_snapshots import NO_CONTROL, SnapshotControl, read_control, read_kraft_snapshot
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY
 
 log = logging.getLogger(__name__)
 
 _MOST_BYTES = 16 << 20
 """The largest file with first records that is read, in bytes: about 100,000 credentials."""
 _FORMAT_AGAIN = "format a directory for one node that is both broker and controller"
-
-
-class _Quorum(NamedTuple):
-    """What the first snapshot says of the quorum: the level of kraft.version, and the voters' ids.
-
-    ``voters`` is None where the voters are not in it.
-    """
-
-    kraft_version: int
-    voters: frozenset[int] | None
 
 
 class FormattedDirectories:
@@ -85,7 +75,7 @@ class FormattedDirectories:
                 _FORMAT_AGAIN + ", and set process.roles=broker,controller",
             )  # fmt: skip
 
-    def _check_voters(self, path: str, quorum: _Quorum) -> None:
+    def _check_voters(self, path: str, quorum: SnapshotControl) -> None:
         configured = self._properties.get("controller.quorum.voters", "").strip()
         if quorum.voters is None and not configured and self._properties.get("process.roles", "").strip():
             raise _refused(
@@ -93,26 +83,28 @@ class FormattedDirectories:
                 "it contains no voter and controller.quorum.voters is empty: the node would join an existing quorum",
                 "format it with --standalone",
             )
-        voters = quorum.voters if quorum.voters is not None else {_voter_id(text) for text in configured.split(",")}
+        if quorum.voters is not None:
+            voters = {voter.voter_id for voter in quorum.voters.voters}
+        else:
+            voters = {_voter_id(text) for text in configured.split(",")}
         if (quorum.voters is not None or configured) and voters != {self._node_id}:
             shown = ", ".join(map(str, sorted(voters)))
             raise _refused(
                 path, f"its quorum has the voters {shown}, but this node must be the only voter", _FORMAT_AGAIN
             )
 
-    def _quorum(self, log_dirs: Sequence[str]) -> _Quorum:
-        """What the first snapshot of the metadata log says; of a quorum that is configured without one."""
+    def _quorum(self, log_dirs: Sequence[str]) -> SnapshotControl:
+        """What the first snapshot of the metadata log says of the quorum."""
         for place in self._places(log_dirs):
             path = os.path.join(place, FIRST_SNAPSHOT)
             if os.path.isfile(path):
                 with _reading(place, path):
-                    _, kraft_version, voters = read_control(path)
-                problem = unsupported({KRAFT_VERSION: kraft_version})
+                    found = read_control(path)
+                problem = unsupported({KRAFT_VERSION: found.kraft_version})
                 if problem is not None:
                     raise _refused(place, f"its quorum uses {problem}")
-                ids = None if voters is None else frozenset(voter.voter_id for voter in voters.voters)
-                return _Quorum(kraft_version, ids)
-        return _Quorum(0, None)
+                return found
+        return NO_CONTROL
 
     def _places(self, log_dirs: Sequence[str]) -> list[str]:
         """Where the metadata log may be: in one of the log directories, or in one of its own."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION, unsupported
+from kafka_tools.broker_embedded.cluster.features import unsupported
 from kafka_tools.broker_embedded.directories.local_store import decode_record
 from kafka_tools.cluster_image.image import ClusterImage, Replay
 from kafka_tools.errors import CorruptBatch, InputError, LogError
+from kafka_tools.protocol.feature_levels import METADATA_VERSION
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored import cluster_metadata as stored
 from kafka_tools.records.batches import BatchView

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 
-from kafka_tools.broker_embedded.directories.survey import META_FILE, is_ours
+from kafka_tools.broker_embedded.directories.survey import is_ours
 from kafka_tools.errors import ConfigError
 from kafka_tools.storage.checkpoints import MetaProperties
+from kafka_tools.storage.names import META_PROPERTIES
 
 _PREFIX = "log.dir."
 
@@ -52,7 +53,8 @@ def check_known(found: Found, lost: Collection[str] = ()) -> None:
     if empty and not ours and len(empty) < len(found):
         formatted = next(path for path, meta in found if meta is not None)
         raise ConfigError(
-            f"the data directory {empty[0]} {_state(empty[0])}: it has no {META_FILE}, and {formatted} was formatted",
+            f"the data directory {empty[0]} {_state(empty[0])}: it has no {META_PROPERTIES}, and {formatted} was "
+            "formatted",
             hint="check that its disk is mounted; nothing was changed. If the directory is new, format it too: "
             "kafka-storage format --ignore-formatted with the same settings and cluster id",
         )
@@ -65,7 +67,7 @@ def _problem(path: str, found: Found, id: str) -> str:
     meta = metas[path]
     if meta is not None:
         return f"is a different directory now: its directory.id is {meta.directory_id}, and was {id}"
-    return f"{_state(path)}: it has no {META_FILE}, but the broker's directory {id} was there"
+    return f"{_state(path)}: it has no {META_PROPERTIES}, but the broker's directory {id} was there"
 
 
 def _state(path: str) -> str:

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
 from kafka_tools.broker_embedded.directories.snapshots import StateSnapshots
 from kafka_tools.broker_embedded.directories.state_checks import MEND
-from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.clock import Clock
 from kafka_tools.errors import LogError, WireError
-from kafka_tools.protocol.codec import decode_prefix, encode_into
-from kafka_tools.protocol.primitives import read_unsigned_varint, write_unsigned_varint
+from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.framing import FRAME_VERSION, frame
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
 from kafka_tools.storage.log.syncing import Unsynced, force, sync_directory, sync_file
+from kafka_tools.storage.names import METADATA_DIRECTORY
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.slices import Slices, Work
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FRAME_VERSION = 1
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
 """Versions written where the newest is not needed, so that older tools can read the log as well."""
 
@@ -264,15 +264,8 @@ def _make_private(directory: str) -> None:
 
 
 def encode_record(record: Stored) -> bytes:
-    """Frame version, type and version as unsigned varints, then the record."""
-    kind = type(record)
-    version = _VERSIONS.get(kind.__name__, kind.MAX_VERSION)
-    out = bytearray()
-    write_unsigned_varint(out, _FRAME_VERSION)
-    write_unsigned_varint(out, kind.ID or 0)
-    write_unsigned_varint(out, version)
-    encode_into(record, version, out)
-    return bytes(out)
+    """The value of a record in the log."""
+    return frame(record, _VERSIONS.get(type(record).__name__, record.MAX_VERSION))
 
 
 def decode_record(value: bytes | memoryview, where: str) -> Stored:
@@ -281,7 +274,7 @@ def decode_record(value: bytes | memoryview, where: str) -> Stored:
         frame_version, position = read_unsigned_varint(value, 0)
         kind, position = read_unsigned_varint(value, position)
         version, position = read_unsigned_varint(value, position)
-        if frame_version != _FRAME_VERSION or kind not in RECORDS:
+        if frame_version != FRAME_VERSION or kind not in RECORDS:
             raise LogError(f"{where}: unknown metadata record of type {kind}, frame version {frame_version}")
         return decode_prefix(RECORDS[kind], version, value, position)[0]
     except (WireError, IndexError, ValueError) as error:

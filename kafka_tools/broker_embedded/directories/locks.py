@@ -7,10 +7,10 @@ import fcntl
 import os
 import threading
 
-from kafka_tools.broker_embedded.directories.survey import LOCK_FILE
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.network import replace_descriptors, when_forked
 from kafka_tools.storage.log.identity import identity
+from kafka_tools.storage.names import LOCK
 
 _held: set[int] = set()
 """The identities of the lock files held in this process: a file lock keeps other processes out, not this one."""
@@ -22,19 +22,13 @@ class DirectoryLock:
 
     def __init__(self, path: str) -> None:
         """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
-        self.path = os.path.join(path, LOCK_FILE)
+        self.path = os.path.join(path, LOCK)
         with _holding:
             # Looked up before it is opened: closing a second descriptor would end the lock of the first.
             if os.path.exists(self.path) and identity(os.stat(self.path)) in _held:
                 raise _in_use(path)
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(self._fd)
-                if error.errno in (errno.EACCES, errno.EAGAIN):
-                    raise _in_use(path) from error
-                raise ConfigError(f"cannot lock {path}: {error.strerror}") from error
+            _lock(self._fd, fcntl.LOCK_EX, path, _in_use(path))
             self.identity = identity(os.fstat(self._fd))
             _held.add(self.identity)
         when_forked(self, DirectoryLock._leave_to_parent)
@@ -64,7 +58,7 @@ class ReadersLock:
         """Raises ConfigError if a broker runs on the directory, or if it cannot be locked."""
         self._path = path
         self._fd: int | None = None
-        lock_path = os.path.join(path, LOCK_FILE)
+        lock_path = os.path.join(path, LOCK)
         try:
             if identity(os.stat(lock_path)) in _held:
                 raise _in_use(path)
@@ -73,17 +67,11 @@ class ReadersLock:
             return
         except OSError as error:
             raise ConfigError(f"cannot open {lock_path}: {error.strerror}") from error
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError as error:
-            self.release()
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                raise self._runs() from error
-            raise ConfigError(f"cannot lock {lock_path}: {error.strerror}") from error
+        _lock(self._fd, fcntl.LOCK_SH, lock_path, self._runs())
 
     def check(self) -> None:
         """Raises ConfigError if a broker has started since: what was read may be of two moments."""
-        if self._fd is None and os.path.exists(os.path.join(self._path, LOCK_FILE)):
+        if self._fd is None and os.path.exists(os.path.join(self._path, LOCK)):
             raise self._runs()
 
     def release(self) -> None:
@@ -93,8 +81,19 @@ class ReadersLock:
 
     def _runs(self) -> ConfigError:
         return ConfigError(
-            f"a broker is running on {self._path}: it holds the lock of {LOCK_FILE}", hint="stop the broker first"
+            f"a broker is running on {self._path}: it holds the lock of {LOCK}", hint="stop the broker first"
         )
+
+
+def _lock(fd: int, how: int, path: str, is_locked: ConfigError) -> None:
+    """Lock a file. If it cannot be locked, close it and raise ConfigError: ``is_locked`` if another process has it."""
+    try:
+        fcntl.lockf(fd, how | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise is_locked from error
+        raise ConfigError(f"cannot lock {path}: {error.strerror}") from error
 
 
 def _in_use(path: str) -> ConfigError:

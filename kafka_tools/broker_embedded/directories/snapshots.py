@@ -13,12 +13,20 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.storage import names
 from kafka_tools.storage.checkpoints import file_mode
-from kafka_tools.storage.kraft_snapshots import NO_CONTROL, kraft_snapshot, last_contained_ms, read_control
+from kafka_tools.storage.kraft_snapshots import (
+    NO_CONTROL,
+    KraftSnapshot,
+    kraft_snapshot,
+    kraft_snapshots,
+    last_contained_ms,
+    read_control,
+)
+from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.log.syncing import sync_directory
 
 if TYPE_CHECKING:
@@ -32,22 +40,9 @@ _RECORDS_OF_BATCH = 100
 _AT_ONCE_BYTES = 1 << 20
 
 
-class Snapshot(NamedTuple):
-    """A snapshot that is there: ``end_offset`` is the first offset that it does not contain."""
-
-    end_offset: int
-    epoch: int
-    path: str
-
-
-def snapshots_in(directory: str) -> list[Snapshot]:
-    """The snapshots that have their names, sound or not, ascending by what they contain. Raises OSError."""
-    found = []
-    for name in os.listdir(directory):
-        parsed = names.parse_file_name(name)
-        if parsed is not None and parsed.suffix == names.CHECKPOINT and not parsed.state and parsed.epoch is not None:
-            found.append(Snapshot(parsed.base_offset, parsed.epoch, os.path.join(directory, name)))
-    return sorted(found)
+def snapshots_in(directory: str) -> list[KraftSnapshot]:
+    """The snapshots in a directory, sound or not, ascending by what they contain. Raises OSError."""
+    return kraft_snapshots(partition_files(directory))
 
 
 class StateSnapshots:
@@ -87,7 +82,7 @@ class StateSnapshots:
         """The time of the last record (epoch, ms) in the one that was written or found last; -1 without one."""
         return self._control.last_contained_ms
 
-    def newest_sound(self) -> Snapshot | None:
+    def newest_sound(self) -> KraftSnapshot | None:
         """The newest one that is whole. Newer ones are told of, and count no longer. Raises OSError."""
         while self.kept:
             try:
@@ -141,7 +136,7 @@ class StateSnapshots:
                 os.remove(path + _PART)
             raise
         self._control = control
-        self.kept = sorted({*self.kept, Snapshot(end_offset, epoch, path)})
+        self.kept = sorted({*self.kept, KraftSnapshot(end_offset, epoch, path)})
 
     def retire_first(self) -> str:
         """Rename the oldest one for deletion; returns the new path. Raises OSError."""

@@ -11,12 +11,11 @@ import os
 
 from kafka_tools.broker_embedded.cluster.metadata import Cluster
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
-from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY
 from kafka_tools.errors import LogError
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.shown_text import counted
 from kafka_tools.storage.layout import partition_files
-from kafka_tools.storage.names import PARTITION_METADATA, parse_partition_dir
+from kafka_tools.storage.names import METADATA_DIRECTORY, PARTITION_METADATA, parse_partition_dir
 
 MEND = "repair the cluster metadata with kafka-tools broker mend --data-dir DIR, which keeps the files that it replaces"
 BACK = (
@@ -26,30 +25,33 @@ BACK = (
 """What to do where some of the state is gone."""
 
 
+def state_directories(dirs: DataDirs) -> list[tuple[str, str]]:
+    """(path, state) of everything that has the name of a partition of a topic ``__cluster_metadata``."""
+    return [
+        (os.path.join(path, name), parsed.state)
+        for path in dirs.paths
+        for name in sorted(os.listdir(path))
+        if (parsed := parse_partition_dir(name)) and parsed.topic_partition.topic == CLUSTER_METADATA
+    ]
+
+
 def check_state(dirs: DataDirs, known_end: int) -> None:
     """Raises LogError if a client's topic has taken, mixed with or deleted the state, or if there is none any more.
 
     ``known_end``: the offset up to which the state was on the disk.
     """
-    for path in dirs.paths:
-        for name in sorted(os.listdir(path)):
-            parsed = parse_partition_dir(name)
-            if (
-                parsed is None
-                or parsed.topic_partition.topic != CLUSTER_METADATA
-                or parsed.state in ("stray", "future")
-            ):
-                continue  # moved aside by a mending, or left by one that did not end
-            place = os.path.join(path, name)
-            if parsed.state:
-                text = f"{place}: the cluster metadata was deleted, as a topic named {CLUSTER_METADATA}"
-                raise LogError(text, path=place, hint=MEND)
-            if name != METADATA_DIRECTORY or is_of_a_topic(place):
-                text = (
-                    f"{place} belongs to a topic {CLUSTER_METADATA} that a client created: it does not contain "
-                    "only cluster metadata"
-                )
-                raise LogError(text, path=place, hint=MEND)
+    for place, state in state_directories(dirs):
+        if state in ("stray", "future"):
+            continue  # moved aside by a mending, or left by one that did not end
+        if state:
+            text = f"{place}: the cluster metadata was deleted, as a topic named {CLUSTER_METADATA}"
+            raise LogError(text, path=place, hint=MEND)
+        if os.path.basename(place) != METADATA_DIRECTORY or is_of_a_topic(place):
+            text = (
+                f"{place} belongs to a topic {CLUSTER_METADATA} that a client created: it does not contain "
+                "only cluster metadata"
+            )
+            raise LogError(text, path=place, hint=MEND)
     if not any(os.path.isdir(os.path.join(path, METADATA_DIRECTORY)) for path in dirs.paths):
         lost = _what_had_state(dirs, known_end)
         if lost:

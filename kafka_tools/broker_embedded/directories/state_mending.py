@@ -14,16 +14,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
-from kafka_tools.broker_embedded.directories.data_dirs import (
-    DataDirs,
-    remove_directory,
-    retire_directory,
-)
+from kafka_tools.broker_embedded.directories.data_dirs import DataDirs, remove_directory, retire_directory
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.directories.reached import forget_state_end, read_state_end
 from kafka_tools.broker_embedded.directories.salvaged_state import SalvagedState
-from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
-from kafka_tools.broker_embedded.directories.survey import METADATA_DIRECTORY, survey
+from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic, state_directories
+from kafka_tools.broker_embedded.directories.survey import survey
 from kafka_tools.clock import Clock
 from kafka_tools.errors import ConfigError, CorruptBatch, CorruptIndex, WireError
 from kafka_tools.protocol.codec import decode
@@ -38,7 +34,12 @@ from kafka_tools.protocol.stored.cluster_metadata import (
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.shown_text import counted
-from kafka_tools.storage.names import LEADER_EPOCHS, PARTITION_METADATA, directory_name, parse_partition_dir
+from kafka_tools.storage.names import (
+    LEADER_EPOCHS,
+    METADATA_DIRECTORY,
+    PARTITION_METADATA,
+    directory_name,
+)
 from kafka_tools.storage.salvage import Salvage
 from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
 from kafka_tools.values import TopicPartition
@@ -65,20 +66,22 @@ class MendedState(NamedTuple):
     """(from, to) of the directories that were renamed."""
     next_producer_id: int
     """The first producer id that the cluster has not given out."""
-    gone: int = 0
+    gone: int
     """How many records at the end of the state are known to be gone."""
+    rewritten: bool
+    """Whether the state was written anew."""
 
     @property
     def changed(self) -> bool:
         """Whether anything was to be done."""
-        return bool(self.moved or self.recovered or self.gone)
+        return bool(self.rewritten or self.gone)
 
     def lines(self) -> list[str]:
         """What the operator is told."""
         kept = counted(self.kept, "record", "records")
         if not self.changed:
             return [f"{self.state} is valid: {kept}, nothing to repair."]
-        written = f"rewritten with {kept} of the old metadata" if self.moved or self.recovered else "kept"
+        written = f"rewritten with {kept} of the old metadata" if self.rewritten else "kept"
         lines = [f"{self.state}: {written}."]
         if self.gone:
             lines.append(f"Missing: the last {counted(self.gone, 'record', 'records')} of the old metadata.")
@@ -119,19 +122,20 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
 
     Raises LogError or OSError if it fails: then it can be run again.
     """
-    for path, name, parsed in dirs.partition_dirs():
-        if parsed.topic_partition.topic == CLUSTER_METADATA and parsed.state == "future":
-            remove_directory(os.path.join(path, name))  # of a mending that did not end
-    candidates = _state_directories(dirs)
+    candidates = []
+    for path, kind in state_directories(dirs):
+        if kind == "future":
+            remove_directory(path)  # of a mending that did not end
+        else:
+            candidates.append(path)
+    current = [path for path in candidates if not path.endswith("-stray")]
     reading = _best(candidates)
     kept = reading.kept if reading else []
     unknown = _unknown_partitions(dirs, reading)
     gone = max(0, max(map(read_state_end, dirs.paths)) - (reading.end_offset if reading else 0))
-    if reading and reading.is_whole and not unknown and candidates[:1] == [reading.directory]:
-        others = [path for path in candidates[1:] if not path.endswith("-stray")]
-        if not others:
-            forget_state_end(dirs.paths if gone else ())
-            return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept), gone)
+    if reading and reading.is_whole and not unknown and current == [reading.directory]:
+        forget_state_end(dirs.paths if gone else ())
+        return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept), gone, False)
     log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
     new_name = directory_name(TopicPartition(CLUSTER_METADATA, 0), state="future", unique_id=uuid.uuid4().hex)
     store = LocalStore(log_dir, clock, clean=True, directory=new_name)
@@ -146,10 +150,7 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
     finally:
         store.close()
     forget_state_end(dirs.paths)
-    moved = []
-    for path in candidates:
-        if not path.endswith("-stray"):
-            moved.append((path, retire_directory(path, state="stray")))
+    moved = [(path, retire_directory(path, state="stray")) for path in current]
     state = os.path.join(log_dir, METADATA_DIRECTORY)
     os.rename(os.path.join(log_dir, new_name), state)
     for partitions in unknown.values():
@@ -160,24 +161,18 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
                 moved.append((os.path.join(found.path, found.name), place))
     names = sorted({partitions[0].id.topic for partitions in unknown.values()})
     left_out = dict(reading.left_out) if reading else {}
-    return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id, gone)
+    return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id, gone, True)
 
 
-def _state_directories(dirs: DataDirs) -> list[str]:
-    """Every directory that is named like the state, those moved aside included, the likeliest first."""
-    found = []
-    for path in dirs.paths:
-        for name in sorted(os.listdir(path)):
-            parsed = parse_partition_dir(name)
-            if parsed is not None and parsed.topic_partition.topic == CLUSTER_METADATA and parsed.state != "future":
-                place = os.path.join(path, name)
-                found.append((name != METADATA_DIRECTORY, parsed.state == "stray", is_of_a_topic(place), place))
-    return [place for *_, place in sorted(found)]
+def _likelihood(path: str) -> tuple[bool, bool, bool, str]:
+    """The key by which the likeliest directory of the state comes first; those that were moved aside are last."""
+    name = os.path.basename(path)
+    return name != METADATA_DIRECTORY, name.endswith("-stray"), is_of_a_topic(path), path
 
 
 def _best(candidates: Sequence[str]) -> SalvagedState | None:
     """The directory with the most of the state; one that was moved aside only if no other has any."""
-    readings = [SalvagedState(path) for path in candidates]
+    readings = [SalvagedState(path) for path in sorted(candidates, key=_likelihood)]
     readings = [found for found in readings if not found.directory.endswith("-stray") and found.kept] or readings
     return max(readings, key=lambda found: len(found.kept), default=None)
 

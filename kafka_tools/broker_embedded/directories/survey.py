@@ -7,26 +7,29 @@ import stat
 from collections.abc import Collection, Sequence
 
 from kafka_tools.errors import ConfigError, CorruptIndex
-from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
     read_meta_properties,
 )
-from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, QUORUM_STATE, checkpoint_name, parse_partition_dir
+from kafka_tools.storage.names import (
+    BOOTSTRAP_CHECKPOINT,
+    LOCK,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    QUORUM_STATE,
+    checkpoint_name,
+    parse_partition_dir,
+)
 
-META_FILE = "meta.properties"
 ADOPTING_FILE = "meta.properties.adopting"
 """The name of meta.properties until an adoption (``adoption``) is complete."""
-LOCK_FILE = ".lock"
 WRITTEN_BY = "kafka_tools"
 WRITTEN_BY_KEY = "written.by"
-METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
-"""Where the state of the cluster is, in one of the directories: the one name here that no topic may have."""
 FIRST_SNAPSHOT = os.path.join(METADATA_DIRECTORY, checkpoint_name(0, 0))
 """The snapshot that formatting writes: the first voters (KIP-853) and, since Kafka 4.4, the first records."""
 _OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
-_FIRST_START = frozenset({LOCK_FILE, META_FILE + ".tmp"})
-_FORMATTED = _FIRST_START | {META_FILE, BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY}
+_FIRST_START = frozenset({LOCK, META_PROPERTIES + ".tmp"})
+_FORMATTED = _FIRST_START | {META_PROPERTIES, BOOTSTRAP_CHECKPOINT}
 _NAMES_SHOWN = 3
 _GIVE_ANOTHER = "pass an empty or new directory with --data-dir (log.dirs)"
 
@@ -42,14 +45,15 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
         if not stat.S_ISDIR(mode):
             raise ConfigError(f"the data directory {path} is {_kind(mode)}, not a directory", hint=_GIVE_ANOTHER)
         names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
-        if META_FILE in names:
+        if META_PROPERTIES in names:
             return _survey_meta(path, formatted)
         if ADOPTING_FILE in names:
             raise ConfigError(
                 f"the adoption of a Kafka directory into {path} was not completed",
                 hint="start with --adopt again; the adoption then starts from the beginning",
             )
-        unfinished = _is_unfinished_start(path, names)
+        # What a first start leaves that ended before it had written meta.properties.
+        unfinished = _contains_only(path, names, _FIRST_START)
     except FileNotFoundError:
         if os.path.islink(path):
             target = os.readlink(path)
@@ -62,21 +66,20 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
     if names and not unfinished:
         more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
         raise ConfigError(
-            f"the data directory {path} is not empty and does not belong to this broker (it has no {META_FILE}): "
+            f"the data directory {path} is not empty and does not belong to this broker (it has no {META_PROPERTIES}): "
             f"it contains {', '.join(sorted(names)[:_NAMES_SHOWN])}{more}",
             hint=f"{_GIVE_ANOTHER}; nothing in this directory was changed",
         )
     return None
 
 
-def _is_unfinished_start(path: str, names: Collection[str]) -> bool:
-    """Whether these are what a first start leaves that ended before it had written meta.properties."""
-    if not set(names) <= _FIRST_START:
+def _contains_only(path: str, names: Collection[str], allowed: Collection[str]) -> bool:
+    """Whether the names in a directory are some of the allowed ones, of files, and an empty lock among them."""
+    if not set(names) <= set(allowed):
         return False
     found = {name: os.lstat(os.path.join(path, name)) for name in names}
-    if not all(stat.S_ISREG(entry.st_mode) for entry in found.values()):
-        return False
-    return LOCK_FILE not in found or found[LOCK_FILE].st_size == 0  # a loss of power may leave the other file alone
+    is_locked = LOCK in found and found[LOCK].st_size > 0
+    return not is_locked and all(stat.S_ISREG(entry.st_mode) for entry in found.values())
 
 
 def is_ours(meta: MetaProperties) -> bool:
@@ -92,24 +95,18 @@ def kafka_worked_on(path: str) -> bool:
 def is_only_formatted(path: str) -> bool:
     """Whether a directory with meta.properties holds only files that ``kafka-storage format`` writes."""
     names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
-    if not names <= _FORMATTED:
-        return False
-    for name in names:
-        entry = os.lstat(os.path.join(path, name))
-        if not (stat.S_ISDIR if name == METADATA_DIRECTORY else stat.S_ISREG)(entry.st_mode):
+    if METADATA_DIRECTORY in names:
+        names.remove(METADATA_DIRECTORY)
+        place = os.path.join(path, METADATA_DIRECTORY)
+        if not stat.S_ISDIR(os.lstat(place).st_mode):
             return False
-        if name == LOCK_FILE and entry.st_size:
+        if not _contains_only(place, os.listdir(place), {os.path.basename(FIRST_SNAPSHOT)}):
             return False
-    if METADATA_DIRECTORY not in names:
-        return True
-    inner = os.listdir(os.path.join(path, METADATA_DIRECTORY))
-    return set(inner) <= {os.path.basename(FIRST_SNAPSHOT)} and all(
-        stat.S_ISREG(os.lstat(os.path.join(path, METADATA_DIRECTORY, name)).st_mode) for name in inner
-    )
+    return _contains_only(path, names, _FORMATTED)
 
 
 def _survey_meta(path: str, formatted: bool) -> MetaProperties:
-    meta_path = os.path.join(path, META_FILE)
+    meta_path = os.path.join(path, META_PROPERTIES)
     if not stat.S_ISREG(os.stat(meta_path).st_mode):
         raise ConfigError(f"{meta_path} is not a file", hint=_GIVE_ANOTHER)
     try:
@@ -131,7 +128,7 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
     why = (
         f"Apache Kafka has used it since this broker did ({METADATA_DIRECTORY} has {QUORUM_STATE})"
         if is_ours(found)
-        else f"this broker did not write its {META_FILE} (cluster {found.cluster_id}, node {found.node_id})"
+        else f"this broker did not write its {META_PROPERTIES} (cluster {found.cluster_id}, node {found.node_id})"
     )
     raise ConfigError(
         f"the data directory {path} contains the logs of another broker, Apache Kafka: {why}",

@@ -11,8 +11,8 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.directories.survey import META_FILE
 from kafka_tools.storage.log.identity import identity, why_gone
+from kafka_tools.storage.names import META_PROPERTIES
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.directories.locks import DirectoryLock
@@ -29,7 +29,7 @@ class WatchedDirectory:
     def __init__(self, path: str, lock: DirectoryLock) -> None:
         """Raises OSError."""
         self.path = path
-        meta_path = os.path.join(path, META_FILE)
+        meta_path = os.path.join(path, META_PROPERTIES)
         self._expected = ((lock.path, lock.identity), (meta_path, identity(os.stat(meta_path))))
 
     def why_lost(self) -> str | None:

@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.cluster.features import METADATA_VERSION
 from kafka_tools.broker_embedded.handlers._rights import acls_of
 from kafka_tools.broker_embedded.security import networks
 from kafka_tools.broker_embedded.security.acls import AclEntry
 from kafka_tools.protocol.enums import AclOperation
+from kafka_tools.protocol.feature_levels import METADATA_VERSION
 from kafka_tools.protocol.messages.create_acls import CreateAclsResponse
 
 VERSIONS = (0, 3)

@@ -25,7 +25,7 @@ from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes
 from kafka_tools.storage.log.partition_log import FOR_WANT_OF_ROOM, LogConfig, PartitionLog
 from kafka_tools.storage.log.replacement import remove_retired
-from kafka_tools.storage.names import PARTITION_METADATA
+from kafka_tools.storage.names import HIGH_WATERMARKS, LOG_STARTS, PARTITION_METADATA, RECOVERY_POINTS
 from kafka_tools.storage.snapshots import write_partition_metadata
 from kafka_tools.values import TopicPartition
 
@@ -146,7 +146,8 @@ class Partitions:
         )  # fmt: skip
 
     def _warn_of_missing(self, id: TopicPartition) -> None:
-        ends = [points[id] for points in self.dirs.high_watermarks.values() if id in points]
+        checkpoints = (self.dirs.at_start[path, HIGH_WATERMARKS] for path in self.dirs.paths)
+        ends = [offsets[id] for offsets in checkpoints if id in offsets]
         known = f", which had offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
         log.warning(
             "%s: the directory of this partition is missing%s; the partition starts again without records", id, known
@@ -157,9 +158,9 @@ class Partitions:
         topic = self._cluster.topics[id.topic]
         path = os.path.join(log_dir, str(id))
         leader_epoch = topic.partitions[id.partition].leader_epoch
-        known_start = self.dirs.log_starts[log_dir].get(id)
+        known_start = self.dirs.at_start[log_dir, LOG_STARTS].get(id)
         log_start = known_start or 0
-        recovery_point = self.dirs.recovery_points[log_dir].get(id, 0)
+        recovery_point = self.dirs.at_start[log_dir, RECOVERY_POINTS].get(id, 0)
         begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
         opened = PartitionLog.open(
             path,
@@ -183,7 +184,7 @@ class Partitions:
                 "%s: no checkpoint contains the log start offset; using %d from its leader epochs",
                 id, opened.log_start_offset,
             )  # fmt: skip
-        known_end = max(recovery_point, self.dirs.high_watermarks[log_dir].get(id, 0))
+        known_end = max(recovery_point, self.dirs.at_start[log_dir, HIGH_WATERMARKS].get(id, 0))
         if opened.log_end_offset < known_end:
             log.warning(
                 "%s: offsets %d to %d are missing: the last checkpoint contains them, but the log in %s ends "

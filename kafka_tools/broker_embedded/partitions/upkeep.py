@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.directories.data_dirs import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.errors import LogError
 from kafka_tools.storage.log.replacement import remove_retired
+from kafka_tools.storage.names import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
@@ -212,7 +212,7 @@ class Upkeep:
         file, offset_of = self._dirs.checkpoints[path, name], _OFFSET_OF[name]
         partitions = self._in(path)
         number = file.begin({partition.id for partition in partitions} | self._offline.keys())
-        at_start = self._dirs.at_start(path, name)
+        at_start = self._dirs.at_start[path, name]
         offsets = {id: at_start[id] for id, at in self._offline.items() if at == path and id in at_start}
         for partition in partitions:
             yield

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded.broker import EmbeddedBroker
-from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
 from kafka_tools.broker_embedded.listeners import threads
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import ConfigError, LogError
@@ -24,6 +23,7 @@ from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.end_txn import EndTxnRequest
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 from kafka_tools.storage.log import syncing
+from kafka_tools.storage.names import CLEAN_SHUTDOWN
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 from tests.broker_embedded.transactional_client import Client
 from tests.broker_embedded.wire_client import WireClient
@@ -347,7 +347,7 @@ def test_an_fsync_that_fails_while_the_broker_stops_leaves_its_logs_to_be_checke
     assert at_work.wait(60)
     broker.stop()
     asking.join(60)
-    assert not (tmp_path / "data" / CLEAN_SHUTDOWN_FILE).exists()
+    assert not (tmp_path / "data" / CLEAN_SHUTDOWN).exists()
 
 
 def test_the_process_ends_with_a_line_that_says_what_to_do(tmp_path: Path) -> None:

@@ -254,6 +254,21 @@ def test_a_state_that_is_gone_is_made_anew_from_the_partitions(tmp_path: Path) -
     assert epochs.entries == sorted(epochs.entries) and epochs.entries[-1][1] == 3
 
 
+def test_a_state_that_was_only_moved_aside_is_brought_back(tmp_path: Path) -> None:
+    """As by a mending that was killed before the new state had its name."""
+    path = tmp_path / "data"
+    broker = DiskBroker(path)
+    broker.create("t")
+    broker.core.close()
+    (path / STATE).rename(path / f"{STATE}.{'0' * 32}-stray")
+    with pytest.raises(LogError, match="is missing"):
+        DiskBroker(path)
+    assert "rewritten with" in mended(path)[0]
+    broker = DiskBroker(path)
+    assert set(broker.core.cluster.topics) == {"t"}
+    broker.core.close()
+
+
 def test_a_damaged_state_is_named_at_the_start_and_mended_around_the_damage(tmp_path: Path) -> None:
     path = tmp_path / "data"
     broker = DiskBroker(path)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.directories.data_dirs import CLEAN_SHUTDOWN_FILE
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
 from kafka_tools.broker_embedded.partitions import disk_watch
 from kafka_tools.broker_embedded.slices import whole
@@ -25,6 +24,7 @@ from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 from kafka_tools.storage.log import segment as segment_module
+from kafka_tools.storage.names import CLEAN_SHUTDOWN
 from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
 FIRST = "00000000000000000000.log"
@@ -137,7 +137,7 @@ def test_a_broker_that_loses_its_directory_says_so_once_refuses_and_stops(
     broker.core.close()
     if not name.startswith(STATE):
         assert _below(broker.path) == there, "what is there now may be somebody else's"
-    assert not (broker.path / CLEAN_SHUTDOWN_FILE).exists()
+    assert not (broker.path / CLEAN_SHUTDOWN).exists()
     assert not _told(caplog)
 
 
@@ -161,7 +161,7 @@ def test_a_partition_whose_files_are_gone_is_offline_alone(
     (line,) = _told(caplog)
     assert line.startswith(f"1 partition is offline, because files are missing or were replaced (t-0: {place / FIRST}")
     assert _below(place) == there
-    assert not (broker.path / CLEAN_SHUTDOWN_FILE).exists()
+    assert not (broker.path / CLEAN_SHUTDOWN).exists()
 
 
 def test_a_stop_with_a_log_in_doubt_is_no_stop_in_order(broker: DiskBroker) -> None:
@@ -291,7 +291,7 @@ def test_what_the_broker_removes_and_renames_itself_is_not_lost(tmp_path: Path) 
     assert len(list((broker.path / "t-0").glob("*.log*"))) < 4, "segments were deleted"
     assert broker.core.disk_watch.end() is None
     broker.core.close()
-    assert (broker.path / CLEAN_SHUTDOWN_FILE).exists()
+    assert (broker.path / CLEAN_SHUTDOWN).exists()
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ def test_of_two_directories_the_lost_one_goes_and_the_other_serves(
     assert failure is not None and "with 1 log directory and 2 partitions offline" in str(failure)
     assert not loop.stopped
     two.core.close()
-    assert (two.path / CLEAN_SHUTDOWN_FILE).exists() and not (second / CLEAN_SHUTDOWN_FILE).exists()
+    assert (two.path / CLEAN_SHUTDOWN).exists() and not (second / CLEAN_SHUTDOWN).exists()
     assert _below(second) == there
     assert len(_told(caplog)) == 1
 
@@ -345,7 +345,7 @@ def test_a_lost_directory_without_partitions_is_not_called_clean(tmp_path: Path)
     _replaced(tmp_path / "second")
     broker.core.disk_watch.look()
     broker.core.close()
-    assert not (tmp_path / "second" / CLEAN_SHUTDOWN_FILE).exists()
+    assert not (tmp_path / "second" / CLEAN_SHUTDOWN).exists()
 
 
 def test_a_directory_that_comes_back_is_checked_and_served_by_the_next_start(two: DiskBroker) -> None:

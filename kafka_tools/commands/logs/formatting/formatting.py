@@ -13,24 +13,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.commands.logs.formatting.ids import RESERVED_IDS, new_id
-from kafka_tools.commands.logs.formatting.levels import KRAFT_VERSION
 from kafka_tools.commands.logs.formatting.voters import InitialVoter, voters_record
 from kafka_tools.errors import ConfigError, CorruptIndex
-from kafka_tools.protocol.codec import encode_into
-from kafka_tools.protocol.enums import CLUSTER_METADATA
-from kafka_tools.protocol.feature_levels import METADATA_VERSION, METADATA_VERSIONS
-from kafka_tools.protocol.primitives import write_unsigned_varint
+from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
+from kafka_tools.records.framing import frame
 from kafka_tools.shown_text import KAFKAS_MASK
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties, write_meta_properties
 from kafka_tools.storage.kraft_snapshots import write_kraft_snapshot
 from kafka_tools.storage.log.syncing import sync_directory
-from kafka_tools.storage.names import checkpoint_name
+from kafka_tools.storage.names import META_PROPERTIES, METADATA_DIRECTORY, checkpoint_name
 from kafka_tools.values import parse_uuid, uuid_text
 
-META_FILE = "meta.properties"
-_FRAME_VERSION, _RECORD_VERSION = 1, 0
+_RECORD_VERSION = 0
 
 
 class FormatRequest(NamedTuple):
@@ -63,7 +59,7 @@ def look_at(log_dirs: Sequence[str]) -> LogDirectories:
     found = LogDirectories({}, [], [])
     for directory in log_dirs:
         try:
-            found.formatted[directory] = read_meta_properties(os.path.join(directory, META_FILE))
+            found.formatted[directory] = read_meta_properties(os.path.join(directory, META_PROPERTIES))
         except FileNotFoundError:
             if os.path.islink(directory) and not os.path.exists(directory):
                 found.unreadable.append((directory, f"it is a link to {os.readlink(directory)}, which does not exist"))
@@ -124,12 +120,12 @@ def bootstrap_records(request: FormatRequest) -> list[Stored]:
 def _format(directory: str, directory_id: str, records: Sequence[Stored], request: FormatRequest, now_ms: int) -> None:
     os.makedirs(directory, exist_ok=True)
     if request.is_controller and directory == request.metadata_log_dir:
-        inner = os.path.join(directory, f"{CLUSTER_METADATA}-0")
+        inner = os.path.join(directory, METADATA_DIRECTORY)
         os.makedirs(inner, exist_ok=True)
         voters = voters_record(request.voters.values(), request.controller_listener) if request.voters else None
         write_kraft_snapshot(
             os.path.join(inner, checkpoint_name(0, 0)),
-            [[_framed(record) for record in records]],
+            [[frame(record, _RECORD_VERSION) for record in records]],
             epoch=0,
             last_contained_ms=now_ms,
             written_ms=now_ms,
@@ -139,7 +135,7 @@ def _format(directory: str, directory_id: str, records: Sequence[Stored], reques
         sync_directory(inner)
     sync_directory(directory)  # what has meta.properties is formatted: all else is on the disk before it
     meta = MetaProperties(1, request.cluster_id, request.node_id, directory_id)
-    write_meta_properties(os.path.join(directory, META_FILE), meta)
+    write_meta_properties(os.path.join(directory, META_PROPERTIES), meta)
     sync_directory(directory)
 
 
@@ -160,7 +156,7 @@ def _directory_id(directory: str, request: FormatRequest, taken: Collection[str 
 def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequest) -> None:
     seen: dict[str, str] = {}
     for directory, meta in formatted.items():
-        path = os.path.join(directory, META_FILE)
+        path = os.path.join(directory, META_PROPERTIES)
         if meta.cluster_id is not None and meta.cluster_id != request.cluster_id:
             raise ConfigError(
                 f"Invalid cluster.id in: {path}. Expected {request.cluster_id}, but read {meta.cluster_id}"
@@ -181,14 +177,6 @@ def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequ
                 f"also of {directory}"
             )
         seen[meta.directory_id] = directory
-
-
-def _framed(record: Stored) -> bytes:
-    out = bytearray()
-    for number in (_FRAME_VERSION, record.ID or 0, _RECORD_VERSION):
-        write_unsigned_varint(out, number)
-    encode_into(record, _RECORD_VERSION, out)
-    return bytes(out)
 
 
 def _text(record: Stored) -> str:

@@ -7,19 +7,15 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from kafka_tools.commands.logs.formatting.formatting import META_FILE
 from kafka_tools.commands.logs.formatting.levels import short_number
 from kafka_tools.errors import CorruptIndex, InputError, LogError, UsageError
 from kafka_tools.protocol import feature_levels
-from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS, FeatureLevelRecord
 from kafka_tools.records.framing import framed
 from kafka_tools.shown_text import one_line
 from kafka_tools.storage.checkpoints import MetaProperties, read_meta_properties
 from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
-from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, CHECKPOINT
-
-METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, CHECKPOINT, META_PROPERTIES, METADATA_DIRECTORY
 
 
 def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]]:
@@ -31,7 +27,7 @@ def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]
             problems.append(f"{directory} {'is not a directory' if os.path.exists(directory) else 'does not exist'}")
             continue
         found.append(directory)
-        path = os.path.join(directory, META_FILE)
+        path = os.path.join(directory, META_PROPERTIES)
         try:
             meta = read_meta_properties(path)
         except FileNotFoundError:

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol import feature_levels
-from kafka_tools.protocol.feature_levels import LATEST_PRODUCTION, METADATA_VERSION, METADATA_VERSIONS
+from kafka_tools.protocol.feature_levels import KRAFT_VERSION, LATEST_PRODUCTION, METADATA_VERSION, METADATA_VERSIONS
 from kafka_tools.values import parse_integer
 
-KRAFT_VERSION = "kraft.version"
 _SHORT = range(-(2**15), 2**15)
 
 

@@ -26,7 +26,7 @@ from kafka_tools.commands.logs.shell.texts import (
 )
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
-from kafka_tools.protocol.feature_levels import METADATA_VERSION, is_newer, level_text
+from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION, is_newer, level_text
 from kafka_tools.protocol.secrets import is_secret_config
 from kafka_tools.scram_math import BY_TYPE_ID, MECHANISMS
 from kafka_tools.shown_text import MASK
@@ -35,7 +35,7 @@ from kafka_tools.values import parse_uuid, uuid_text
 _Value = TypeVar("_Value")
 
 FINALIZED_PREFIX = "finalized_"
-_APART = (METADATA_VERSION, "kraft.version")
+_APART = (METADATA_VERSION, KRAFT_VERSION)
 """Features that are not among the finalized ones of the tree."""
 _QUOTA_NAMES = {"client-id": "clientId", "ip": "ip", "user": "user"}
 _QUOTA_SPECIAL = re.compile(r"[\\()]")

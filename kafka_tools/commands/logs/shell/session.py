@@ -49,15 +49,11 @@ class ShellSession:
     def _ls(self, targets: list[str]) -> None:
         files: list[str] = []
         directories: list[tuple[str, list[str]]] = []
-        for target in [target for target in targets if target] or ["."]:
-            found = list(self.visit(target))
-            if not found:
-                self._complain(f"ls: {target}: no such file or directory.")
-            for each in found:
-                if isinstance(each.node, TreeDirectory):
-                    directories.append((each.name, each.node.names()))
-                else:
-                    files.append(each.name)
+        for _, found in self._found("ls", _or_here(targets), "no such file or directory."):
+            if isinstance(found.node, TreeDirectory):
+                directories.append((found.name, found.node.names()))
+            else:
+                files.append(found.name)
         self._entries("", files)
         titled = bool(files) or len(directories) > 1
         first = not files
@@ -82,24 +78,25 @@ class ShellSession:
             ]
             self._emit("".join(cells) + "\n")
 
-    def _cat(self, targets: list[str]) -> None:
+    def _found(self, verb: str, targets: list[str], missing: str) -> Iterator[tuple[str, FoundNode]]:
+        """Each target and the nodes that it means; one that means nothing is complained of."""
         for target in targets:
             found = list(self.visit(target))
             if not found:
-                self._complain(f"cat: {target}: No such file or directory.")
+                self._complain(f"{verb}: {target}: {missing}")
             for each in found:
-                if isinstance(each.node, TreeFile):
-                    self._emit(f"{running.shown(each.node.text())}\n")
-                else:
-                    self._complain(f"cat: {target}: Is a directory")
+                yield target, each
+
+    def _cat(self, targets: list[str]) -> None:
+        for target, found in self._found("cat", targets, "No such file or directory."):
+            if isinstance(found.node, TreeFile):
+                self._emit(f"{running.shown(found.node.text())}\n")
+            else:
+                self._complain(f"cat: {target}: Is a directory")
 
     def _tree(self, targets: list[str]) -> None:
-        for target in targets:
-            found = list(self.visit(target))
-            if not found:
-                self._complain(f"tree: {target}: No such file or directory.")
-            for each in found:
-                self._show(each.node, 0)
+        for _, found in self._found("tree", targets, "No such file or directory."):
+            self._show(found.node, 0)
 
     def _show(self, node: Node, depth: int) -> None:
         if isinstance(node, TreeFile):
@@ -112,12 +109,8 @@ class ShellSession:
                 self._show(child, depth + 1)
 
     def _find(self, paths: list[str]) -> None:
-        for path in [path for path in paths if path] or ["."]:
-            found = list(self.visit(path))
-            if not found:
-                self._complain(f"find: {path}: no such file or directory.")
-            for each in found:
-                self._list(path, each.node)
+        for path, found in self._found("find", _or_here(paths), "no such file or directory."):
+            self._list(path, found.node)
 
     def _list(self, path: str, node: Node | None) -> None:
         self._emit(f"{running.shown(path)}\n")
@@ -126,13 +119,9 @@ class ShellSession:
                 self._list(f"{path}{name}" if path == ROOT else f"{path}/{name}", node.child(name))
 
     def _cd(self, targets: list[str]) -> None:
-        target = targets[0] if targets else ROOT
-        found = list(self.visit(target))
-        if not found:
-            self._complain(f"cd: {target}: no such directory.")
-        for each in found:
-            if isinstance(each.node, TreeDirectory):
-                self.working_directory = each.absolute
+        for target, found in self._found("cd", targets or [ROOT], "no such directory."):
+            if isinstance(found.node, TreeDirectory):
+                self.working_directory = found.absolute
             else:
                 self._complain(f"cd: {target}: not a directory.")
 
@@ -150,6 +139,11 @@ class ShellSession:
         count = max(0, int(counts[0])) if counts else len(lines)
         for number, text in lines[max(0, len(lines) - count) :]:
             self._emit(f"{number:>5}  {text}\n")
+
+
+def _or_here(targets: list[str]) -> list[str]:
+    """The targets that are not empty; without any, the working directory."""
+    return [target for target in targets if target] or ["."]
 
 
 def column_widths(entries: Sequence[str], screen: int | None) -> list[int]:
