@@ -1,8 +1,8 @@
-"""How the cluster's state changes: by records, which are appended to the store and then applied.
+"""Changes of the cluster metadata are records, which are appended to the store and then applied.
 
-Records are Kafka's own (``protocol.stored.cluster_metadata``). Whoever owns a kind of state calls ``on_record`` in its
-constructor; a start replays the store through the same calls, so that live and replayed state agree. It also calls
-``on_image``, and gives the records that make its state anew: of those of all owners a snapshot of the log consists.
+Records are Kafka's own (``protocol.stored.cluster_metadata``). The owner of a kind of state calls ``on_record`` in its
+constructor. A start replays the store through the same functions, so that live and replayed state agree. The owner
+also calls ``on_image`` with a function that returns the records of its state. A snapshot contains those of all owners.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Journal:
         self._appliers.setdefault(kind, []).append(apply)
 
     def on_image(self, records: Callable[[], Iterator[Stored]]) -> None:
-        """``records`` gives those that an owner's state comes to now, whatever changes while they are taken.
+        """``records`` returns the records of an owner's present state, even if the state changes while they are taken.
 
-        Owners are asked in the order in which they are made: what a record needs comes before it.
+        Owners are called in the order of their creation, so that each record comes after those that it needs.
         """
         self._images.append(records)
 
     def image(self) -> Iterator[Stored]:
-        """The whole state as it is now, as the fewest records that say it. They are made when they are taken."""
+        """The whole present state as the fewest records. Each record is made when it is taken."""
         return chain.from_iterable([records() for records in self._images])
 
     def replay(self) -> None:

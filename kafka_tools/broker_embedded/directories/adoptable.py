@@ -1,7 +1,7 @@
-"""Whether the log directories of a node are some that this broker can adopt, and what of them: they are left alone.
+"""Checks whether this broker can adopt the log directories of a node, and what of them. Nothing is changed.
 
-Adopted is what one KRaft node alone has written, controller and broker in one process; all of its log directories are
-given. What such a node had and this broker cannot serve is named, one line each.
+The broker adopts all log directories of one KRaft node that was the whole cluster, controller and broker in one
+process. It names everything that the node had and that it cannot serve, one line each.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Adoptable(NamedTuple):
     partition_dirs: dict[str, str]
     """Name of a partition's directory -> the log directory in which it lies."""
     left_out: list[str]
-    """What is not taken over, a line each."""
+    """A line for each thing that is not adopted."""
 
     def summary(self) -> str:
-        """What was taken over, for the operator."""
+        """A line for the operator about everything that was adopted."""
         state = self.state
         counts = {
             "topics": len(state.topics.by_id),
@@ -76,14 +76,14 @@ class Adoptable(NamedTuple):
             "delegation tokens": len(state.tokens),
             "configs": sum(map(len, state.configs.values())),
         }
-        told = ", ".join(f"{what}: {number}" for what, number in counts.items())
-        return f"cluster {self.cluster_id}, node {self.node_id}; {told}"
+        listed = ", ".join(f"{what}: {number}" for what, number in counts.items())
+        return f"cluster {self.cluster_id}, node {self.node_id}; {listed}"
 
 
 def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Adoptable:
-    """What there is to adopt. Raises ConfigError for directories that cannot be; LogError or OSError for damage.
+    """Read the log directories of one node. Raises ConfigError if they cannot be adopted; LogError, OSError for damage.
 
-    ``paths``: the log directories of one node. ``node_id`` and ``cluster_id`` are what the broker is started with.
+    ``node_id`` and ``cluster_id`` are those that the broker is started with.
     """
     by_kafka = any(map(kafka_worked_on, paths))
     metas = [_meta(each, by_kafka) for each in paths]
@@ -145,7 +145,7 @@ def _meta(path: str, by_kafka: bool) -> MetaProperties:
 
 
 def _controllers(place: str, state: ClusterImage) -> set[int]:
-    """The nodes that decide: the voters that were configured, else every controller that has ever registered."""
+    """The ids of the controllers: the configured voters, otherwise every registered controller."""
     try:
         voters = read_quorum_state(os.path.join(place, names.QUORUM_STATE)).get("currentVoters")
     except (FileNotFoundError, CorruptIndex) as error:
@@ -208,7 +208,7 @@ def _check_features(path: str, state: ClusterImage) -> None:
 def _partition_dirs(
     paths: Sequence[str], state: ClusterImage, left_out: list[str], *, all_there: bool
 ) -> dict[str, str]:
-    """The directories of the cluster's partitions; ``all_there``: these are known to be all directories of the node."""
+    """The directories of the cluster's partitions. ``all_there``: the node has no other log directories."""
     wanted = {
         f"{topic.name}-{number}": topic.id for topic in state.topics.by_id.values() for number in topic.partitions
     }
@@ -244,7 +244,7 @@ def _topic_id(directory: str) -> object:
 
 
 def _take_out_configs(state: ClusterImage, node_id: int) -> Iterator[str]:
-    """Take out what is set and is not a config here; a line each, without values, which may be secret."""
+    """Remove the configs that this broker does not have. A line for each, without its value, which may be secret."""
     for (kind, name), values in sorted(state.configs.items()):
         word = ConfigResourceType.word(kind).lower().replace("_", "-")
         if kind == ConfigResourceType.BROKER and name not in ("", str(node_id)):
@@ -286,7 +286,7 @@ def _config_problem(kind: int, key: str, value: str) -> str | None:
 
 
 def _unserved_groups(partition_dirs: Mapping[str, str]) -> list[str]:
-    """The groups of kinds that are not served: their records stay where they are, and are not read."""
+    """A line for each group that this broker does not support. Their records stay in the log; the broker skips them."""
     found: dict[tuple[str, str], bool] = {}
     for name, path in partition_dirs.items():
         if names.partition_of_dir(name).topic != CONSUMER_OFFSETS:
@@ -306,7 +306,7 @@ def _unserved_groups(partition_dirs: Mapping[str, str]) -> list[str]:
 
 
 def _note_groups(view: BatchView, found: dict[tuple[str, str], bool]) -> None:
-    """Note of each group in a batch whether it is there after it; what is damaged is told by the start."""
+    """Note for each group in a batch whether it exists after it. The start of the broker reports damaged batches."""
     try:
         for record in view.records():
             key = record.key or b""

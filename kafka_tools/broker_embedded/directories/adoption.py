@@ -1,9 +1,9 @@
-"""Adopting what one KRaft node of Apache Kafka alone has written: its log directories, copied to one of this broker's.
+"""Adoption: the log directories of a single KRaft node of Apache Kafka, copied to a data directory of this broker.
 
-The directories of Kafka are read and never changed, and no broker can start on them meanwhile. The copy counts once its
-``meta.properties`` is there, which until then has another name: a kill leaves a data directory that is not one, and
-the next adoption begins anew. Logs, indexes, snapshots and checkpoints are Kafka's files as they are; the cluster's
-state is written anew from what Kafka's comes to (``kafka_state``).
+Kafka's directories are read and never changed, and no broker can start on them meanwhile. Until the copy is complete,
+its ``meta.properties`` has another name: after a kill, no broker starts on the incomplete copy, and the next adoption
+starts from the beginning. Logs, indexes, snapshots and checkpoints are copied unchanged. The cluster metadata is
+written anew (``kafka_state``).
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Copied(NamedTuple):
 def adopt(
     kafka_dirs: Sequence[str], data_dirs: Sequence[str], *, node_id: int, cluster_id: str | None, clock: Clock
 ) -> None:
-    """Copy what is in the log directories of a node to the one data directory, which is empty or not there yet.
+    """Copy the log directories of a node to the one data directory, which is empty or does not exist.
 
-    ``node_id`` and ``cluster_id`` are those that the broker is started with. Raises ConfigError, with nothing done, for
-    directories that cannot be adopted and a data directory that cannot take it; LogError for damage, and OSError.
+    ``node_id`` and ``cluster_id`` are those that the broker is started with. Raises ConfigError, with nothing changed,
+    if the directories cannot be adopted or the data directory cannot be used; LogError for damage; OSError.
     """
     if len(data_dirs) != 1:
         raise ConfigError("--adopt needs exactly one data directory", hint="pass one with --data-dir")
@@ -92,7 +92,7 @@ def adopt(
 
 
 def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
-    """Both paths, absolute. Raises ConfigError if one is the other, or within it, or there is nothing to adopt."""
+    """Both paths, absolute. Raises ConfigError if one contains the other, or if ``kafka_dir`` is not a directory."""
     if not os.path.isdir(kafka_dir):
         why = "not a directory" if os.path.lexists(kafka_dir) else "no such directory"
         raise ConfigError(f"cannot adopt {kafka_dir}: {why}")
@@ -106,7 +106,7 @@ def _apart(kafka_dir: str, data_dir: str) -> tuple[str, str]:
 
 
 def _files(found: Adoptable) -> Iterator[Copied]:
-    """What is copied as it is: all of the partitions that is a log's, and the checkpoints of a sole directory."""
+    """The files to copy unchanged: those of the partitions' logs, and the checkpoints of a single log directory."""
     first, *others = found.paths
     for name in _LOG_DIR_FILES:
         path = os.path.join(first, name)
@@ -136,7 +136,7 @@ def _check_room(data_dir: str, files: Sequence[Copied]) -> None:
 
 
 def _begin(data_dir: str) -> DirectoryLock:
-    """Lock an empty data directory, made if need be; what an adoption left that did not end goes first."""
+    """Create and lock an empty data directory. The remains of an incomplete adoption are removed first."""
     if not _is_unfinished(data_dir):
         _check_empty(data_dir)
     lock = None
@@ -204,7 +204,7 @@ def _copy(
 
 
 def _write_checkpoints(data_dir: str, found: Adoptable) -> None:
-    """What the checkpoints of all directories say of the partitions in them, in one; clean where all of them are."""
+    """Combine the checkpoints of all directories, each for the partitions in it; clean if all directories are."""
     for name in names.OFFSET_CHECKPOINTS:
         offsets: dict[TopicPartition, int] = {}
         for log_dir in found.paths:
@@ -244,7 +244,7 @@ def copy_file(source: str, target: str) -> None:
 
 
 def _undo(data_dir: str) -> None:
-    """Remove what an adoption has made; the marker goes last, so that this too can be done again."""
+    """Remove the files of an adoption. The marker is last, so that this can be repeated after a kill."""
     for entry in list(os.scandir(data_dir)):
         if entry.is_dir(follow_symlinks=False) and names.parse_partition_dir(entry.name) is not None:
             shutil.rmtree(entry.path)

@@ -1,8 +1,8 @@
-"""Which log directories the broker has: each of them names all in its meta.properties, as ``log.dir.<directory.id>``.
+"""Each log directory of the broker lists all of them in its meta.properties, as ``log.dir.<directory.id>``.
 
-So a start notices one that is missing, because its disk is not mounted, before anything of it is begun anew. Kafka
-refuses every directory without meta.properties (``KafkaRaftServer``). Here one that is added later needs no formatting:
-where none is missing it is certainly new.
+So a start detects a missing directory, whose disk is not mounted, before it creates the directory anew. Kafka refuses
+every directory without meta.properties (``KafkaRaftServer``). This broker accepts a directory that is added later
+without formatting: if no directory is missing, it is certainly new.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_tools.storage.names import META_PROPERTIES
 _PREFIX = "log.dir."
 
 Found = Sequence[tuple[str, MetaProperties | None]]
-"""The log directories and what their meta.properties hold, None where there is none."""
+"""The log directories and their meta.properties; None for a directory without that file."""
 
 
 def named_in(meta: MetaProperties) -> dict[str, str]:
@@ -35,8 +35,8 @@ def naming(meta: MetaProperties, paths: Mapping[str, str]) -> MetaProperties:
 def check_known(found: Found, lost: Collection[str] = ()) -> None:
     """Raise ConfigError if a directory is missing that the others name.
 
-    ``lost``: the ids of those that the operator has given up. An empty directory beside ones that were only formatted
-    is refused as well: whoever formats does so with all of them, and no broker has noted yet which they are.
+    ``lost``: the ids of those that the operator has abandoned. An empty directory next to directories that were only
+    formatted is refused as well: formatting covers all directories, and no broker has listed them yet.
     """
     ids = {meta.directory_id for _, meta in found if meta is not None}
     ours = [meta for _, meta in found if meta is not None and is_ours(meta)]

@@ -18,7 +18,7 @@ _holding = threading.Lock()
 
 
 class DirectoryLock:
-    """A log directory is this broker's until ``release``."""
+    """Locks a log directory for this broker until ``release``."""
 
     def __init__(self, path: str) -> None:
         """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
@@ -48,10 +48,10 @@ class DirectoryLock:
 
 
 class ReadersLock:
-    """A log directory of Apache Kafka stays as it is until ``release``: no broker can start on it. Nothing is written.
+    """Locks a log directory of Apache Kafka until ``release``: no broker can start on it. Nothing is written.
 
-    A broker that stopped in order has removed the file, and there is nothing to lock: ``check`` tells of one that
-    started since.
+    A broker that was shut down cleanly has removed the file, and there is nothing to lock: ``check`` then detects a
+    broker that started since.
     """
 
     def __init__(self, path: str) -> None:
@@ -70,7 +70,7 @@ class ReadersLock:
         _lock(self._fd, fcntl.LOCK_SH, lock_path, self._runs())
 
     def check(self) -> None:
-        """Raises ConfigError if a broker has started since: what was read may be of two moments."""
+        """Raises ConfigError if a broker has started since: the files that were read may not fit together."""
         if self._fd is None and os.path.exists(os.path.join(self._path, LOCK)):
             raise self._runs()
 

@@ -1,12 +1,12 @@
-"""How far the cluster's state reached: a start whose metadata log ends before that has lost some of it.
+"""The end offset of the metadata log, kept apart from it: a start detects that the log has lost its last records.
 
-Kafka does not know: it begins a new cluster on an empty metadata log, and calls every partition stray. Here two files
-beside the directory of the log tell, and are still there where that was emptied:
+Kafka does not detect this: it starts a new cluster on an empty metadata log, and every partition is stray. Here two
+files next to the directory of the log contain the offset, and they remain if somebody empties that directory:
 
-- an offset checkpoint, written soon after each change when the log was forced to the disk. No loss of power makes it
-  too high.
-- the offset at once after each change, for the boot in which it was written: as long as the kernel lives it has all
-  that was written before, whoever is killed.
+- An offset checkpoint, written soon after each change, when the log was flushed. A power failure never makes it too
+  high.
+- The offset immediately after each change, with the id of the boot. It is valid until the machine reboots: the kernel
+  has everything that was written before, also after a kill.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STATE = TopicPartition(CLUSTER_METADATA, 0)
 
 
 def read_state_end(log_dir: str) -> int:
-    """The offset up to which the state in a log directory must be there; 0 where that is not known."""
+    """The offset that the state in a log directory must reach; 0 if it is not known."""
     synced = read_checkpoint(os.path.join(log_dir, STATE_END_FILE)).get(_STATE, 0)
     try:
         with open(os.path.join(log_dir, BOOT_END_FILE), "rb") as file:
@@ -51,7 +51,7 @@ def read_state_end(log_dir: str) -> int:
 
 
 def _boot_id() -> bytes:
-    """What tells this boot of the machine from others; empty where the system does not say."""
+    """The id of this boot of the machine; empty if the system has none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             return file.read().strip()
@@ -60,7 +60,7 @@ def _boot_id() -> bytes:
 
 
 def forget_state_end(log_dirs: Sequence[str]) -> None:
-    """Remove what these directories tell of the state. Raises OSError."""
+    """Remove the end offsets in these directories. Raises OSError."""
     for log_dir in log_dirs:
         for name in (BOOT_END_FILE, STATE_END_FILE):
             with contextlib.suppress(FileNotFoundError):
@@ -68,9 +68,9 @@ def forget_state_end(log_dirs: Sequence[str]) -> None:
 
 
 class StateEnd:
-    """Keeps both offsets of a broker that runs, the one that waits for the disk beside the broker's thread.
+    """Writes both files while the broker runs; the checkpoint, which waits for the disk, on another thread.
 
-    Once the state is lost nothing is written: what is at the paths may be something else.
+    If the files of the state are lost, nothing is written: the paths may belong to something else.
     """
 
     def __init__(self, log_dir: str, store: LocalStore, timers: Timers, slices: Slices) -> None:

@@ -1,8 +1,8 @@
-"""What is certainly the broker's own of a directory of the cluster's state, be it damaged or mixed with a topic's.
+"""The records of the broker in a directory of the cluster metadata that is damaged or mixed with records of a topic.
 
-Whose a batch is: the broker writes the state with leader epoch 1. A client's topic begins with epoch 0, and each start
-of the broker adds one. So until the first start after the topic was made the two can be told apart; nothing is taken
-over from then on.
+The leader epoch of a batch says whose it is: the broker writes metadata with leader epoch 1. A client's topic starts
+with epoch 0, and each start of the broker adds one. From the first start after the topic was created, the two cannot
+be distinguished, and no more records are kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_AT_ONCE = 10_000
 
 
 class SalvagedState:
-    """``kept``: the records of the newest whole snapshot and of the log behind it, a list for each change."""
+    """``kept``: the records of the newest valid snapshot and of the log after it, a list for each change."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -71,7 +71,7 @@ class SalvagedState:
             self.left_out["span of missing offsets"] += 1
 
     def _take_snapshot(self) -> int:
-        """Begin with the newest snapshot that is whole; returns the offset at which the log goes on from it."""
+        """Keep the records of the newest valid snapshot. Returns the offset at which the log continues."""
         for found in reversed(snapshots_in(self.directory)):
             try:
                 records = [decode_record(each.value or b"", found.path) for each in read_kraft_snapshot(found.path)]
@@ -84,7 +84,7 @@ class SalvagedState:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is the state's."""
+        """Whether the directory contains only valid metadata of the broker."""
         return not self.left_out and self._foreign is None and not is_of_a_topic(self.directory)
 
     def _take(self, view: BatchView) -> None:
@@ -106,7 +106,7 @@ class SalvagedState:
             self.kept.append(own[first : first + _MOST_AT_ONCE])
 
     def _is_of_the_state(self, record: Stored) -> bool:
-        """Whether a record fits what came before it and is not of the topic that should not be; follows it."""
+        """Whether a record fits the records before it and is not about the topic ``__cluster_metadata``. Applies it."""
         if isinstance(record, ConfigRecord):
             return (record.resource_type, record.resource_name) != (ConfigResourceType.TOPIC, CLUSTER_METADATA)
         if not isinstance(record, TopicRecord | PartitionRecord | PartitionChangeRecord | RemoveTopicRecord):

@@ -1,8 +1,8 @@
-"""Snapshots of the cluster's state beside its log, as Kafka keeps them (KIP-630): ``<end offset>-<epoch>.checkpoint``.
+"""Snapshots of the cluster metadata next to its log, as in Kafka (KIP-630): ``<end offset>-<epoch>.checkpoint``.
 
-A snapshot holds what all records before its end offset come to. A start reads it and the log from there on, so what
-lies before it may go. It has another name (``.part``) until all of it is on the disk. Sources: ``KafkaRaftLog``,
-``FileRawSnapshotWriter``, ``Snapshots`` of Kafka.
+A snapshot contains the state after all records before its end offset. A start reads it and the log from there on, so
+the records before it can be deleted. Its name ends with ``.part`` until it is completely on disk. Sources:
+``KafkaRaftLog``, ``FileRawSnapshotWriter``, ``Snapshots`` of Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether the cluster's state in the log directories is whole, looked at before a start reads or renames anything.
+"""Checks of the cluster metadata in the log directories, before a start reads or renames anything.
 
-The directory of the state is named like the first partition of a topic ``__cluster_metadata``. Brokers of this
-product up to 0.1.0 let clients make a topic of that name: its records then came into the state, and deleting it
-deleted the state. What such a topic leaves is told here; ``state_mending`` puts it right.
+Its directory has the name of the first partition of a topic ``__cluster_metadata``. Brokers of this product up to
+0.1.0 let clients create a topic of that name: its records mixed with the metadata, and deleting the topic deleted the
+metadata. These checks detect the traces of such a topic; ``state_mending`` repairs them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BACK = (
     f"restore {METADATA_DIRECTORY} from a backup, or continue without the missing part: kafka-tools broker mend "
     "--data-dir DIR restores topics from their directories; then set users, ACLs and configs again"
 )
-"""What to do where some of the state is gone."""
+"""The hint if some of the metadata is missing."""
 
 
 def state_directories(dirs: DataDirs) -> list[tuple[str, str]]:
@@ -36,9 +36,9 @@ def state_directories(dirs: DataDirs) -> list[tuple[str, str]]:
 
 
 def check_state(dirs: DataDirs, known_end: int) -> None:
-    """Raises LogError if a client's topic has taken, mixed with or deleted the state, or if there is none any more.
+    """Raises LogError if a client's topic replaced, mixed with or deleted the metadata, or if the metadata is missing.
 
-    ``known_end``: the offset up to which the state was on the disk.
+    ``known_end``: the offset that the metadata log is known to have reached.
     """
     for place, state in state_directories(dirs):
         if state in ("stray", "future"):
@@ -63,7 +63,7 @@ def check_state(dirs: DataDirs, known_end: int) -> None:
 
 
 def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
-    """Raises LogError if the state has no records, although there was a cluster, or ends before ``known_end``."""
+    """Raises LogError if the metadata has no records although a cluster existed, or ends before ``known_end``."""
     place = os.path.join(dirs.metadata_dir, METADATA_DIRECTORY)
     if not end_offset:
         lost = _what_had_state(dirs, known_end)
@@ -78,7 +78,7 @@ def check_end(dirs: DataDirs, end_offset: int, known_end: int) -> None:
 
 
 def _what_had_state(dirs: DataDirs, known_end: int) -> str:
-    """What says that there was a state; empty if nothing does."""
+    """The traces of earlier metadata, as text; empty without any."""
     said = [f"it had {known_end} records"] if known_end else []
     of_topics = [
         os.path.join(path, name)
@@ -93,7 +93,7 @@ def _what_had_state(dirs: DataDirs, known_end: int) -> str:
 
 
 def check_topics(cluster: Cluster) -> None:
-    """Raises LogError if the state, once read, has the topic whose log it would share."""
+    """Raises LogError if the metadata has a topic ``__cluster_metadata``, with which it would share its log."""
     if cluster.topic(CLUSTER_METADATA) is not None:
         raise LogError(
             f"the cluster metadata has a topic {CLUSTER_METADATA}, which a client created: records of that topic "

@@ -1,8 +1,8 @@
-"""Putting the cluster's state right after a client's topic named ``__cluster_metadata`` came into it, or it is lost.
+"""Repairs the cluster metadata after a client's topic named ``__cluster_metadata`` mixed with it, or if it is lost.
 
-The state is written anew from what is certainly the broker's own. What it replaces is moved aside as ``*-stray``,
-whole. Partitions whose topics the state does not know (any more) are made known again from their directories, which
-carry names and topic ids; they keep their records for ever until somebody sets what retention they had.
+The metadata is written anew from the records that are certainly the broker's. The directories that it replaces are
+renamed to ``*-stray``, unchanged. Topics that the metadata lacks are restored from their partitions' directories,
+which have names and topic ids. Their records are kept forever until somebody sets the retention again.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class MendedState(NamedTuple):
     kept: int
     """How many records of the old state the new one has."""
     left_out: dict[str, int]
-    """How many it does not have, by what they were; bytes that were not a batch count as one damaged span."""
+    """How many it lacks, by kind; bytes that were not a batch count as one damaged span."""
     recovered: list[str]
-    """The topics that were made known again from their directories."""
+    """The topics that were restored from their directories."""
     moved: list[tuple[str, str]]
     """(from, to) of the directories that were renamed."""
     next_producer_id: int
@@ -73,11 +73,11 @@ class MendedState(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether anything was to be done."""
+        """Whether there was anything to repair."""
         return bool(self.rewritten or self.gone)
 
     def lines(self) -> list[str]:
-        """What the operator is told."""
+        """The report for the operator."""
         kept = counted(self.kept, "record", "records")
         if not self.changed:
             return [f"{self.state} is valid: {kept}, nothing to repair."]
@@ -118,9 +118,9 @@ def broker_dirs(paths: Sequence[str], *, lost: Collection[str] = ()) -> DataDirs
 
 
 def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
-    """Mend the cluster's state in these directories; returns what was done.
+    """Repair the cluster metadata in these directories.
 
-    Raises LogError or OSError if it fails: then it can be run again.
+    Raises LogError or OSError. It can be repeated after an error or a kill.
     """
     candidates = []
     for path, kind in state_directories(dirs):
@@ -171,20 +171,20 @@ def _likelihood(path: str) -> tuple[bool, bool, bool, str]:
 
 
 def _best(candidates: Sequence[str]) -> SalvagedState | None:
-    """The directory with the most of the state; one that was moved aside only if no other has any."""
+    """The directory with the most records; one that was moved aside only if no other has any."""
     readings = [SalvagedState(path) for path in sorted(candidates, key=_likelihood)]
     readings = [found for found in readings if not found.directory.endswith("-stray") and found.kept] or readings
     return max(readings, key=lambda found: len(found.kept), default=None)
 
 
 def _unknown_partitions(dirs: DataDirs, reading: SalvagedState | None) -> dict[uuid.UUID, list[_Partition]]:
-    """The directories of topics that the state does not have, by topic id; names that are taken are left alone."""
+    """The directories of topics that the metadata lacks, by topic id; without topics whose name another one has."""
     known = reading.image.topics.by_id if reading else {}
     taken = {topic.name for topic in known.values()}
     gone = {*known, *reading.removed} if reading else set()
     found: dict[uuid.UUID, list[_Partition]] = {}
     owners: dict[str, uuid.UUID] = {}
-    # What still has its name comes before what was set aside.
+    # Directories with their own names come before those that were set aside.
     for path, name, parsed in sorted(dirs.partition_dirs(), key=lambda entry: entry[2].state == "stray"):
         id = parsed.topic_partition
         if parsed.state not in ("", "stray") or id.topic in (CLUSTER_METADATA, *taken):
@@ -208,7 +208,7 @@ _CUT_AT = 255
 
 
 def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: int) -> list[Stored]:
-    """The change that makes a topic known again, its partitions from 0 to the highest that there is."""
+    """The records that restore a topic, with the partitions from 0 to the highest one found."""
     name = partitions[0].id.topic
     epochs = {
         found.id.partition: [entry.epoch for entry in _epochs(os.path.join(found.path, found.name))]
@@ -230,7 +230,7 @@ def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: 
 
 
 def _next_producer_id(changes: Sequence[Sequence[Stored]]) -> int:
-    """The first producer id that no block of the state has."""
+    """The first producer id after all blocks in the metadata."""
     return max(
         (each.next_producer_id for change in changes for each in change if isinstance(each, ProducerIdsRecord)),
         default=0,
@@ -238,10 +238,10 @@ def _next_producer_id(changes: Sequence[Sequence[Stored]]) -> int:
 
 
 def _unused_producer_id(dirs: DataDirs) -> int:
-    """The first id of a block behind all those that transactional ids have: where the state has lost its blocks.
+    """The first id of a block after all producer ids of transactional ids, in case the metadata has lost its blocks.
 
-    What a client has written into that log may be any number: ids of the upper half of all that there are count for
-    nothing, so that most are left to be given.
+    A client may have written any number into that log. Ids in the upper half of the range are ignored, so that most
+    ids remain available.
     """
     highest = -1
     for path, name, parsed in dirs.partition_dirs():

@@ -1,4 +1,4 @@
-"""Whether a directory may become, or is, a log directory of ours: looked at and left alone."""
+"""Checks whether a directory is, or may become, a log directory of this broker. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kafka_tools.storage.names import (
 )
 
 ADOPTING_FILE = "meta.properties.adopting"
-"""The name of meta.properties until an adoption (``adoption``) is complete."""
+"""The name of meta.properties while an adoption (``adoption``) is in progress."""
 WRITTEN_BY = "kafka_tools"
 WRITTEN_BY_KEY = "written.by"
 FIRST_SNAPSHOT = os.path.join(METADATA_DIRECTORY, checkpoint_name(0, 0))
@@ -88,7 +88,7 @@ def is_ours(meta: MetaProperties) -> bool:
 
 
 def kafka_worked_on(path: str) -> bool:
-    """Whether Apache Kafka keeps the metadata log in a directory: its quorum's state, which this broker has none of."""
+    """Whether Apache Kafka has used the metadata log in a directory: only Kafka writes the state of the quorum."""
     return os.path.lexists(os.path.join(path, METADATA_DIRECTORY, QUORUM_STATE))
 
 
@@ -152,7 +152,7 @@ def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, clu
 
 
 def distinct(paths: Sequence[str]) -> list[str]:
-    """The paths, absolute. Raises ConfigError for none, an empty one, one that is there twice or within another."""
+    """The paths, absolute. Raises ConfigError for no path, an empty one, a duplicate, or one within another."""
     if not paths or not all(paths):
         raise ConfigError("invalid data directory: empty directory name", hint=_GIVE_ANOTHER)
     found: dict[str, str] = {}
@@ -176,19 +176,19 @@ def _kind(mode: int) -> str:
 
 
 def file_above(path: str) -> str:
-    """The part of a path that is in the way of a directory."""
+    """The existing part of a path: the file that prevents a directory."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return path
 
 
 def cannot_be_used(error: OSError, paths: Sequence[str]) -> str:
-    """The sentence for what the operating system refused in one of the log directories."""
+    """The error text for an OSError in one of the log directories."""
     file = str(error.filename or "")
     path = next((path for path in paths if file.startswith(path)), ", ".join(paths))
     return f"cannot use data directory {path}: {f'{file}: ' if file else ''}{error.strerror or error}"
 
 
 def has_logs(path: str) -> bool:
-    """Whether directories of partitions are in it."""
+    """Whether the directory contains directories of partitions."""
     return any(entry.is_dir() and parse_partition_dir(entry.name) for entry in os.scandir(path))

@@ -1,8 +1,8 @@
-"""Whether a log directory is still the one that was locked: looked at again and again while a broker runs.
+"""Checks regularly, while a broker runs, whether a log directory is still the one that was locked.
 
-Its disk may be unmounted, it may be moved, removed or replaced, or its file system may become read-only. Without a look
-the broker would go on writing to files that nobody can find, and a second broker could lock what is at the path now.
-Kafka notices such a loss when it next opens a file by its name, for a checkpoint or a new segment.
+Its disk may be unmounted, the directory may be moved, removed or replaced, or its file system may become read-only.
+Without this check the broker would write to files that nobody can find, and a second broker could lock the new
+directory at the path. Kafka notices when it next opens a file by its name, for a checkpoint or a new segment.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import ConfigResourceType
 from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION, is_newer, level_text
 from kafka_tools.protocol.secrets import is_secret_config
-from kafka_tools.scram_math import BY_TYPE_ID, MECHANISMS
+from kafka_tools.scram_math import MECHANISMS
 from kafka_tools.shown_text import MASK
 from kafka_tools.values import parse_uuid, uuid_text
 
@@ -72,27 +72,29 @@ def java_order(text: str) -> bytes:
 
 def root(image: ClusterImage) -> TreeDirectory:
     """The whole tree: ``image`` and ``local``."""
-    return _directory(
-        {
-            "image": lambda: _image(image),
-            "local": lambda: _texts({"version": __version__, "commitId": "unknown"}),
-        }
-    )
+    return _directory({"image": _image(image), "local": _texts({"version": __version__, "commitId": "unknown"})})
 
 
 def _image(image: ClusterImage) -> TreeDirectory:
+    next_producer_id = -1 if image.producer_ids is None else image.producer_ids.next_producer_id
+    topics = image.topics
     return _directory(
         {
-            "provenance": lambda: _file(provenance_text(image.provenance)),
-            "features": lambda: _features(image),
-            "cluster": lambda: _cluster(image),
-            "topics": lambda: _topics(image),
-            "configs": lambda: _configs(image),
-            "clientQuotas": lambda: _quotas(image),
-            "producerIds": lambda: _texts({"nextProducerId": _next_producer_id(image)}),
-            "acls": lambda: _directory({"byId": lambda: _by_id(image.acls, lambda acl: _file(acl_text(acl)))}),
-            "scram": lambda: _scram(image),
-            "delegationToken": lambda: _children(image.tokens, lambda token: _file(token_text(token))),
+            "provenance": _file(provenance_text(image.provenance)),
+            "features": _features(image),
+            "cluster": _directory(
+                {
+                    "brokers": _by_number(image.brokers, broker_text),
+                    "controllers": _by_number(image.controllers, controller_text),
+                }
+            ),
+            "topics": _directory({"byName": _children(topics.by_name, _topic), "byId": _by_id(topics.by_id, _topic)}),
+            "configs": _configs(image),
+            "clientQuotas": _quotas(image),
+            "producerIds": _texts({"nextProducerId": str(next_producer_id)}),
+            "acls": _directory({"byId": _by_id(image.acls, lambda acl: _file(acl_text(acl)))}),
+            "scram": _scram(image),
+            "delegationToken": _children(image.tokens, lambda token: _file(token_text(token))),
         }
     )
 
@@ -101,16 +103,12 @@ def _file(text: str) -> TreeFile:
     return TreeFile(lambda: text)
 
 
-def _directory(children: Mapping[str, Callable[[], Node]]) -> TreeDirectory:
-    def child(name: str) -> Node | None:
-        made = children.get(name)
-        return None if made is None else made()
-
-    return TreeDirectory(lambda: children, child)
+def _directory(children: Mapping[str, Node]) -> TreeDirectory:
+    return TreeDirectory(lambda: children, children.get)
 
 
 def _texts(texts: Mapping[str, str]) -> TreeDirectory:
-    return TreeDirectory(lambda: texts, lambda name: _file(texts[name]) if name in texts else None)
+    return _directory({name: _file(text) for name, text in texts.items()})
 
 
 def _children(values: Mapping[str, _Value], node: Callable[[_Value], Node]) -> TreeDirectory:
@@ -143,10 +141,6 @@ def _by_id(values: Mapping[uuid.UUID, _Value], node: Callable[[_Value], Node]) -
     return TreeDirectory(lambda: [uuid_text(id) for id in values], child)
 
 
-def _next_producer_id(image: ClusterImage) -> str:
-    return str(-1 if image.producer_ids is None else image.producer_ids.next_producer_id)
-
-
 def _features(image: ClusterImage) -> TreeDirectory:
     finalized = {name: level for name, level in image.features.items() if name not in _APART}
 
@@ -159,24 +153,6 @@ def _features(image: ClusterImage) -> TreeDirectory:
         return None
 
     return TreeDirectory(lambda: ["metadataVersion", *(f"{FINALIZED_PREFIX}{name}" for name in finalized)], child)
-
-
-def _cluster(image: ClusterImage) -> TreeDirectory:
-    return _directory(
-        {
-            "brokers": lambda: _by_number(image.brokers, broker_text),
-            "controllers": lambda: _by_number(image.controllers, controller_text),
-        }
-    )
-
-
-def _topics(image: ClusterImage) -> TreeDirectory:
-    return _directory(
-        {
-            "byName": lambda: _children(image.topics.by_name, _topic),
-            "byId": lambda: _by_id(image.topics.by_id, _topic),
-        }
-    )
 
 
 def _topic(topic: Topic) -> TreeDirectory:
@@ -271,8 +247,11 @@ def _quota_entity(name: str) -> QuotaEntity | None:
 
 
 def _scram(image: ClusterImage) -> TreeDirectory:
-    def mechanism(number: int) -> Callable[[], Node]:
-        return lambda: _children(image.scram.get(number, {}), lambda record: _file(credential_text(record)))
-
-    later = {f"UNKNOWN({number})": mechanism(number) for number in sorted(image.scram.keys() - BY_TYPE_ID.keys())}
-    return _directory({each.name: mechanism(each.type_id) for each in MECHANISMS.values()} | later)
+    names = {each.type_id: each.name for each in MECHANISMS.values()}
+    names |= {number: f"UNKNOWN({number})" for number in sorted(image.scram.keys() - names.keys())}
+    return _directory(
+        {
+            name: _children(image.scram.get(number, {}), lambda record: _file(credential_text(record)))
+            for number, name in names.items()
+        }
+    )

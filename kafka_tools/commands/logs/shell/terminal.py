@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from kafka_tools.commands import running
 from kafka_tools.commands.logs.shell.lines import VERBS, parse, split
@@ -127,8 +128,7 @@ def _set_up_completion(session: ShellSession) -> None:
 
 def _remember(text: str) -> None:
     if _is_terminal():
-        try:
+        with suppress(ImportError):
             import readline
-        except ImportError:
-            return
-        readline.add_history(text)
+
+            readline.add_history(text)
