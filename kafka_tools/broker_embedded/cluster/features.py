@@ -1,11 +1,11 @@
-"""Finalized features: which levels of Kafka's features the cluster works at (KIP-584, KIP-1022).
+"""Finalized features: the levels of Kafka's features at which the cluster works (KIP-584, KIP-1022).
 
-Levels are Kafka's ``FeatureLevelRecord``s. A new data directory is given those of the newest release, as
-``kafka-storage format`` does, or of the release that the broker stands for; one that an older version of this broker
-made keeps its levels, and is given the newest where it has none. What is finalized says how the metadata log is
-written and which rules hold, not which APIs are served: clients look for an API in ApiVersions before they use what a
-feature allows, whatever its level. kraft.version 1 is kept and told, and changes nothing in a quorum of one that has
-no voters to add. Rules and texts are those of Kafka's ``FeatureControlManager``.
+Levels are Kafka's ``FeatureLevelRecord``s. A new data directory gets those of the newest release, as ``kafka-storage
+format`` does, or of the release in whose role the broker runs. A directory of an older version of this broker keeps its
+levels, and gets the newest ones if it has none. The levels determine how the metadata log is written and which rules
+apply, not which APIs are served: clients look for an API in ApiVersions before they use a feature, whatever its level.
+kraft.version 1 is stored and described. It changes nothing in a quorum of one, which has no voters to add. Rules and
+texts are those of Kafka's ``FeatureControlManager``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SUPPORTED = dict(
 )
 """Feature -> lowest and highest level that the newest release has in production."""
 FIRST_TO_TELL = (4, 0)
-"""The first release whose brokers tell all their features; the bundled broker stands beside ZooKeeper as an older one,
-and then works at the newest levels."""
+"""The first release whose ApiVersions lists all features. In the role of an older release, the bundled broker acts as a
+broker with ZooKeeper, and works at the newest levels."""
 
 
 def supported_as(release: str | None) -> dict[str, tuple[int, int]]:
@@ -117,10 +117,10 @@ class FinalizedFeatures:
         return self.finalized.get(GROUP_VERSION, 0)
 
     def begin(self, with_elr: Sequence[Stored], first: Sequence[Stored] = ()) -> None:
-        """Finalize levels in a cluster that has none: the newest release's in a new one, and in one of an older broker.
+        """Finalize levels in a cluster without levels, which is new or from an older version of this broker.
 
-        ``with_elr``: the records that go with eligible leader replicas. ``first``: with what a new cluster begins; the
-        levels among them are taken in place of the newest. Raises ConfigError for levels of a later release.
+        ``with_elr``: the records that eligible leader replicas need. ``first``: the first records of a new cluster.
+        Levels among them replace those of the newest release. Raises ConfigError for levels of a later release.
         """
         problem = unsupported(self.finalized)
         if problem is not None:
@@ -139,7 +139,7 @@ class FinalizedFeatures:
     def changes(self, updates: Iterable[Update], with_elr: Sequence[Stored]) -> list[Stored]:
         """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be.
 
-        ``with_elr``: the records that go with switching eligible leader replicas on.
+        ``with_elr``: the records that eligible leader replicas need.
         """
         records: list[Stored] = []
         updates = list(updates)

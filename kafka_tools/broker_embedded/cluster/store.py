@@ -1,8 +1,7 @@
-"""Where the state of the cluster lives: topics, configs, quotas, SCRAM users, producer-id blocks.
+"""The store of the cluster's state: topics, configs, quotas, SCRAM users, blocks of producer ids.
 
-The state is a sequence of Kafka's own metadata records (``metadata/src/main/resources/common/metadata``),
-one atomic batch per change. ``Journal.commit`` appends a change here first and then applies it, and a start
-replays every change through the same appliers: live state and replayed state agree by construction.
+The state is a sequence of Kafka's own metadata records (``metadata/src/main/resources/common/metadata``), with one
+atomic batch per change. ``Journal.commit`` first appends a change to the store and then applies it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Protocol
 from kafka_tools.protocol.schema import Stored
 
 LEADER_EPOCH = 1
-"""Epoch of every change: there is one controller, and it is never elected anew."""
+"""The epoch of every change: the only controller is never elected again."""
 
 
 class ClusterStore(Protocol):
@@ -33,13 +32,13 @@ class ClusterStore(Protocol):
         """Every record appended so far, oldest first."""
 
     def why_lost(self) -> str | None:
-        """Why nothing can be kept any more until a start, None while it can."""
+        """Why nothing can be stored until the next start; None while the store works."""
 
     def lose(self, why: str) -> None:
-        """Keep nothing more, and touch no files: they are lost."""
+        """Store nothing more, and touch no files: they are lost."""
 
     def close(self, *, clean: bool = True) -> bool:
-        """Let go of files; without ``clean`` they stay as a killed process leaves them.
+        """Close the files; without ``clean`` they stay as a killed process leaves them.
 
-        Returns whether they are complete, so that the next start may trust them.
+        Returns whether they are complete, so that the next start need not check them.
         """

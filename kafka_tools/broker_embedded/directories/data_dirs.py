@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS)
 FormattedCheck = Callable[[Sequence[tuple[str, MetaProperties]], Sequence[str]], object]
-"""Told the directories that are only formatted, and all; raises ConfigError if this broker cannot start on them."""
+"""Called with the directories that are only formatted, and all; raises ConfigError if this broker cannot start."""
 
 
 class DataDirs:

@@ -20,14 +20,14 @@ from kafka_tools import KAFKA_MINOR
 from kafka_tools.broker_embedded.cluster.features import unsupported
 from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
-from kafka_tools.broker_embedded.directories.local_store import decode_record
+from kafka_tools.broker_embedded.directories.local_store import snapshot_records
 from kafka_tools.broker_embedded.directories.survey import FIRST_SNAPSHOT
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
 from kafka_tools.storage.checkpoints import MetaProperties
-from kafka_tools.storage.kraft_snapshots import NO_CONTROL, SnapshotControl, read_control, read_kraft_snapshot
+from kafka_tools.storage.kraft_snapshots import NO_CONTROL, SnapshotControl, read_control
 from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ def _read_records(path: str) -> list[Stored]:
         if not os.path.lexists(file):
             continue
         with _reading(path, file):
-            records = [decode_record(record.value or b"", file) for record in read_kraft_snapshot(file)]
+            records = list(snapshot_records(file))
         # Before Kafka 4.4 the snapshot has the voters alone, and bootstrap.checkpoint all records.
         if records or name == BOOTSTRAP_CHECKPOINT:
             _check_records(path, file, records)

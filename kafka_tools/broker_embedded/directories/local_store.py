@@ -138,8 +138,7 @@ class LocalStore:
         if newest is not None:
             self._last_ms = self._snapshots.newest_ms
         if newest is not None and newest.end_offset:  # that of offset 0 was formatted: ``formatted`` reads it
-            for record in read_kraft_snapshot(newest.path):
-                yield decode_record(record.value or b"", newest.path)
+            yield from snapshot_records(newest.path)
         for view in self._log.walk(next_offset):
             if view.last_offset < next_offset:
                 continue
@@ -266,6 +265,11 @@ def _make_private(directory: str) -> None:
 def encode_record(record: Stored) -> bytes:
     """The value of a record in the log."""
     return frame(record, _VERSIONS.get(type(record).__name__, record.MAX_VERSION))
+
+
+def snapshot_records(path: str) -> Iterator[Stored]:
+    """The records of a snapshot. Raises OSError, and LogError for damage and unknown records."""
+    return (decode_record(record.value or b"", path) for record in read_kraft_snapshot(path))
 
 
 def decode_record(value: bytes | memoryview, where: str) -> Stored:

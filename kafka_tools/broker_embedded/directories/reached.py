@@ -74,7 +74,7 @@ class StateEnd:
     """
 
     def __init__(self, log_dir: str, store: LocalStore, timers: Timers, slices: Slices) -> None:
-        """``slices``: those of the broker, whose ways to the disk are taken."""
+        """``slices``: those of the broker, whose threads do the disk operations."""
         self._log_dir = log_dir
         self._store = store
         self._line = Slices(timers, threads=slices)  # of its own: no request waits behind it

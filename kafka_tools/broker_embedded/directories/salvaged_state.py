@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
-from kafka_tools.broker_embedded.directories.local_store import decode_record
+from kafka_tools.broker_embedded.directories.local_store import decode_record, snapshot_records
 from kafka_tools.broker_embedded.directories.snapshots import snapshots_in
 from kafka_tools.broker_embedded.directories.state_checks import is_of_a_topic
 from kafka_tools.cluster_image.image import ClusterImage
@@ -27,7 +27,6 @@ from kafka_tools.protocol.stored.cluster_metadata import (
     TopicRecord,
 )
 from kafka_tools.records.batches import BatchView, batches
-from kafka_tools.storage.kraft_snapshots import read_kraft_snapshot
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.salvage import Salvage
 
@@ -74,7 +73,7 @@ class SalvagedState:
         """Keep the records of the newest valid snapshot. Returns the offset at which the log continues."""
         for found in reversed(snapshots_in(self.directory)):
             try:
-                records = [decode_record(each.value or b"", found.path) for each in read_kraft_snapshot(found.path)]
+                records = list(snapshot_records(found.path))
             except LogError:
                 self.left_out["damaged snapshot"] += 1
                 continue

@@ -1,10 +1,10 @@
-"""When the cluster's state gets a snapshot, and when what lies before one goes: as the configs say (KIP-630).
+"""When the broker writes a snapshot of the cluster metadata, and when it deletes the log before one (KIP-630).
 
-After ``metadata.log.max.record.bytes.between.snapshots``, and, if anything was changed, after
+It writes one after ``metadata.log.max.record.bytes.between.snapshots``, and, if anything changed, after
 ``metadata.log.max.snapshot.interval.ms`` (0: never). Sources: ``SnapshotGenerator``, ``KafkaRaftLog.maybeClean`` of
-Kafka. Beyond Kafka a segment begins with a snapshot of so many bytes, and where ``metadata.max.retention.bytes`` are
-exceeded. Else these would only hold from ``metadata.log.segment.bytes`` on, which is ten times as much, and a start
-after a crash would have to check all of such a segment.
+Kafka. Unlike Kafka, a new segment begins with a snapshot that was written after so many bytes, or because
+``metadata.max.retention.bytes`` is exceeded. Otherwise the limits would only apply from ``metadata.log.segment.bytes``
+on, which is ten times as much, and a start after a crash would have to check such a segment completely.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _CHECK_MS = 60_000
-"""How often Kafka's controller looks for what may go."""
+"""How often Kafka's controller looks for snapshots to delete."""
 _DELETE_DELAY_MS = 60_000
-"""How long what goes keeps its space: Kafka's for internal topics."""
+"""The delay before renamed files are deleted: Kafka's for internal topics."""
 
 
 class Shortening:
-    """Snapshots of the state, in slices on a line of their own: no request waits behind them."""
+    """Writes snapshots in slices of its own, so that no request waits for them."""
 
     def __init__(
         self, store: LocalStore, journal: Journal, configs: ConfigStore, timers: Timers, slices: Slices
     ) -> None:
-        """``slices``: those of the broker, whose ways to the disk are taken."""
+        """``slices``: those of the broker, whose threads do the disk operations."""
         self._store = store
         self._journal = journal
         self._timers = timers
@@ -57,7 +57,7 @@ class Shortening:
         """When the last snapshot was begun, or the broker."""
         self._busy = False
         self._failed = False
-        """Whether the last snapshot failed: the next one is tried with the next regular look."""
+        """Whether the last snapshot failed: the next regular check tries again."""
 
     def start(self) -> None:
         """Once the state is replayed: look after each change, and from time to time."""

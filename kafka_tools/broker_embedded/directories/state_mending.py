@@ -41,7 +41,7 @@ from kafka_tools.storage.names import (
     directory_name,
 )
 from kafka_tools.storage.salvage import Salvage
-from kafka_tools.storage.snapshots import LeaderEpoch, read_leader_epochs, read_partition_metadata
+from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata
 from kafka_tools.values import TopicPartition
 
 _CREDIBLE = 2**62
@@ -101,8 +101,7 @@ class MendedState(NamedTuple):
 
 
 class _Partition(NamedTuple):
-    path: str
-    name: str
+    directory: str
     id: TopicPartition
 
 
@@ -155,10 +154,10 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
     os.rename(os.path.join(log_dir, new_name), state)
     for partitions in unknown.values():
         for found in partitions:
-            place = os.path.join(found.path, str(found.id))
-            if os.path.join(found.path, found.name) != place:
-                os.rename(os.path.join(found.path, found.name), place)
-                moved.append((os.path.join(found.path, found.name), place))
+            place = os.path.join(os.path.dirname(found.directory), str(found.id))
+            if found.directory != place:
+                os.rename(found.directory, place)
+                moved.append((found.directory, place))
     names = sorted({partitions[0].id.topic for partitions in unknown.values()})
     left_out = dict(reading.left_out) if reading else {}
     return MendedState(state, sum(map(len, kept)), left_out, names, moved, next_producer_id, gone, True)
@@ -199,7 +198,7 @@ def _unknown_partitions(dirs: DataDirs, reading: SalvagedState | None) -> dict[u
             continue
         partitions = found.setdefault(topic_id, [])
         if all(other.id != id for other in partitions):
-            partitions.append(_Partition(path, name, id))
+            partitions.append(_Partition(os.path.join(path, name), id))
     return found
 
 
@@ -210,10 +209,7 @@ _CUT_AT = 255
 def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: int) -> list[Stored]:
     """The records that restore a topic, with the partitions from 0 to the highest one found."""
     name = partitions[0].id.topic
-    epochs = {
-        found.id.partition: [entry.epoch for entry in _epochs(os.path.join(found.path, found.name))]
-        for found in partitions
-    }
+    epochs = {found.id.partition: _leader_epoch(found.directory) for found in partitions}
     records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
     records += [
         ConfigRecord(resource_type=ConfigResourceType.TOPIC, resource_name=name, name=key, value=value)
@@ -222,7 +218,7 @@ def _records_of(topic_id: uuid.UUID, partitions: Sequence[_Partition], node_id: 
     records += [
         PartitionRecord(
             partition_id=number, topic_id=topic_id, replicas=[node_id], isr=[node_id], leader=node_id,
-            leader_epoch=max(epochs.get(number, ()), default=0), partition_epoch=0,
+            leader_epoch=epochs.get(number, 0), partition_epoch=0,
         )
         for number in range(max(epochs) + 1)
     ]  # fmt: skip
@@ -267,8 +263,10 @@ def _transactions_in(view: BatchView) -> Iterator[TransactionLogValue]:
         return
 
 
-def _epochs(directory: str) -> Sequence[LeaderEpoch]:
+def _leader_epoch(directory: str) -> int:
+    """The newest one in a partition's directory; 0 if it is not known."""
     try:
-        return read_leader_epochs(os.path.join(directory, LEADER_EPOCHS))
+        entries = read_leader_epochs(os.path.join(directory, LEADER_EPOCHS))
     except (FileNotFoundError, CorruptIndex):
-        return ()
+        return 0
+    return max((entry.epoch for entry in entries), default=0)

@@ -132,12 +132,9 @@ def format_(
     credentials = [parse_scram_argument(text) for text in add_scram]
     if credentials and levels["metadata.version"] < _SCRAM_SINCE:
         raise InputError("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
-    request = FormatRequest(
-        settings.node_id, cluster_id, settings.log_dirs, settings.metadata_log_dir, settings.controller_listener,
-        levels, credentials, voters, ignore_formatted, "controller" in settings.roles,
-    )  # fmt: skip
+    request = FormatRequest(settings, cluster_id, levels, credentials, voters, ignore_formatted)
     unreadable = format_directories(request, lambda line: running.emit(f"{one_line(line)}\n"), SystemClock().now_ms())
-    if request.is_controller and levels["metadata.version"] < metadata_level(_FIRST_THAT_READS):
+    if "controller" in settings.roles and levels["metadata.version"] < metadata_level(_FIRST_THAT_READS):
         running.note(_NOT_FOR_OLDER)
     for directory, reason in unreadable:
         running.complain("kafka-storage format", f"cannot read {directory}: {reason}")

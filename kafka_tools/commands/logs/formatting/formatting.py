@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_tools.commands.logs.formatting.ids import RESERVED_IDS, new_id
+from kafka_tools.commands.logs.formatting.settings import ServerSettings
 from kafka_tools.commands.logs.formatting.voters import InitialVoter, voters_record
 from kafka_tools.errors import ConfigError, CorruptIndex
 from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION, METADATA_VERSIONS
@@ -30,20 +31,14 @@ _RECORD_VERSION = 0
 
 
 class FormatRequest(NamedTuple):
-    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any;
-    ``is_controller``: whether controller is among the server's roles.
-    """
+    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any."""
 
-    node_id: int
+    settings: ServerSettings
     cluster_id: str
-    log_dirs: Sequence[str]
-    metadata_log_dir: str
-    controller_listener: str
     levels: Mapping[str, int]
     credentials: Sequence[UserScramCredentialRecord]
     voters: Mapping[int, InitialVoter]
     ignore_formatted: bool
-    is_controller: bool
 
 
 class LogDirectories(NamedTuple):
@@ -76,7 +71,7 @@ def format_directories(request: FormatRequest, say: Callable[[str], object], now
     ``say`` takes each line of Kafka's text. Raises ConfigError with nothing written for directories of another cluster
     or node, and for formatted ones unless they are to be left alone; OSError where the system refuses.
     """
-    found = look_at(request.log_dirs)
+    found = look_at(request.settings.log_dirs)
     _check_identity(found.formatted, request)
     if found.formatted and not request.ignore_formatted:
         raise ConfigError(
@@ -118,11 +113,12 @@ def bootstrap_records(request: FormatRequest) -> list[Stored]:
 
 
 def _format(directory: str, directory_id: str, records: Sequence[Stored], request: FormatRequest, now_ms: int) -> None:
+    settings = request.settings
     os.makedirs(directory, exist_ok=True)
-    if request.is_controller and directory == request.metadata_log_dir:
+    if "controller" in settings.roles and directory == settings.metadata_log_dir:
         inner = os.path.join(directory, METADATA_DIRECTORY)
         os.makedirs(inner, exist_ok=True)
-        voters = voters_record(request.voters.values(), request.controller_listener) if request.voters else None
+        voters = voters_record(request.voters.values(), settings.controller_listener) if request.voters else None
         write_kraft_snapshot(
             os.path.join(inner, checkpoint_name(0, 0)),
             [[frame(record, _RECORD_VERSION) for record in records]],
@@ -134,36 +130,38 @@ def _format(directory: str, directory_id: str, records: Sequence[Stored], reques
         )
         sync_directory(inner)
     sync_directory(directory)  # what has meta.properties is formatted: all else is on the disk before it
-    meta = MetaProperties(1, request.cluster_id, request.node_id, directory_id)
+    meta = MetaProperties(1, request.cluster_id, settings.node_id, directory_id)
     write_meta_properties(os.path.join(directory, META_PROPERTIES), meta)
     sync_directory(directory)
 
 
 def _kind(directory: str, request: FormatRequest) -> str:
-    if directory != request.metadata_log_dir:
+    if directory != request.settings.metadata_log_dir:
         return "data directory"
     if not request.voters:
         return "metadata directory"
-    return "dynamic metadata voter directory" if request.node_id in request.voters else "dynamic metadata directory"
+    is_voter = request.settings.node_id in request.voters
+    return "dynamic metadata voter directory" if is_voter else "dynamic metadata directory"
 
 
 def _directory_id(directory: str, request: FormatRequest, taken: Collection[str | None]) -> str:
-    if directory == request.metadata_log_dir and request.node_id in request.voters:
-        return uuid_text(request.voters[request.node_id].directory_id)
+    if directory == request.settings.metadata_log_dir and request.settings.node_id in request.voters:
+        return uuid_text(request.voters[request.settings.node_id].directory_id)
     return new_id(taken)
 
 
 def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequest) -> None:
     seen: dict[str, str] = {}
+    node_id = request.settings.node_id
     for directory, meta in formatted.items():
         path = os.path.join(directory, META_PROPERTIES)
         if meta.cluster_id is not None and meta.cluster_id != request.cluster_id:
             raise ConfigError(
                 f"Invalid cluster.id in: {path}. Expected {request.cluster_id}, but read {meta.cluster_id}"
             )
-        if meta.node_id is not None and meta.node_id != request.node_id:
+        if meta.node_id is not None and meta.node_id != node_id:
             raise ConfigError(
-                f"Stored node id {meta.node_id} doesn't match previous node id {request.node_id} in {path}. If you "
+                f"Stored node id {meta.node_id} doesn't match previous node id {node_id} in {path}. If you "
                 "moved your data, make sure your configured node id matches. If you intend to create a new node, you "
                 "should remove all data in your data directories."
             )

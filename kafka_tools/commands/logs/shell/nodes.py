@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Container, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from kafka_tools import __version__
@@ -187,19 +186,14 @@ def _known_configs(image: ClusterImage, number: int, name: str) -> Mapping[str, 
     level = image.features.get(METADATA_VERSION)
     if number == ConfigResourceType.BROKER or (level is not None and is_newer(METADATA_VERSION, level)):
         return configs
-    known = _config_tables().get(number, ())
-    return {key: value for key, value in configs.items() if key in known}
-
-
-@cache
-def _config_tables() -> dict[int, Container[str]]:
     from kafka_tools.config_definitions import client_metrics, group, topic
 
-    return {
+    tables = {
         ConfigResourceType.TOPIC: topic.TABLE,
         ConfigResourceType.CLIENT_METRICS: client_metrics.TABLE,
         ConfigResourceType.GROUP: group.TABLE,
     }
+    return {key: value for key, value in configs.items() if key in tables.get(number, {})}
 
 
 def _quotas(image: ClusterImage) -> TreeDirectory:
