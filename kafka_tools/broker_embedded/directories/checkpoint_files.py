@@ -1,6 +1,6 @@
-"""The checkpoint files of a log directory, replaced beside the broker's thread: a disk may take its time.
+"""The checkpoint files of a log directory. Another thread replaces them, because a disk may be slow.
 
-Several writes of one file may be under way: what was read of the logs later is never replaced by what was read before.
+Several writes of one file may be in progress: newer offsets are never replaced by older ones.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class CheckpointFile:
         self.path = path
         self._numbers = count(1)
         self._names: dict[int, Collection[TopicPartition]] = {0: named}
-        """The partitions that the file names, or will if a write that was begun succeeds, by the number of a write."""
+        """The partitions that the file contains, or will contain if a write succeeds, by the number of the write."""
         self._writing = threading.Lock()
-        """Held while the file is replaced, and to look at what is below."""
+        """Held while the file is replaced, and while the two fields below are used."""
         self._written = 0
         self._holds: bytes | None = None
-        """What this object has written there last."""
+        """The bytes that this object wrote last."""
 
     def begin(self, named: Collection[TopicPartition]) -> int:
         """The number of a write, of offsets of these partitions that are read from now on."""
@@ -57,15 +57,15 @@ class CheckpointFile:
             del self._names[older]
 
     def may_name(self, id: TopicPartition) -> bool:
-        """Whether a start would find an offset of this partition, now or once the disk has done what it was told."""
+        """Whether a start would find an offset of this partition, now or after the writes in progress."""
         return any(id in names for names in self._names.values())
 
     def write_now(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Replace the file on this thread, where nobody else is served. Raises OSError."""
+        """Replace the file on this thread, while no requests are served. Raises OSError."""
         self._write(self.begin(offsets), offset_checkpoint(offsets))
 
     def _write(self, number: int, data: bytes) -> None:
-        """On any thread. A crash, and the OSError it raises, leaves the file what it was."""
+        """On any thread. After a crash or an OSError, the file is unchanged."""
         with self._writing:
             if number < self._written:
                 return

@@ -38,16 +38,16 @@ _FORMAT_AGAIN = "format a directory for one node that is both broker and control
 
 
 class FormattedDirectories:
-    """Checks and first records of formatted directories, for a broker with these settings."""
+    """Checks formatted directories for a broker with these settings, and reads their first records."""
 
     def __init__(self, properties: Mapping[str, str], node_id: int) -> None:
         self._properties = properties
         self._node_id = node_id
 
     def check(self, formatted: Sequence[tuple[str, MetaProperties]], log_dirs: Sequence[str]) -> None:
-        """Raise ConfigError, with nothing touched, if the broker cannot start on them; LogError for damage.
+        """Raise ConfigError, with nothing changed, if the broker cannot start on them; LogError for damage.
 
-        ``formatted``: those that are only formatted, ``log_dirs``: all of its directories.
+        ``formatted``: the directories that are only formatted. ``log_dirs``: all directories of the broker.
         """
         check_properties(self._properties)
         check_together(self._properties)
@@ -107,7 +107,7 @@ class FormattedDirectories:
         return NO_CONTROL
 
     def _places(self, log_dirs: Sequence[str]) -> list[str]:
-        """Where the metadata log may be: in one of the log directories, or in one of its own."""
+        """The directories that may contain the metadata log: the log directories, and metadata.log.dir."""
         own = self._properties.get("metadata.log.dir", "").strip()
         return [*log_dirs, *([own] if own else [])]
 
@@ -125,7 +125,7 @@ class FormattedDirectories:
 
 
 def _read_records(path: str) -> list[Stored]:
-    """The records with which the cluster begins; none without a file that has some. Raises ConfigError."""
+    """The first records of the cluster in a directory; empty without any. Raises ConfigError."""
     for name in (FIRST_SNAPSHOT, BOOTSTRAP_CHECKPOINT):
         file = os.path.join(path, name)
         if not os.path.lexists(file):
@@ -173,7 +173,7 @@ def _reading(path: str, file: str) -> Iterator[None]:
 
 
 def _voter_id(text: str) -> int:
-    """The id of a voter in controller.quorum.voters; -1 for what is not ``id@host:port``."""
+    """The id of a voter in controller.quorum.voters; -1 if the text is not ``id@host:port``."""
     id = text.partition("@")[0].strip()
     return int(id) if id.isascii() and id.isdigit() else -1
 

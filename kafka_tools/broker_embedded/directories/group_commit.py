@@ -1,15 +1,15 @@
-"""Answers that wait until what they acknowledge is on the disk (``broker run --fsync always``).
+"""Responses that wait until the changes that they acknowledge are on disk (``broker run --fsync always``).
 
-A change holds in memory as soon as it is written; what leaves the broker waits. Whatever was written before an answer
-was made is forced to the disk before it is given, so that no answer tells of what a loss of power could take back: not
-what a request changed itself, nor what another one did that it has seen. Everything that comes together while the disk
-is at work is forced by the next round, with one fsync for each file, however many wait for it.
+A change is visible in memory as soon as it is written; responses wait. Everything that was written before a response
+was created is flushed to the disk before the response is sent. So no response contains anything that a power failure
+could undo, neither a change of its own request nor one of another request. The next round flushes everything that
+arrives while the disk is busy, with one fsync for each file.
 
-After a failed fsync it is not known what is on the disk, and asking again would not tell. So nothing is acknowledged
-any more, and the broker stops: a start checks what is there. (PostgreSQL does the same, Kafka where a broker's last log
-directory fails.) Where a file could not even be opened, for want of descriptors, nothing was lost: who waits goes on
-waiting until it can be. An fsync of a file that was removed, moved away or unmounted succeeds, and forces nothing that
-could be found: those who wait for such a round get no answer at all, whatever they have asked.
+After a failed fsync the contents of the disk are unknown, and another fsync would not reveal them. So the broker
+acknowledges nothing more and stops; the next start checks the files. (PostgreSQL does the same, and Kafka if the last
+log directory fails.) If a file cannot be opened because the process has no free file descriptor, nothing is lost, and
+responses wait until it can be opened. An fsync of a file that was removed, moved or unmounted succeeds without effect:
+clients that wait for such a round get no response.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
-"""After so long it is tried again to open what is to be forced."""
+"""The delay before a file that could not be opened is tried again."""
 
 Then = Callable[[], None]
 
@@ -43,7 +43,7 @@ def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | N
 
 
 class GroupCommit:
-    """Rounds of fsyncs, and who waits for them. Everything but the fsyncs runs on the broker's thread."""
+    """Rounds of fsyncs, and the responses that wait for them. Only the fsyncs run on another thread."""
 
     def __init__(self, unsynced: Unsynced, timers: Timers) -> None:
         self._unsynced = unsynced
@@ -53,15 +53,15 @@ class GroupCommit:
         self.failure: BaseException | None = None
         self.on_failed: Callable[[BaseException], None] = lambda _: None
         self.on_lost: Callable[[], object] = lambda: None
-        """Called when files were written to and cannot be found at their paths, before those who waited are told."""
+        """Called if written files are missing at their paths, before the functions that waited."""
         self._underway: list[tuple[Then, Then]] | None = None
-        """Who waits for the round that the disk is at work on: what is called after it, or if files were lost."""
+        """The functions to call after the present round, each with the one to call if files were lost."""
         self._next: list[tuple[Then, Then]] = []
         self._wants_descriptor = False
 
     @property
     def is_synced(self) -> bool:
-        """Whether everything that was written is known to be on the disk."""
+        """Whether everything that was written is on the disk."""
         return not self._unsynced and self._underway is None and self.failure is None
 
     def when_synced(self, then: Then, lost: Then | None = None) -> None:

@@ -1,8 +1,8 @@
-"""The cluster's state in the broker's own directory: Kafka's metadata records in ``__cluster_metadata-0``.
+"""The store of the cluster's state on disk: Kafka's metadata records in ``__cluster_metadata-0``.
 
-The log is in Kafka's format throughout (``metadata/src/main/resources/common/metadata``, frame version 1
-before each record), so Kafka's own dump tool prints it with ``--cluster-metadata-decoder``. Snapshots beside it
-(``snapshots``) say what it comes to, and what lies before them goes.
+The log has Kafka's format (``metadata/src/main/resources/common/metadata``, frame version 1 before each record), so
+Kafka's own dump tool prints it with ``--cluster-metadata-decoder``. Snapshots of the state (``snapshots``) are next to
+it, and the log before them is deleted.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class LocalStore:
         """When the last record was appended (epoch, ms)."""
         self._retired: list[str] = []
         self.bytes_since_snapshot = 0
-        """Of the batches that are not in the newest snapshot, nor in one that is being written."""
+        """The size of the batches after the newest snapshot, or after the one that is being written."""
 
     @property
     def end_offset(self) -> int:
@@ -167,7 +167,7 @@ class LocalStore:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nothing at the paths of the state is touched any more."""
+        """Whether the files are lost: nothing at their paths is used any more."""
         return self._log.lost
 
     # Keeping it short
@@ -182,10 +182,10 @@ class LocalStore:
         return self._log.size_bytes + self._snapshots.size_bytes
 
     def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, begin_segment: bool) -> Work[None]:
-        """Write a snapshot of the state as it is now, which ``image`` gives; others are served meanwhile.
+        """Write a snapshot of the present state, whose records are ``image``. Requests are served meanwhile.
 
-        ``begin_segment``: a segment begins with it, so that all before it can go. Raises OSError: then it is as if it
-        had not been begun.
+        ``begin_segment``: a new segment begins with it, so that everything before it can be deleted. After an OSError
+        there is no trace of the snapshot.
         """
         end_offset, active = self.end_offset, self._log.active.file
         since, self.bytes_since_snapshot = self.bytes_since_snapshot, 0
@@ -214,7 +214,7 @@ class LocalStore:
             log.warning("%s: cannot start a new segment until the disk has space: %s", self._log.directory, error)
 
     def _force(self, active: OpenFile, slices: Slices) -> Work[None]:
-        """See that the log is on the disk, of which ``active`` is the last file. Raises OSError."""
+        """Flush the log, whose last file is ``active``, to the disk. Raises OSError."""
         if self._unsynced is not None:
             yield from slices.durable()
         else:
@@ -228,9 +228,10 @@ class LocalStore:
             raise FileNotFoundError(errno.ENOENT, "it was lost in the meantime", self._log.directory)
 
     def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
-        """Let old snapshots go, and what is in the log before the next one, as long as there is too much (-1: never).
+        """Delete old snapshots, and the log before the next one, while a limit is exceeded (-1: no limit).
 
-        As Kafka: the newest snapshot stays, and what is too much is all of them and the log together. Raises OSError.
+        As in Kafka, the newest snapshot stays, and the limits apply to all snapshots and the log together. Raises
+        OSError.
         """
         snapshots = self._snapshots
         oldest_ms = self._clock.now_ms() - retention_ms
@@ -242,10 +243,10 @@ class LocalStore:
                 self._log.delete_before(next_offset)
             self._retired.append(snapshots.retire_first())
             log.info("the cluster metadata in %s now begins at offset %d", self._log.directory, next_offset)
-        self._log.enforce_retention()  # what had to wait for the name of the next segment
+        self._log.enforce_retention()  # of segments that had to wait for the name of the next one
 
     def take_retired(self) -> list[str]:
-        """The files that ``shorten`` has renamed since this was last asked: the caller deletes them later."""
+        """The files that ``shorten`` has renamed since the last call: the caller deletes them later."""
         retired, self._retired = self._retired, []
         return [*retired, *self._log.take_retired()]
 
@@ -254,7 +255,7 @@ class LocalStore:
 
 
 def _make_private(directory: str) -> None:
-    """The state holds credentials: only the broker's user may read it. New files are as private as the directory."""
+    """Only the broker's user may read the state, which contains credentials. New files are private as well."""
     os.makedirs(directory, mode=0o700, exist_ok=True)
     os.chmod(directory, 0o700)
     for entry in os.scandir(directory):
