@@ -26,25 +26,6 @@ class ProducerIdentity(NamedTuple):
 class ProducerBatch:
     """Records of one partition that travel and succeed or fail together. Times are monotonic seconds."""
 
-    __slots__ = (
-        "append_time_ms",
-        "attempts",
-        "base_offset",
-        "base_sequence",
-        "callbacks",
-        "created_s",
-        "done",
-        "encoded",
-        "error",
-        "identity",
-        "parts",
-        "records",
-        "retry_at_s",
-        "size_bytes",
-        "topic_partition",
-        "unreported",
-    )
-
     def __init__(self, topic_partition: TopicPartition, created_s: float) -> None:
         self.topic_partition = topic_partition
         self.created_s = created_s

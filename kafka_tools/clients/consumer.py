@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 WAKE_CHECK_S = 0.25
 """Longest wait before ``wakeup`` is noticed."""
 CLOSE_TIMEOUT_S = 30.0
+Start = Callable[[Callable[..., None]], bool]
+"""Starts a request, whose end is a call of the function given; whether it could be started."""
 
 
 class ConsumerWokenUp(KafkaToolsError):
@@ -284,13 +286,7 @@ class Consumer(Closing):
             return
         deadline = self._deadline(timeout_s)
         what = "successfully committing the current consumed offsets" if offsets is None else _committing(chosen)
-        while True:
-            (error,) = self._ask(lambda done: group.commit(chosen, done), deadline, what)
-            if error is None:
-                return
-            if not is_retriable(error):
-                raise error
-            self._pause_for_retry(deadline, what)
+        self._ask_again(lambda done: group.commit(chosen, done), deadline, what)
 
     def commit_async(
         self,
@@ -313,13 +309,8 @@ class Consumer(Closing):
         deadline = self._deadline(timeout_s)
         which = f"partition{'' if len(wanted) == 1 else 's'} {', '.join(map(str, wanted))}"
         what = f"the last committed offset for {which} could be determined"
-        while True:
-            found, error = self._ask(lambda done: group.fetch_committed(wanted, done), deadline, what)
-            if found is not None:
-                return {topic_partition: found.get(topic_partition) for topic_partition in wanted}
-            if not is_retriable(error):
-                raise error
-            self._pause_for_retry(deadline, what)
+        found, _ = self._ask_again(lambda done: group.fetch_committed(wanted, done), deadline, what)
+        return {topic_partition: found.get(topic_partition) for topic_partition in wanted}
 
     def _require_group(self) -> GroupClient:
         self._check_open()
@@ -489,7 +480,18 @@ class Consumer(Closing):
             wait_s = min(wait_s, self.settings.retry_backoff_ms / 1000)
         return max(wait_s, 0.001)
 
-    def _ask(self, start: Callable[[Callable[..., None]], bool], deadline: Deadline, what: str) -> tuple[Any, ...]:
+    def _ask_again(self, start: Start, deadline: Deadline, what: str) -> tuple[Any, ...]:
+        """As ``_ask``, again while the error, the last argument of ``done``, may go away. Raises any other error."""
+        while True:
+            answer = self._ask(start, deadline, what)
+            if answer[-1] is None:
+                return answer
+            if not is_retriable(answer[-1]):
+                raise answer[-1]
+            _check(deadline, what)
+            self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
+
+    def _ask(self, start: Start, deadline: Deadline, what: str) -> tuple[Any, ...]:
         """Start a request as soon as it can be, wait, and return what its ``done`` was called with."""
         answers: list[tuple[Any, ...]] = []
         self._run(lambda: start(lambda *answer: answers.append(answer)), deadline, what)
@@ -504,10 +506,6 @@ class Consumer(Closing):
             if self._group is not None:
                 self._group.keep_alive()
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
-
-    def _pause_for_retry(self, deadline: Deadline, what: str) -> None:
-        _check(deadline, what)
-        self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
 
     def _deadline(self, timeout_s: float | None) -> Deadline:
         return Deadline(self._clock, self.settings.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s)

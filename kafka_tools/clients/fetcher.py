@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.clients.fetched_data import Chunk, ConsumedRecord, PartitionData
 from kafka_tools.clients.positions import Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
-from kafka_tools.errors import BrokerError, KafkaToolsError
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
-from kafka_tools.net.rights import with_right
+from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
@@ -79,9 +79,8 @@ class Fetcher:
     def take(self, plan: Plan, response: FetchResponse, now_s: float) -> None:
         """Keep what a node sent. Raises BrokerError for refusals that no retry mends, CorruptBatch for bad bytes."""
         if response.error_code:
-            row = error_codes.error(response.error_code)
-            if not row.retriable:
-                raise BrokerError(row, f"{with_right(row.text, FetchRequest, row.code)} (fetching from {plan.node})")
+            if not error_codes.error(response.error_code).retriable:
+                raise refused(FetchRequest, response.error_code, f"fetching from {plan.node}")
             self._metadata.request_update()
             self._back_off(plan.asked, now_s)
             return
@@ -153,36 +152,30 @@ class Fetcher:
         return False
 
     def _request(self, node: Node, partitions: list[tuple[TopicPartition, Position]]) -> Plan:
-        topics: dict[str, FetchRequest.Topic] = {}
+        rows: dict[str, list[FetchRequest.Topic.Partition]] = {}
         asked: dict[TopicPartition, int] = {}
-        names: dict[uuid.UUID, str] = {}
         for topic_partition, position in partitions:
-            name, number = topic_partition
             assert position.offset is not None
-            if name not in topics:
-                topic_id = self._metadata.topic_id(name)
-                topics[name] = FetchRequest.Topic(topic=name, topic_id=topic_id)
-                topics[name].partitions = []
-                names[topic_id] = name
             known = self._metadata.partition(topic_partition)
-            topics[name].partitions.append(
+            rows.setdefault(topic_partition.topic, []).append(
                 FetchRequest.Topic.Partition(
-                    partition=number,
+                    partition=topic_partition.partition,
                     current_leader_epoch=known.leader_epoch if known is not None else -1,
                     fetch_offset=position.offset,
                     partition_max_bytes=self._settings.max_partition_fetch_bytes,
                 )
             )
             asked[topic_partition] = position.offset
+        ids = {name: self._metadata.topic_id(name) for name in rows}
         request = FetchRequest(
             max_wait_ms=self._settings.fetch_max_wait_ms,
             min_bytes=self._settings.fetch_min_bytes,
             max_bytes=self._settings.fetch_max_bytes,
             isolation_level=self._settings.isolation_level,
-            topics=list(topics.values()),
+            topics=[FetchRequest.Topic(topic=name, topic_id=ids[name], partitions=rows[name]) for name in rows],
             rack_id=self._settings.client_rack,
         )
-        return Plan(node, request, asked, names)
+        return Plan(node, request, asked, {topic_id: name for name, topic_id in ids.items()})
 
     def _take_partition(
         self, topic_partition: TopicPartition, position: Position, data: PartitionData, now_s: float
@@ -208,7 +201,7 @@ class Fetcher:
             return
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{with_right(row.text, FetchRequest, code)} (partition {topic_partition})")
+            raise refused(FetchRequest, code, f"partition {topic_partition}")
         if row.refresh_metadata or code == error_codes.UNKNOWN_LEADER_EPOCH:
             self._metadata.request_update()
         self._back_off([topic_partition], now_s)

@@ -15,7 +15,7 @@ from kafka_tools.clients.membership import NO_GENERATION, ConsumerMembership
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
-from kafka_tools.net.rights import with_right
+from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorType
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -133,10 +133,9 @@ class GroupClient:
         if not answer.error_code:
             self.coordinator = Node(answer.node_id, answer.host, answer.port)
             return
-        row = error_codes.error(answer.error_code)
-        text = with_right(answer.error_message or row.text, FindCoordinatorRequest, row.code)
-        error = BrokerError(row, f"{text} (coordinator of group '{self.group_id}')")
-        if not row.retriable:
+        about = f"coordinator of group '{self.group_id}'"
+        error = refused(FindCoordinatorRequest, answer.error_code, about, answer.error_message)
+        if not error.code.retriable:
             raise error
         self.failure = error
 
@@ -183,12 +182,9 @@ class GroupClient:
         """Start a commit; ``done(error)`` later. False when the coordinator is not known yet."""
         if self.coordinator is None:
             return False
-        topics: dict[str, OffsetCommitRequest.RequestTopic] = {}
+        rows: dict[str, list[OffsetCommitRequest.RequestTopic.RequestPartition]] = {}
         for (name, number), committed in sorted(offsets.items()):
-            if name not in topics:
-                topics[name] = OffsetCommitRequest.RequestTopic(name=name)
-                topics[name].partitions = []
-            topics[name].partitions.append(
+            rows.setdefault(name, []).append(
                 OffsetCommitRequest.RequestTopic.RequestPartition(
                     partition_index=number,
                     committed_offset=committed.offset,
@@ -202,7 +198,7 @@ class GroupClient:
             generation_id_or_member_epoch=membership.generation_id if membership is not None else NO_GENERATION,
             member_id=membership.member_id if membership is not None else "",
             group_instance_id=self._settings.group_instance_id if membership is not None else None,
-            topics=list(topics.values()),
+            topics=[OffsetCommitRequest.RequestTopic(name=name, partitions=rows[name]) for name in rows],
         )
         self._commits += 1
         self._calls.start(
@@ -237,8 +233,7 @@ class GroupClient:
             hint = _COMMIT_HINT
             if self.membership is not None:
                 self.membership.fence(code)
-        text = with_right(row.text, request, code)
-        return BrokerError(row, f"{text} (offset of {what}, group '{self.group_id}')", hint=hint)
+        return refused(request, code, f"offset of {what}, group '{self.group_id}'", hint=hint)
 
     def fetch_committed(self, partitions: Iterable[TopicPartition], done: FetchDone) -> bool:
         """Start to read committed offsets; ``done(offsets, error)`` later. False when it cannot start now."""

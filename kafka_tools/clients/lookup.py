@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.settings import ConsumerSettings
-from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
+from kafka_tools.errors import KafkaToolsError, NetworkError
 from kafka_tools.net.metadata import ClusterMetadata
-from kafka_tools.net.rights import with_right
+from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from kafka_tools.values import Node, TopicPartition
@@ -57,15 +57,12 @@ class OffsetLookup:
         return bool(per_node)
 
     def _send(self, node: Node, wanted: Mapping[TopicPartition, int], answered: Answered) -> None:
-        topics: dict[str, ListOffsetsRequest.Topic] = {}
-        for (name, number), timestamp in wanted.items():
-            if name not in topics:
-                topics[name] = ListOffsetsRequest.Topic(name=name)
-                topics[name].partitions = []
-            known = self._metadata.partition(TopicPartition(name, number))
-            topics[name].partitions.append(
+        rows: dict[str, list[ListOffsetsRequest.Topic.Partition]] = {}
+        for topic_partition, timestamp in wanted.items():
+            known = self._metadata.partition(topic_partition)
+            rows.setdefault(topic_partition.topic, []).append(
                 ListOffsetsRequest.Topic.Partition(
-                    partition_index=number,
+                    partition_index=topic_partition.partition,
                     current_leader_epoch=known.leader_epoch if known is not None else -1,
                     timestamp=timestamp,
                 )
@@ -74,16 +71,11 @@ class OffsetLookup:
         request = ListOffsetsRequest(
             replica_id=-1,
             isolation_level=self._settings.isolation_level,
-            topics=list(topics.values()),
+            topics=[ListOffsetsRequest.Topic(name=name, partitions=rows[name]) for name in rows],
             timeout_ms=self._settings.request_timeout_ms,
         )
-        self._calls.start(
-            ("list offsets", node.id),
-            node,
-            request,
-            timeout_s,
-            lambda pending: self._take(pending, wanted, answered),
-        )
+        key = ("list offsets", node.id)
+        self._calls.start(key, node, request, timeout_s, lambda pending: self._take(pending, wanted, answered))
 
     def _take(self, pending: Pending, wanted: Mapping[TopicPartition, int], answered: Answered) -> None:
         if pending.error is not None:
@@ -119,8 +111,8 @@ class OffsetLookup:
             known = error_codes.error(row.error_code)
             if known.refresh_metadata or row.error_code == error_codes.UNKNOWN_LEADER_EPOCH:
                 self._metadata.request_update()
-            text = with_right(known.text, ListOffsetsRequest, known.code)
-            answered(topic_partition, None, BrokerError(known, f"{text} (offset of {topic_partition})"))
+            error = refused(ListOffsetsRequest, row.error_code, f"offset of {topic_partition}")
+            answered(topic_partition, None, error)
         elif row.offset < 0:
             answered(topic_partition, None, None)
         else:

@@ -14,8 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from kafka_tools.clients.assignors import ASSIGNORS, SubscribedMember
 from kafka_tools.clients.settings import ConsumerSettings
-from kafka_tools.errors import BrokerError, DecodeError, KafkaToolsError
-from kafka_tools.net.rights import with_right
+from kafka_tools.errors import DecodeError, KafkaToolsError
+from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.codec import decode_prefix, encode_versioned
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
@@ -167,12 +167,15 @@ class ConsumerMembership:
             self.request_rejoin("no heartbeat was answered within the session timeout")
         self._back_off(now_s)
 
-    def fence(self, code: int) -> None:
-        """A commit was refused because the group moved on: the membership follows the error code."""
+    def fence(self, code: int) -> bool:
+        """Follow an error code that says that the group moved on; whether it is one."""
         if error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
-        elif code == error_codes.REBALANCE_IN_PROGRESS:
+            return True
+        if code == error_codes.REBALANCE_IN_PROGRESS:
             self.request_rejoin("the group is rebalancing")
+            return True
+        return False
 
     # Requests
 
@@ -292,20 +295,13 @@ class ConsumerMembership:
         ]
 
     def _on_heartbeat(self, response: HeartbeatResponse, now_s: float) -> None:
-        code = response.error_code
-        if code == error_codes.NONE:
-            return
-        if code == error_codes.REBALANCE_IN_PROGRESS:
-            self.request_rejoin("the group is rebalancing")
-        elif error_codes.error(code).member_unknown:
-            self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
-        else:
-            self._retry_or_raise(code, now_s)
+        if response.error_code != error_codes.NONE and not self.fence(response.error_code):
+            self._retry_or_raise(response.error_code, now_s)
 
     def _retry_or_raise(self, code: int, now_s: float) -> None:
         row = error_codes.error(code)
         if not row.retriable:
-            raise BrokerError(row, f"{with_right(row.text, JoinGroupRequest, code)} (group '{self.group_id}')")
+            raise refused(JoinGroupRequest, code, f"group '{self.group_id}'")
         if row.coordinator_moved:
             self.coordinator_lost = True
         self._back_off(now_s)

@@ -23,17 +23,6 @@ class Position:
     milliseconds), or None when the committed offset is to be asked first.
     """
 
-    __slots__ = (
-        "high_watermark",
-        "last_stable_offset",
-        "leader_epoch",
-        "log_start_offset",
-        "offset",
-        "paused",
-        "reset",
-        "retry_at_s",
-    )
-
     def __init__(self) -> None:
         self.offset: int | None = None
         self.leader_epoch = -1

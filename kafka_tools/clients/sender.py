@@ -16,10 +16,10 @@ from kafka_tools.clients.batch import MAX_EPOCH, ProducerBatch, ProducerIdentity
 from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline
-from kafka_tools.errors import BrokerError, DeadlineExceeded, KafkaToolsError, NetworkError
+from kafka_tools.errors import DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
-from kafka_tools.net.rights import with_right
+from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -194,22 +194,23 @@ class Sender:
                 assert self._identity.epoch <= MAX_EPOCH
                 return self._identity
             if not row.retriable or deadline.expired:
-                text = with_right(row.text, InitProducerIdRequest, row.code)
-                raise BrokerError(row, f"{text} (asking for a producer id)", hint=_IDEMPOTENT_HINTS.get(row.code))
+                hint = _IDEMPOTENT_HINTS.get(row.code)
+                raise refused(InitProducerIdRequest, row.code, "asking for a producer id", hint=hint)
             self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
 
     def _request(self, batches: list[ProducerBatch]) -> ProduceRequest:
-        topics: dict[str, ProduceRequest.TopicProduceData] = {}
+        rows: dict[str, list[ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
         for batch in batches:
             name, number = batch.topic_partition
-            if name not in topics:
-                topics[name] = ProduceRequest.TopicProduceData(name=name, topic_id=self._metadata.topic_id(name))
-                topics[name].partition_data = []
             data = ProduceRequest.TopicProduceData.PartitionProduceData(index=number, records=self._encoded(batch))
-            topics[name].partition_data.append(data)
-        return ProduceRequest(
-            acks=self.settings.acks, timeout_ms=self.settings.request_timeout_ms, topic_data=list(topics.values())
-        )
+            rows.setdefault(name, []).append(data)
+        topics = [
+            ProduceRequest.TopicProduceData(
+                name=name, topic_id=self._metadata.topic_id(name), partition_data=rows[name]
+            )
+            for name in rows
+        ]
+        return ProduceRequest(acks=self.settings.acks, timeout_ms=self.settings.request_timeout_ms, topic_data=topics)
 
     def _encoded(self, batch: ProducerBatch) -> bytes:
         if batch.encoded is None:
@@ -282,9 +283,8 @@ class Sender:
         known = error_codes.error(code)
         if known.refresh_metadata:
             self._metadata.request_update()
-        told = with_right(row.error_message or known.text, ProduceRequest, code)
-        text = f"{told} (partition {batch.topic_partition})"
-        error = BrokerError(known, text, hint=self._hint(code, batch))
+        about = f"partition {batch.topic_partition}"
+        error = refused(ProduceRequest, code, about, row.error_message, hint=self._hint(code, batch))
         lost = code in _SEQUENCE_LOST and batch.identity is not None
         if known.retriable or (lost and self._accumulator.has_earlier(batch)):
             self._retry_or_fail([batch], error)

@@ -10,15 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
+from kafka_tools.config_definitions.client import INT32_MAX, INT64_MAX, Number
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.protocol.enums import CODECS, CoordinatorGroupType, IsolationLevel
-from kafka_tools.values import parse_integer
 
 T = TypeVar("T")
 
-INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 DEFAULT_ASSIGNORS = ("range", "roundrobin")
 MAX_IN_FLIGHT_IDEMPOTENT = 5
 """Brokers remember this many batches per producer and partition."""
@@ -50,10 +48,10 @@ class ProducerSettings(NamedTuple):
     @classmethod
     def load(cls, config: ClientConfig) -> ProducerSettings:
         """The settings of ``config``; ConfigError names one that cannot be used or contradicts another."""
-        read = _Reader(config.values)
+        read = _Reader(config)
         acks = read.choice("acks", {"all": -1, "-1": -1, "0": 0, "1": 1}, -1)
         linger_ms = read.number("linger.ms", 5, 0, INT32_MAX)
-        request_timeout_ms = read.number("request.timeout.ms", 30_000, 0, INT32_MAX)
+        request_timeout_ms = config.number("request.timeout.ms")
         delivery_timeout_ms = read.number("delivery.timeout.ms", 120_000, 0, INT32_MAX)
         if delivery_timeout_ms < linger_ms + request_timeout_ms:
             if read.has("delivery.timeout.ms"):
@@ -62,7 +60,7 @@ class ProducerSettings(NamedTuple):
                     f"({linger_ms} + {request_timeout_ms})"
                 )
             delivery_timeout_ms = min(linger_ms + request_timeout_ms, INT32_MAX)
-        retries = read.number("retries", INT32_MAX, 0, INT32_MAX)
+        retries = config.number("retries")
         codec = read.choice("compression.type", {name: name for name in CODECS}, "none")
         max_in_flight = read.number("max.in.flight.requests.per.connection", 5, 1, INT32_MAX)
         return cls(
@@ -76,12 +74,12 @@ class ProducerSettings(NamedTuple):
             max_in_flight=max_in_flight,
             idempotent=_idempotent(read, acks, retries, max_in_flight),
             retries=retries,
-            retry_backoff_ms=read.number("retry.backoff.ms", 100, 0, INT64_MAX),
-            retry_backoff_max_ms=read.number("retry.backoff.max.ms", 1_000, 0, INT64_MAX),
+            retry_backoff_ms=config.number("retry.backoff.ms"),
+            retry_backoff_max_ms=config.number("retry.backoff.max.ms"),
             delivery_timeout_ms=delivery_timeout_ms,
             request_timeout_ms=request_timeout_ms,
             max_block_ms=read.number("max.block.ms", 60_000, 0, INT64_MAX),
-            metadata_max_age_ms=read.number("metadata.max.age.ms", 300_000, 0, INT64_MAX),
+            metadata_max_age_ms=config.number("metadata.max.age.ms"),
             ignore_keys=read.boolean("partitioner.ignore.keys", False),
             near_rack=read.text("client.rack", "") if read.boolean("partitioner.rack.aware", False) else "",
         )
@@ -123,7 +121,7 @@ class ConsumerSettings(NamedTuple):
     @classmethod
     def load(cls, config: ClientConfig) -> ConsumerSettings:
         """The settings of ``config``; ConfigError names one that cannot be used or contradicts another."""
-        read = _Reader(config.values)
+        read = _Reader(config)
         protocol = read.text("group.protocol", CoordinatorGroupType.CLASSIC).lower()
         if protocol != CoordinatorGroupType.CLASSIC:
             raise ConfigError(f"unsupported group.protocol '{protocol}': expected 'classic'")
@@ -159,18 +157,19 @@ class ConsumerSettings(NamedTuple):
             exclude_internal_topics=read.boolean("exclude.internal.topics", True),
             allow_auto_create_topics=read.boolean("allow.auto.create.topics", True),
             client_rack=read.text("client.rack", ""),
-            retry_backoff_ms=read.number("retry.backoff.ms", 100, 0, INT64_MAX),
-            request_timeout_ms=read.number("request.timeout.ms", 30_000, 0, INT32_MAX),
-            default_api_timeout_ms=read.number("default.api.timeout.ms", 60_000, 0, INT32_MAX),
-            metadata_max_age_ms=read.number("metadata.max.age.ms", 300_000, 0, INT64_MAX),
+            retry_backoff_ms=config.number("retry.backoff.ms"),
+            request_timeout_ms=config.number("request.timeout.ms"),
+            default_api_timeout_ms=config.number("default.api.timeout.ms"),
+            metadata_max_age_ms=config.number("metadata.max.age.ms"),
         )
 
 
 class _Reader:
     """Typed access to settings by name; every failure names the setting."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = values
+    def __init__(self, config: ClientConfig) -> None:
+        self._config = config
+        self._values = config.values
 
     def has(self, key: str) -> bool:
         return key in self._values
@@ -179,16 +178,7 @@ class _Reader:
         return self._values.get(key, default).strip()
 
     def number(self, key: str, default: int, low: int, high: int) -> int:
-        text = self._values.get(key)
-        if text is None:
-            return default
-        try:
-            value = parse_integer(text)
-        except ValueError:
-            raise ConfigError(f"invalid {key} '{text}': expected a whole number") from None
-        if not low <= value <= high:
-            raise ConfigError(f"invalid {key} {value}: expected {low} to {high}")
-        return value
+        return self._config.bounded(key, Number(default, low, high))
 
     def boolean(self, key: str, default: bool) -> bool:
         return self.choice(key, {"true": True, "false": False}, default)

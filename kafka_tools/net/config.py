@@ -45,7 +45,7 @@ class ClientConfig:
         self.values = dict(values)
         self.source = source
         self.unknown = tuple(key for key in self.values if not client_settings.is_known(key))
-        self._numbers = {key: self._number(key, number) for key, number in client_settings.NUMBERS.items()}
+        self._numbers = {key: self.bounded(key, number) for key, number in client_settings.NUMBERS.items()}
         self._fractions = {key: self._fraction(key, part) for key, part in client_settings.FRACTIONS.items()}
         for key, choices in client_settings.CHOICES.items():
             given = self[key].lower() if key in client_settings.IN_ANY_CASE else self[key]
@@ -113,6 +113,19 @@ class ClientConfig:
     def number(self, key: str) -> int:
         """A setting that is a whole number (unit as in its name)."""
         return self._numbers[key]
+
+    def bounded(self, key: str, number: client_settings.Number) -> int:
+        """A setting that is a whole number of these bounds, or its default. Raises ConfigError."""
+        text = self.values.get(key)
+        if text is None:
+            return number.default
+        try:
+            value = parse_integer(text)
+        except ValueError:
+            raise ConfigError(f"invalid {key} '{text}': expected a whole number") from None
+        if not number.low <= value <= number.high:
+            raise ConfigError(f"invalid {key} {value}: expected {number.low} to {number.high}")
+        return value
 
     def fraction(self, key: str) -> float:
         """A setting that is a fraction from 0 to 1."""
@@ -197,18 +210,6 @@ class ClientConfig:
     def __repr__(self) -> str:
         shown = {key: MASK if client_settings.may_be_secret(key) else value for key, value in self.values.items()}
         return f"ClientConfig({shown})"
-
-    def _number(self, key: str, number: client_settings.Number) -> int:
-        text = self.values.get(key)
-        if text is None:
-            return number.default
-        try:
-            value = parse_integer(text)
-        except ValueError:
-            raise ConfigError(f"invalid {key} '{text}': expected a whole number") from None
-        if not number.low <= value <= number.high:
-            raise ConfigError(f"invalid {key} {value}: expected {number.low} to {number.high}")
-        return value
 
     def _fraction(self, key: str, part: client_settings.Fraction) -> float:
         text = self.values.get(key)

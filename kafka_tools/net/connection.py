@@ -62,19 +62,6 @@ Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]
 class Pending:
     """A request on its way. ``done`` once it has a ``response`` or an ``error``."""
 
-    __slots__ = (
-        "build",
-        "deadline",
-        "done",
-        "error",
-        "expires_s",
-        "node",
-        "request",
-        "response",
-        "timeout_s",
-        "version",
-    )
-
     def __init__(self, node: Node, build: Build, deadline: Deadline, timeout_s: float) -> None:
         self.node = node
         self.build = build
@@ -141,6 +128,8 @@ class NodeConnection:
         """The time (s) from which the login is too old for a request: it is renewed, or the connection replaced."""
         self.can_renew = False
         """Whether the login can be renewed on this connection."""
+        self.begins_s: float | None = None
+        """The time (s) from which it may connect, after a failure; None once it has begun."""
         self._was_ready = False
         self._tls = tls
         self._clock = clock
@@ -180,7 +169,7 @@ class NodeConnection:
         """The next time at which something is due without I/O: set-up timeout, end of throttling, request expiry."""
         times = [pending.expires_s for pending in self.waiting() if pending.expires_s is not None]
         if not self.ready:
-            times.append(self._setup_ends_s)
+            times.append(self._setup_ends_s if self.begins_s is None else self.begins_s)
         elif self.queue and self.quiet_until_s:
             times.append(self.quiet_until_s)
         return min(times, default=None)

@@ -8,11 +8,10 @@ nothing of bootstrap servers or of what requests mean.
 from __future__ import annotations
 
 from selectors import EVENT_READ, EVENT_WRITE
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clock import Clock
 from kafka_tools.errors import (
-    ConfigError,
     ConnectFailed,
     DeadlineExceeded,
     Disconnected,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from kafka_tools.net.sasl.oauth.tokens import Tokens
     from kafka_tools.net.tls import TlsSettings
     from kafka_tools.net.trace import Trace
+    from kafka_tools.net.transport import SocketTransport
 
 MAX_WAIT_S = 1200.0
 CLOSED_TRIES = 3
@@ -60,9 +60,9 @@ class ConnectionPool:
         self._network = network.current()
         self._selector = self._network.selector()
         self._connections: dict[Key, NodeConnection] = {}
-        self._registered: dict[NodeConnection, int] = {}
+        self._registered: dict[NodeConnection, tuple[SocketTransport, int]] = {}
+        """The sockets that the selector watches, and for which events."""
         self._backoffs: dict[Key, _Backoff] = {}
-        self._postponed: dict[Key, tuple[float, NodeConnection]] = {}
         self._unanswered: set[tuple[str, int]] = set()
         """Addresses that could not be reached, or did not answer a request, until they answer one."""
         self._answering: set[tuple[str, int]] = set()
@@ -77,7 +77,7 @@ class ConnectionPool:
 
     def ready(self, node: Node) -> bool:
         """Whether a connection to ``node`` is open and ready now."""
-        connection = self._connections.get(_key(node))
+        connection = self._connections.get((node.host, node.port, ""))
         return connection is not None and connection.ready
 
     def is_suspect(self, node: Node) -> bool:
@@ -86,11 +86,13 @@ class ConnectionPool:
 
     def abandon(self, connection: NodeConnection) -> None:
         """Close a connection that turned out not to be needed."""
-        self._drop(self._key_of(connection), Disconnected("not needed"), count=False)
+        self._drop(connection, Disconnected("not needed"), count=False)
 
     def give_up(self, node: Node, channel: str) -> None:
         """Close a connection on which an answer is no longer waited for."""
-        self._drop(_key(node, channel), Disconnected(f"{node} did not answer: another node did"))
+        connection = self._connections.get((node.host, node.port, channel))
+        if connection is not None:
+            self._drop(connection, Disconnected(f"{node} did not answer: another node did"))
 
     def leave_to_parent(self) -> bool:
         """In a forked child: let go of the parent's connections. Whether the parent had ever opened one.
@@ -102,15 +104,14 @@ class ConnectionPool:
             if connection.transport is not None:
                 connection.transport.close()
         self._connections.clear()
-        self._postponed.clear()
         self._registered.clear()
         self._selector = self._network.selector()
         return self._was_used
 
     def close(self) -> None:
         """Close every connection; what is still pending fails."""
-        for key in list(self._connections):
-            self._drop(key, Disconnected("the client was closed"), count=False)
+        for connection in list(self._connections.values()):
+            self._drop(connection, Disconnected("the client was closed"), count=False)
         self._selector.close()
 
     def connection(self, node: Node, channel: str = "", left_s: float | None = None) -> NodeConnection:
@@ -118,9 +119,9 @@ class ConnectionPool:
 
         ``left_s``: how long the caller can wait for the node's name to be resolved.
         """
-        key = _key(node, channel)
+        key = node.host, node.port, channel
         connection = self._connections.get(key)
-        if connection is not None and connection.ready and connection.idle and not self._is_fresh(key, connection):
+        if connection is not None and connection.ready and connection.idle and not self._is_fresh(connection):
             connection = None
         return connection if connection is not None else self._open(key, node, left_s)
 
@@ -130,9 +131,9 @@ class ConnectionPool:
         try:
             connection.flush_queue()
         except KafkaToolsError as error:
-            self._drop(self._key_of(connection), error)
+            self._drop(connection, error)
 
-    def _is_fresh(self, key: Key, connection: NodeConnection) -> bool:
+    def _is_fresh(self, connection: NodeConnection) -> bool:
         """Whether an idle connection can be used; else it is dropped. Brokers close idle ones without a word."""
         now_s = self.clock.monotonic_s()
         max_idle_ms = self.config.number("connections.max.idle.ms")
@@ -144,7 +145,7 @@ class ConnectionPool:
                 return True
             except KafkaToolsError:
                 pass  # it is of no use any more, and nobody waits on it: a new one takes its place
-        self._drop(key, Disconnected(f"connection to {connection.node} was idle"), count=False)
+        self._drop(connection, Disconnected(f"connection to {connection.node} was idle"), count=False)
         return False
 
     def _open(self, key: Key, node: Node, left_s: float | None) -> NodeConnection:
@@ -167,12 +168,13 @@ class ConnectionPool:
         self._connections[key] = connection
         backoff = self._backoffs.get(key)
         if backoff is not None and self.clock.monotonic_s() < backoff.not_before_s:
-            self._postponed[key] = (backoff.not_before_s, connection)
+            connection.begins_s = backoff.not_before_s
         else:
-            self._begin(key, connection, left_s)
+            self._begin(connection, left_s)
         return connection
 
-    def _begin(self, key: Key, connection: NodeConnection, left_s: float | None = None) -> None:
+    def _begin(self, connection: NodeConnection, left_s: float | None = None) -> None:
+        connection.begins_s = None
         try:
             if self.config.uses_tls:
                 self._tls()  # settings that cannot work are found before anything is sent
@@ -182,21 +184,20 @@ class ConnectionPool:
                 require_gssapi()
             connection.begin(left_s)
         except KafkaToolsError as error:
-            self._drop(key, error)
+            self._drop(connection, error)
             raise (connection.failure or error) from error
         self._watch(connection)
 
-    def _drop(self, key: Key, error: KafkaToolsError, *, count: bool = True) -> None:
+    def _drop(self, connection: NodeConnection, error: KafkaToolsError, *, count: bool = True) -> None:
         """Close a connection and fail what waits on it; ``count`` it as a failure that calls for a backoff."""
-        connection = self._connections.pop(key, None)
-        self._postponed.pop(key, None)
-        if connection is None:
+        key = self._key_of(connection)
+        if self._connections.pop(key, None) is None:
             return
-        if connection in self._registered:
-            self._selector.unregister(connection.transport)  # type: ignore[arg-type]
-            del self._registered[connection]
+        watched = self._registered.pop(connection, None)
+        if watched is not None:
+            self._selector.unregister(watched[0])
         was_ready = connection.ready
-        error = self._with_login_advice(key, self._with_advice(connection, error))
+        error = self._with_login_advice(key[:2], self._with_advice(connection, error))
         connection.failure = error
         sent = {id(item.context): item for item in connection.session.in_flight}
         for pending in connection.waiting():
@@ -215,29 +216,29 @@ class ConnectionPool:
 
     def _backoff_s(self, failures: int) -> float:
         """Doubles with each failure up to the maximum, give or take 20 % (KIP-144)."""
-        first, most = (self.config.number(f"reconnect.backoff.{name}") for name in ("ms", "max.ms"))
-        delay_ms = min(first * (1 << min(failures - 1, 30)), max(first, most))
         if self._rng is None:
             import random  # 1 ms that a connection without failures does not pay
 
             self._rng = random.Random()
-        return delay_ms * self._rng.uniform(0.8, 1.2) / 1000
+        return self._doubled_s("reconnect.backoff", failures - 1) * self._rng.uniform(0.8, 1.2)
 
     def _setup_timeout_s(self, key: Key) -> float:
         """Doubles with each failure up to the maximum (KIP-601)."""
         failures = self._backoffs.get(key, _Backoff(0, 0.0)).failures
-        first, most = (self.config.number(f"socket.connection.setup.timeout.{name}") for name in ("ms", "max.ms"))
-        return min(first * (1 << min(failures, 30)), max(first, most)) / 1000
+        return self._doubled_s("socket.connection.setup.timeout", failures)
+
+    def _doubled_s(self, setting: str, times: int) -> float:
+        """A setting in ms, doubled so many times up to its maximum, in seconds."""
+        first, most = (self.config.number(f"{setting}.{name}") for name in ("ms", "max.ms"))
+        return min(first * (1 << min(times, 30)), max(first, most)) / 1000
 
     def _with_advice(self, connection: NodeConnection, error: KafkaToolsError) -> KafkaToolsError:
         """Say it when a bootstrap server works and the address that a broker advertises does not."""
         node, bootstrap = connection.node, self.reached
-        reached = connection.session.versions is not None
-        if node.id < 0 or bootstrap is None or reached or not isinstance(error, ConnectFailed):
+        if not isinstance(error, ConnectFailed) or isinstance(error, WrongNode):
             return error
-        if isinstance(error, WrongNode):
-            return error
-        if (node.host, node.port) in self.config.bootstrap:
+        is_given = node.id < 0 or (node.host, node.port) in self.config.bootstrap
+        if bootstrap is None or is_given or connection.session.versions is not None:
             return error
         return ConnectFailed(
             str(error),
@@ -246,9 +247,8 @@ class ConnectionPool:
             "reached from here: check advertised.listeners of that broker",
         )
 
-    def _with_login_advice(self, key: Key, error: KafkaToolsError) -> KafkaToolsError:
+    def _with_login_advice(self, address: tuple[str, int], error: KafkaToolsError) -> KafkaToolsError:
         """Say it when a listener wants a login; final once it is too regular for brokers that are going down."""
-        address = key[:2]
         if not isinstance(error, ClosedAtFirstRequest) or address in self._answering:
             return error
         if self._answering and error.hint:
@@ -291,11 +291,9 @@ class ConnectionPool:
             from kafka_tools.net.sasl.plain import PlainClient
 
             return PlainClient(login.username, login.password)
-        if mechanism.startswith("SCRAM-"):
-            from kafka_tools.net.sasl.scram import ScramClient  # hashlib, hmac: 9 ms
+        from kafka_tools.net.sasl.scram import ScramClient  # hashlib, hmac: 9 ms
 
-            return ScramClient(mechanism, login.username, login.password, token_auth=login.token_auth)
-        raise ConfigError(f"unsupported sasl.mechanism '{mechanism}'")
+        return ScramClient(mechanism, login.username, login.password, token_auth=login.token_auth)
 
     # moving bytes
 
@@ -303,7 +301,6 @@ class ConnectionPool:
         """Wait for sockets and timers at most ``wait_s``, then let every connection that can go on do so."""
         now_s = self.clock.monotonic_s()
         times = [connection.next_event_s() for connection in self._connections.values()]
-        times += [at_s for at_s, _ in self._postponed.values()]
         due = min((at_s for at_s in times if at_s is not None), default=now_s + MAX_WAIT_S)
         timeout_s = max(0.0, min(wait_s, due - now_s, MAX_WAIT_S))
         for connection in list(self._registered):
@@ -320,13 +317,11 @@ class ConnectionPool:
     def _advance(self, connection: NodeConnection, readable: bool, writable: bool) -> None:
         if connection not in self._registered:
             return  # dropped while this turn handled another connection
-        before = connection.transport
         try:
             connection.advance(readable, writable)
             connection.flush_queue()
         except KafkaToolsError as error:
-            self._forget_socket(connection, before)
-            self._drop(self._key_of(connection), error)
+            self._drop(connection, error)
             return
         if connection.ready:
             if connection.session.answered == 0 and connection.session.versions:
@@ -335,81 +330,59 @@ class ConnectionPool:
         if connection.session.answered:
             self._unanswered.discard((connection.node.host, connection.node.port))
             self._answering.add((connection.node.host, connection.node.port))
-        if connection.transport is not before:
-            self._forget_socket(connection, before)
-            self._watch(connection)
+        self._watch(connection)
 
     def _run_timers(self) -> None:
         now_s = self.clock.monotonic_s()
-        for key, (at_s, connection) in list(self._postponed.items()):
-            if now_s >= at_s:
-                del self._postponed[key]
-                try:
-                    self._begin(key, connection)
-                except KafkaToolsError:
-                    continue  # _begin gave the error to everything that waited
-        for key, connection in list(self._connections.items()):
-            if key in self._postponed:
-                self._expire(key, connection, now_s)
-                continue
-            before = connection.transport
+        for connection in list(self._connections.values()):
             try:
-                connection.check_setup()
-                connection.flush_queue()
+                if connection.begins_s is None:
+                    connection.check_setup()
+                    connection.flush_queue()
+                    self._watch(connection)
+                elif now_s >= connection.begins_s:
+                    self._begin(connection)
             except KafkaToolsError as error:
-                self._forget_socket(connection, before)
-                self._drop(key, error)
+                self._drop(connection, error)
                 continue
-            if connection.transport is not before:
-                self._forget_socket(connection, before)
-                self._watch(connection)
-            self._expire(key, connection, now_s)
+            self._expire(connection, now_s)
 
-    def _expire(self, key: Key, connection: NodeConnection, now_s: float) -> None:
+    def _expire(self, connection: NodeConnection, now_s: float) -> None:
         """End requests whose time is over. One in flight takes its connection with it: the answer may still come."""
         sent = {id(item.context) for item in connection.session.in_flight}
         for pending in connection.waiting():
             if pending.done or pending.expires_s is None or now_s < pending.expires_s:
                 continue
+            pending.fail(_too_late(pending, connection))
             if id(pending) not in sent:
-                pending.fail(_too_late(pending, connection))
                 connection.queue.remove(pending)
                 continue
-            pending.fail(_too_late(pending, connection))
-            self._unanswered.add(key[:2])
-            self._drop(key, Disconnected(f"{connection.node} did not answer in time", node=str(connection.node)))
+            self._unanswered.add((connection.node.host, connection.node.port))
+            self._drop(connection, Disconnected(f"{connection.node} did not answer in time", node=str(connection.node)))
             return
 
     def _watch(self, connection: NodeConnection) -> None:
-        """Keep the selector's interest in step with what the connection waits for."""
-        if connection.transport is None:
+        """Keep the selector in step with the socket of the connection (one for each address), and what it waits for."""
+        transport = connection.transport
+        if transport is None:
             return
         events = EVENT_READ | (EVENT_WRITE if connection.wants_write else 0)
-        known = self._registered.get(connection)
-        if known is None:
-            self._selector.register(connection.transport, events, connection)
+        before, known = self._registered.get(connection, (None, 0))
+        if before is not transport:
+            if before is not None:
+                self._selector.unregister(before)
+            self._selector.register(transport, events, connection)
         elif known != events:
-            self._selector.modify(connection.transport, events, connection)
-        self._registered[connection] = events
-
-    def _forget_socket(self, connection: NodeConnection, transport: Any) -> None:
-        """Take a socket that the connection has given up out of the selector."""
-        if connection.transport is not transport and self._registered.pop(connection, None) is not None:
-            self._selector.unregister(transport)
+            self._selector.modify(transport, events, connection)
+        self._registered[connection] = transport, events
 
     def _key_of(self, connection: NodeConnection) -> Key:
         return next((key for key, value in self._connections.items() if value is connection), ("", 0, ""))
 
 
-def _key(node: Node, channel: str = "") -> Key:
-    return node.host, node.port, channel
-
-
 def _cancelled(error: KafkaToolsError, correlation_id: int, pending: Pending) -> KafkaToolsError:
     """The error of a request in flight whose connection ended."""
-    if not isinstance(error, Disconnected):
-        return error
-    if isinstance(error, LoginWanted):
+    if not isinstance(error, Disconnected) or isinstance(error, LoginWanted):
         return error
     text = (
         f"Cancelled {pending.name} request with correlation id {correlation_id} due to node {error.node} being "

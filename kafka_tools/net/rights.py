@@ -5,7 +5,7 @@ The error code of a refusal tells which kind of resource was in the way.
 
 from __future__ import annotations
 
-from kafka_tools.errors import AuthorizationFailed
+from kafka_tools.errors import AuthorizationFailed, BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.schema import Request
 
@@ -32,6 +32,14 @@ def with_right(text: str, request: Request | type[Request], code: int) -> str:
     """The text of a refusal with the right that the request takes, where one is missing."""
     right = needed(request, code)
     return text if right is None or right in text else f"{text} (requires {right})"
+
+
+def refused(
+    request: Request | type[Request], code: int, about: str, message: str | None = None, *, hint: str | None = None
+) -> BrokerError:
+    """The refusal of a request, with the right that is missing, if one is; ``about``: what the request was about."""
+    row = error_codes.error(code)
+    return BrokerError(row, f"{with_right(message or row.text, request, code)} ({about})", hint=hint)
 
 
 def name_what_is_missing(error: Exception, request: Request | type[Request]) -> None:
