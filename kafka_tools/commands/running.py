@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kafka_tools import VERSION_LINE
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import click
 
     from kafka_tools.admin.outcomes import Outcomes
+    from kafka_tools.output.cells import Row
     from kafka_tools.output.rows import ItemError, Rows
 
 FAILED = 1
@@ -233,6 +234,25 @@ def finish(
         _flush_data()
         complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
     return FAILED if result.errors else 0
+
+
+def show_rows(
+    kind: str,
+    rows: Sequence[Row],
+    output_format: str | None,
+    as_text: Callable[[Any], str] | None = None,
+    errors: Sequence[ItemError] = (),
+    failed: str = "",
+) -> int:
+    """End a command whose result is rows: print Kafka's text of them (``as_text``), or the form of ``-o``.
+
+    The exit status and ``failed`` as in ``finish``.
+    """
+    from kafka_tools.output.rows import Rows
+
+    if output_format is None and as_text is not None:
+        emit(as_text(shown(rows)))
+    return finish(Rows(kind, rows, errors), output_format, failed)
 
 
 def show_failure(error: Exception, kind: str, output_format: str | None) -> None:

@@ -10,6 +10,7 @@ import re
 
 from kafka_tools.config_definitions import Row
 from kafka_tools.errors import ConfigError
+from kafka_tools.texts.java_numbers import java_double
 
 Value = int | float | bool | str | list[str] | None
 """INT, SHORT, LONG -> int; DOUBLE -> float; BOOLEAN -> bool; LIST -> list of str; the rest -> str."""
@@ -81,20 +82,6 @@ def to_text(value: Value) -> str | None:
     if isinstance(value, list):
         return ",".join(value)
     return str(value)
-
-
-def java_double(value: float) -> str:
-    """``Double.toString``: plain digits from 0.001 up to 10,000,000, else one digit, fraction and exponent."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(value)
-    from decimal import Decimal  # the only way to the digits of repr() without its exponent rules
-
-    mantissa, _, exponent = f"{Decimal(repr(value)).normalize():E}".partition("E")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
 
 def invalid(name: str, value: object, why: str) -> ConfigError:

@@ -7,6 +7,8 @@ import re
 from json.encoder import encode_basestring
 from typing import Any
 
+from kafka_tools.texts.java_numbers import java_double
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 
@@ -35,19 +37,3 @@ def _slow(value: Any) -> str:
         text = java_double(value)
         return text if text[-1].isdigit() else f'"{text}"'
     return _encode(value)
-
-
-def java_double(value: float) -> str:
-    """``Double.toString``: plain from 0.001 up to 10,000,000, else with an exponent; at least one decimal."""
-    if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return repr(value)  # Python writes these the same way
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent:
-        sign = "-" if mantissa.startswith("-") else ""
-        whole, _, fraction = mantissa.lstrip("-").partition(".")
-        digits = (whole + fraction).lstrip("0").rstrip("0")
-        power = len(whole) - 1 if whole != "0" else -1 - (len(fraction) - len(fraction.lstrip("0")))
-        return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"

@@ -12,18 +12,12 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
+from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, SOURCES, USER, levels
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.text import java_double
+from kafka_tools.texts.java_numbers import java_double
 
 HEADINGS = ("Name", "Value", "Sensitive", "Read-only", "Source", "Type", "Synonyms")
 _DOCUMENTATION_WIDTH = 100
-QUOTA_SOURCES = {
-    ("user", "client-id"): "Client of user",
-    ("user", None): "Default client of user",
-    (None, "client-id"): "Client of default user",
-    (None, None): "Default client of default user",
-}
-"""(user, client) of a pair's quota, None for the default -> its source in KIP-248's words."""
 
 
 def tables(rows: Sequence[Row]) -> str:
@@ -41,13 +35,9 @@ def source_text(source: str) -> str:
 
 def quota_source(entity: dict[str, str | None]) -> str:
     """The level of an entity's quota, in KIP-248's words."""
-    if len(entity) == 2:
-        user = None if entity["user"] is None else "user"
-        client = None if entity["client-id"] is None else "client-id"
-        return QUOTA_SOURCES[(user, client)]
-    ((kind, name),) = entity.items()
-    text = {"user": "user", "client-id": "client", "ip": "ip"}[kind]
-    return f"Default {text}" if name is None else text.capitalize()
+    if IP in entity:
+        return "Default ip" if entity[IP] is None else "Ip"
+    return SOURCES[levels(entity.get(USER), entity.get(CLIENT_ID)).index(tuple(entity.items()))]
 
 
 class _Line(NamedTuple):

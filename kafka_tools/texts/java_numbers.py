@@ -1,4 +1,4 @@
-"""Numbers as Java reads them, where Kafka lets clients send them as text."""
+"""Numbers as Java reads and writes them, where Kafka has them as text."""
 
 from __future__ import annotations
 
@@ -15,3 +15,28 @@ def parse_int(text: str) -> int | None:
         return None
     value = int(text)
     return value if -(1 << 31) <= value < 1 << 31 else None
+
+
+def java_double(value: float, digits: str | None = None) -> str:
+    """``Double.toString``: plain digits from 0.001 up to 10,000,000, else one digit, a fraction and an exponent.
+
+    ``digits``: the number in decimal, unless that is Python's ``repr``.
+    """
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or (digits is None and 1e-3 <= abs(value) < 1e7):
+        return repr(float(value))
+    from decimal import Decimal
+
+    # Of the digits, not of the number: 1e23 lies a little below what it is written as.
+    written = Decimal(digits or repr(value))
+    power = written.adjusted()
+    significant = "".join(map(str, written.as_tuple().digits)).rstrip("0")
+    sign = "-" if value < 0 else ""
+    if -3 <= power < 7:
+        whole = significant[: power + 1].ljust(power + 1, "0") if power >= 0 else "0"
+        fraction = significant[power + 1 :] if power >= 0 else "0" * (-power - 1) + significant
+        return f"{sign}{whole}.{fraction or '0'}"
+    return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"

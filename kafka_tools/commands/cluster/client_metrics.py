@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import InputError, UsageError
@@ -22,10 +23,10 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
 
 
 @click.command(name="kafka-client-metrics", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the subscriptions.")
-@option("--describe", is_flag=True, section="Actions", help="Show one subscription or all.")
-@option("--alter", is_flag=True, section="Actions", help="Create or change a subscription.")
-@option("--delete", is_flag=True, section="Actions", help="Delete a subscription.")
+@action_option("--list", "list", is_flag=True, help="List the subscriptions.")
+@action_option("--describe", is_flag=True, help="Show one subscription or all.")
+@action_option("--alter", is_flag=True, help="Create or change a subscription.")
+@action_option("--delete", is_flag=True, help="Delete a subscription.")
 @option("--name", metavar="NAME", help="Name of the subscription.")
 @option("--generate-name", is_flag=True, help="Create a subscription with a random name (with --alter).")
 @option(
@@ -41,12 +42,7 @@ SETTINGS = {"interval": "interval.ms", "match": "match", "metrics": "metrics"}
     help="Push interval of the clients: a number of milliseconds, or a time with a unit such as 30s. An empty "
     "value resets it.",
 )
-@option(
-    "--match",
-    metavar="K=V,...",
-    allow_empty=True,
-    help="Selectors of clients, for example client_id=app-.*",
-)
+@option("--match", metavar="K=V,...", allow_empty=True, help="Selectors of clients, for example client_id=app-.*")
 @connection_options(controllers=True)
 @output_options(
     {
@@ -104,8 +100,6 @@ def _alter(admin: AdminClient, name: str, changes: dict[str, str], form: str | N
     ]
     with running.about(name):
         admin.alter_configs_incremental({ConfigResource(RESOURCE_TYPE, name): listed}).raise_any()
-    if form is None:
-        running.emit(f"Altered client metrics config for {running.shown(name)}.\n")
     return _changed(name, "altered", form)
 
 
@@ -120,29 +114,22 @@ def _delete(admin: AdminClient, name: str, form: str | None) -> int:
         changes = [ConfigChange(entry.name, "delete", None) for entry in entries]
         if changes:
             admin.alter_configs_incremental({resource: changes}).raise_any()
-    if form is None:
-        running.emit(f"Deleted client metrics config for {running.shown(name)}.\n")
     return _changed(name, "deleted", form)
 
 
 def _changed(name: str, result: str, form: str | None) -> int:
-    from kafka_tools.output.rows import Rows
-
-    return running.finish(Rows("changed-client-metrics", [{"name": name, "result": result}]), form)
+    text = f"{result.capitalize()} client metrics config for {running.shown(name)}.\n"
+    return running.show_rows("changed-client-metrics", [{"name": name, "result": result}], form, lambda _: text)
 
 
 def _list(admin: AdminClient, form: str | None) -> int:
-    from kafka_tools.output.rows import Rows
-
-    names = _names(admin)
-    if form is None:
-        running.emit("\n".join(running.shown(names)) + "\n")
-    return running.finish(Rows("client-metrics-names", [{"name": name} for name in names]), form)
+    rows = [{"name": name} for name in _names(admin)]
+    return running.show_rows("client-metrics-names", rows, form, _names_text)
 
 
 def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
     from kafka_tools.admin.client import ConfigResource
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
 
     names = _names(admin)
     if name is not None:
@@ -159,8 +146,16 @@ def _describe(admin: AdminClient, name: str | None, form: str | None) -> int:
     if name is not None and not outcomes:
         text = f"The client metric resource {name} doesn't exist and doesn't have dynamic config."
         errors.append(ItemError(name, None, text))
-    if form is None:
-        for row in running.shown(rows):
-            lines = "".join(f"  {key}={value}\n" for key, value in row["configs"].items())
-            running.emit(f"Client metrics configs for {row['name']} are:\n{lines}")
-    return running.finish(Rows("client-metrics", rows, errors), form)
+    return running.show_rows("client-metrics", rows, form, _configs_text, errors)
+
+
+def _names_text(rows: Sequence[Row]) -> str:
+    return "\n".join(row["name"] for row in rows) + "\n"
+
+
+def _configs_text(rows: Sequence[Row]) -> str:
+    text = ""
+    for row in rows:
+        text += f"Client metrics configs for {row['name']} are:\n"
+        text += "".join(f"  {key}={value}\n" for key, value in row["configs"].items())
+    return text

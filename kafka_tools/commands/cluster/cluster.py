@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -25,13 +26,10 @@ def command() -> None:
 def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
     """Print the id of the cluster."""
     from kafka_tools.output.kafka import text as kafka_text
-    from kafka_tools.output.rows import Rows
 
     with connection.admin() as admin:
-        value = admin.describe_cluster().cluster_id
-    if output_format is None:
-        running.emit(kafka_text.cluster_id(running.shown(value)))
-    return running.finish(Rows("cluster-id", [{"cluster_id": value}]), output_format)
+        rows = [{"cluster_id": admin.describe_cluster().cluster_id}]
+    return running.show_rows("cluster-id", rows, output_format, kafka_text.cluster_id)
 
 
 @command.command(name="list-endpoints", cls=Command)
@@ -41,7 +39,6 @@ def cluster_id(connection: ConnectionOptions, output_format: str | None) -> int:
 def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, output_format: str | None) -> int:
     """List the brokers, or with --bootstrap-controller the controllers."""
     from kafka_tools.output.kafka import text as kafka_text
-    from kafka_tools.output.rows import Rows
 
     controllers = connection.bootstrap_controller is not None
     if include_fenced_brokers and controllers:
@@ -49,9 +46,7 @@ def list_endpoints(include_fenced_brokers: bool, connection: ConnectionOptions, 
     with connection.admin() as admin:
         cluster = admin.describe_cluster(include_fenced_brokers=include_fenced_brokers)
     rows = [_endpoint(node, cluster, controllers) for node in sorted(cluster.nodes, key=lambda node: node.id)]
-    if output_format is None:
-        running.emit(kafka_text.endpoints(running.shown(rows), controllers))
-    return running.finish(Rows("endpoints", rows), output_format)
+    return running.show_rows("endpoints", rows, output_format, partial(kafka_text.endpoints, controllers=controllers))
 
 
 def _node_id(kind: str) -> Callable[[Any], Any]:
@@ -96,16 +91,14 @@ def api_versions(connection: ConnectionOptions, output_format: str | None) -> in
 
 def _unregister(kind: str, node_id: int, connection: ConnectionOptions, output_format: str | None) -> int:
     """``kind``: broker or controller."""
-    from kafka_tools.output.rows import Rows
-
     with running.about(node_id), connection.admin() as admin:
         if kind == "broker":
             admin.unregister_broker(node_id)
         else:
             admin.unregister_controller(node_id)
-    if output_format is None:
-        running.emit(f"{kind.capitalize()} {node_id} is no longer registered.\n")
-    return running.finish(Rows(f"unregistered-{kind}s", [{"id": node_id, "result": "unregistered"}]), output_format)
+    rows = [{"id": node_id, "result": "unregistered"}]
+    text = f"{kind.capitalize()} {node_id} is no longer registered.\n"
+    return running.show_rows(f"unregistered-{kind}s", rows, output_format, lambda _: text)
 
 
 def _endpoint(node: Any, cluster: Any, controller: bool) -> dict[str, Any]:

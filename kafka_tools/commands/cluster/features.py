@@ -14,9 +14,10 @@ from kafka_tools.errors import UsageError
 from kafka_tools.protocol import feature_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kafka_tools.admin.calls.features import FeatureUpdate
+    from kafka_tools.output.cells import Row
 
 
 @click.group(name="kafka-features", cls=CommandGroup)
@@ -30,7 +31,7 @@ def command() -> None:
 @output_options("features")
 def describe(node_id: int | None, connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the supported and the finalized feature levels."""
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.output.kafka.quorum_text import feature_lines
 
     with connection.admin() as admin:
         features = admin.describe_features(node_id)
@@ -50,12 +51,9 @@ def describe(node_id: int | None, connection: ConnectionOptions, output_format: 
                 "epoch": features.epoch,
             }
         )
-    if output_format is None:
-        from kafka_tools.output.kafka.quorum_text import feature_lines
-
-        running.emit(feature_lines(running.shown(rows)))
+    status = running.show_rows("features", rows, output_format, feature_lines)
     _note_newer([*features.finalized.items(), *features.supported.items()])
-    return running.finish(Rows("features", rows), output_format)
+    return status
 
 
 def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
@@ -131,17 +129,12 @@ def disable(
 @output_options("feature-levels")
 def version_mapping(release_version: str | None, connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the feature levels of a release. No broker is contacted."""
-    from kafka_tools.output.rows import Rows
-
     name = release_version or feature_levels.METADATA_VERSIONS[feature_levels.LATEST_PRODUCTION]
     levels = feature_levels.of_release(feature_levels.metadata_level(name))
-    if output_format is not None:
-        rows = [{"feature": feature, "level": level} for feature, level in levels.items()]
-        return running.finish(Rows("feature-levels", rows), output_format)
-    for feature, level in levels.items():
-        named = f" ({name})" if feature == feature_levels.METADATA_VERSION else ""
-        running.emit(f"{feature}={level}{named}\n")
-    return 0
+    rows = [{"feature": feature, "level": level} for feature, level in levels.items()]
+    named = {feature_levels.METADATA_VERSION: f" ({name})"}
+    text = "".join(f"{feature}={level}{named.get(feature, '')}\n" for feature, level in levels.items())
+    return running.show_rows("feature-levels", rows, output_format, lambda _: text)
 
 
 @command.command(name="feature-dependencies", cls=Command)
@@ -150,19 +143,19 @@ def version_mapping(release_version: str | None, connection: ConnectionOptions, 
 @output_options("feature-dependencies")
 def feature_dependencies(feature: tuple[str, ...], connection: ConnectionOptions, output_format: str | None) -> int:
     """Show the features that a feature level depends on. No broker is contacted."""
-    from kafka_tools.output.rows import Rows
+    rows = [
+        {"feature": name, "level": level, "requires": feature_levels.dependencies(name, level)}
+        for name, level in map(_parsed, feature)
+    ]
+    return running.show_rows("feature-dependencies", rows, output_format, _dependencies_text)
 
-    found = [(name, level, feature_levels.dependencies(name, level)) for name, level in map(_parsed, feature)]
-    if output_format is not None:
-        rows = [{"feature": name, "level": level, "requires": needs} for name, level, needs in found]
-        return running.finish(Rows("feature-dependencies", rows), output_format)
-    for name, level, needs in found:
-        if not needs:
-            running.emit(f"{_named(name, level)} has no dependencies.\n")
-            continue
-        running.emit(f"{_named(name, level)} requires:\n")
-        running.emit("".join(f"    {_named(other, needed)}\n" for other, needed in needs.items()))
-    return 0
+
+def _dependencies_text(rows: Sequence[Row]) -> str:
+    text = ""
+    for row in rows:
+        text += f"{_named(row['feature'], row['level'])} {'requires:' if row['requires'] else 'has no dependencies.'}\n"
+        text += "".join(f"    {_named(other, level)}\n" for other, level in row["requires"].items())
+    return text
 
 
 def _named(feature: str, level: int) -> str:
@@ -210,7 +203,7 @@ def _update(
     output_format: str | None,
 ) -> int:
     from kafka_tools.admin.calls.features import FeatureUpdate
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
 
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")
@@ -230,7 +223,7 @@ def _update(
         rows.append({"feature": name, "level": levels[name], "result": "checked" if dry_run else f"{action}d"})
         if output_format is None:
             running.emit(f"{running.shown(name)} {'can be' if dry_run else 'was'} {action}d{target}.\n")
-    status = running.finish(Rows("changed-features", rows, errors), output_format)
+    status = running.show_rows("changed-features", rows, output_format, None, errors)
     if errors:
         running.note(f"{len(errors)} out of {len(levels)} operation(s) failed.")
     return status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,7 +35,6 @@ def describe(
     """Describe the metadata quorum."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.output.kafka import quorum_text
-    from kafka_tools.output.rows import Rows
 
     if status == replication:
         raise UsageError("Give exactly one of --status, --replication.")
@@ -44,14 +44,9 @@ def describe(
         quorum = admin.describe_quorum()
         cluster_id = admin.describe_cluster().cluster_id if status else None
     if status:
-        summary = _summary(quorum, cluster_id)
-        if output_format is None:
-            running.emit(quorum_text.status(running.shown(summary)))
-        return running.finish(Rows("quorum-status", [summary]), output_format)
-    rows = _replicas(quorum)
-    if output_format is None:
-        running.emit(quorum_text.replication(running.shown(rows), SystemClock().now_ms() if human_readable else None))
-    return running.finish(Rows("quorum-replication", rows), output_format)
+        return running.show_rows("quorum-status", [_summary(quorum, cluster_id)], output_format, quorum_text.status)
+    as_text = partial(quorum_text.replication, now_ms=SystemClock().now_ms() if human_readable else None)
+    return running.show_rows("quorum-replication", _replicas(quorum), output_format, as_text)
 
 
 @command.command(name="add-controller", cls=Command)
@@ -97,7 +92,7 @@ def remove_controller(
     output_format: str | None,
 ) -> int:
     """Remove a controller from the voters, before you shut it down permanently."""
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
     from kafka_tools.values import parse_uuid, uuid_text
 
     try:
@@ -117,7 +112,7 @@ def remove_controller(
         say(f"DRY RUN of removing {name} with directory id {uuid_text(directory_id)}")
         if unregister:
             say(f"DRY RUN of unregistering {name}")
-        return running.finish(Rows("changed-quorum", [row]), output_format)
+        return running.show_rows("changed-quorum", [row], output_format)
     with running.about(controller_id), connection.admin() as admin:
         try:
             admin.remove_voter(controller_id, directory_id)
@@ -136,7 +131,7 @@ def remove_controller(
             else:
                 row["result"] = "unregistered"
                 say(f"Unregistered {name}")
-    return running.finish(Rows("changed-quorum", [row], errors), output_format, "Failed to unregister controller")
+    return running.show_rows("changed-quorum", [row], output_format, None, errors, "Failed to unregister controller")
 
 
 def _has_no_voter(error: KafkaToolsError) -> bool:
@@ -157,21 +152,14 @@ def _advised(error: str, controller_id: int) -> str:
 def _added(
     node_id: int, directory_id: Any, endpoints: list[QuorumEndpoint], output_format: str | None, dry_run: bool
 ) -> int:
-    from kafka_tools.output.rows import Rows
     from kafka_tools.values import format_address, uuid_text
 
     texts = [f"{each.name}://{format_address(each.host, each.port)}" for each in endpoints]
-    if output_format is None:
-        what = "DRY RUN of adding" if dry_run else "Added"
-        directory = uuid_text(directory_id)
-        running.emit(f"{what} controller {node_id} with directory id {directory} and endpoints: {', '.join(texts)}\n")
-    row = {
-        "node_id": node_id,
-        "directory_id": uuid_text(directory_id),
-        "endpoints": texts,
-        "result": "planned" if dry_run else "added",
-    }
-    return running.finish(Rows("changed-quorum", [row]), output_format)
+    directory, result = uuid_text(directory_id), "planned" if dry_run else "added"
+    what = f"{'DRY RUN of adding' if dry_run else 'Added'} controller {node_id} with directory id {directory}"
+    row = {"node_id": node_id, "directory_id": directory, "endpoints": texts, "result": result}
+    text = f"{what} and endpoints: {', '.join(texts)}\n"
+    return running.show_rows("changed-quorum", [row], output_format, lambda _: text)
 
 
 def _leader(quorum: QuorumDescription) -> QuorumReplica:

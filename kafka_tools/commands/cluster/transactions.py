@@ -14,7 +14,7 @@ import click
 
 from kafka_tools import VERSION_LINE
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.commands.options.command import Command, CommandGroup, option, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 
@@ -63,7 +63,7 @@ def list_transactions(
 ) -> int:
     """List the transactional ids of every coordinator."""
     from kafka_tools.output.kafka import transaction_text
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
 
     connection.check()
     longer_than_ms = None if duration_filter is None or duration_filter < 0 else duration_filter
@@ -85,9 +85,8 @@ def list_transactions(
         for each in sorted(found)
     ]
     errors = [ItemError.of(node, error) for node, error in outcomes.failures().items()]
-    if output_format is None and (rows or not errors):
-        running.emit(transaction_text.listing(running.shown(rows)))
-    return running.finish(Rows("transactions", rows, errors), output_format, "Failed to list transactions of")
+    as_text = transaction_text.listing if rows or not errors else None
+    return running.show_rows("transactions", rows, output_format, as_text, errors, "Failed to list transactions of")
 
 
 @command.command(name="describe", cls=Command)
@@ -98,7 +97,7 @@ def describe(transactional_id: Sequence[str], connection: ConnectionOptions, out
     """Describe the state of transactional ids."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.output.kafka import transaction_text
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
 
     connection.check()
     with connection.admin() as admin:
@@ -124,10 +123,9 @@ def describe(transactional_id: Sequence[str], connection: ConnectionOptions, out
             }
         )
     errors = [ItemError.of(f"`{name}`", error) for name, error in outcomes.failures().items()]
-    if output_format is None and rows:
-        running.emit(transaction_text.descriptions(running.shown(rows)))
+    as_text = transaction_text.descriptions if rows else None
     failed = "Failed to describe transaction state of transactional-id"
-    return running.finish(Rows("transaction-states", rows, errors), output_format, failed)
+    return running.show_rows("transaction-states", rows, output_format, as_text, errors, failed)
 
 
 @command.command(name="describe-producers", cls=Command)
@@ -141,7 +139,6 @@ def describe_producers(
 ) -> int:
     """Describe the active producers of a partition."""
     from kafka_tools.output.kafka import transaction_text
-    from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
 
     connection.check()
@@ -151,9 +148,7 @@ def describe_producers(
         with running.doing(f"Failed to describe producers for partition {key} on {where}"):
             found = admin.describe_producers([key], broker_id)[key].get()
     rows = [_producer_row(key, each) for each in found]
-    if output_format is None:
-        running.emit(transaction_text.producers(running.shown(rows)))
-    return running.finish(Rows("producers", rows), output_format)
+    return running.show_rows("producers", rows, output_format, transaction_text.producers)
 
 
 def _producer_row(key: TopicPartition, producer: ProducerState) -> Row:
@@ -169,21 +164,20 @@ def _producer_row(key: TopicPartition, producer: ProducerState) -> Row:
     }
 
 
-_NEW = "Brokers from 3.0 on"
-_OLD = "Brokers before 3.0: all of these"
+_new_option = section("Brokers from 3.0 on")
+_old_option = section("Brokers before 3.0: all of these")
 
 
 @command.command(name="abort", cls=Command)
 @option("--topic", metavar="NAME", required=True, help="Topic name.")
 @option("--partition", metavar="N", type=_PARTITION, required=True, help="Partition number.")
-@option("--start-offset", metavar="N", type=_INT64, section=_NEW, help="First offset of the transaction.")
-@option("--producer-id", metavar="ID", type=_INT64, section=_OLD, help="Id of the producer.")
-@option("--producer-epoch", metavar="N", type=_INT16, section=_OLD, help="Epoch of the producer.")
-@option(
+@_new_option("--start-offset", metavar="N", type=_INT64, help="First offset of the transaction.")
+@_old_option("--producer-id", metavar="ID", type=_INT64, help="Id of the producer.")
+@_old_option("--producer-epoch", metavar="N", type=_INT16, help="Epoch of the producer.")
+@_old_option(
     "--coordinator-epoch",
     metavar="N",
     type=_INT32,
-    section=_OLD,
     help="Epoch of the transaction coordinator; a negative number counts as 0.",
 )
 @connection_options()
@@ -202,7 +196,6 @@ def abort(
 ) -> int:
     """Abort a hanging transaction on a partition."""
     from kafka_tools.admin.client import AbortSpec
-    from kafka_tools.output.rows import Rows
     from kafka_tools.values import TopicPartition
 
     def fail(text: str) -> NoReturn:
@@ -232,7 +225,7 @@ def abort(
         with running.about(key), running.doing(f"Failed to abort transaction {named}"):
             admin.abort_transactions({key: spec})[key].get()
     row = {"topic": topic, "partition": partition, **spec._asdict(), "result": "aborted"}
-    return running.finish(Rows("aborted-transactions", [row]), output_format)
+    return running.show_rows("aborted-transactions", [row], output_format)
 
 
 def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, producer_id: int | None) -> AbortSpec:
@@ -319,7 +312,7 @@ def find_hanging(
 def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
     """End the open transaction of a transactional id, even a prepared one. Also available as force-terminate."""
     from kafka_tools.errors import KafkaToolsError, NotFound, UnsupportedVersion
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import ItemError
     from kafka_tools.protocol import error_codes
 
     connection.check()
@@ -348,4 +341,4 @@ def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptio
         rows.append(row)
     errors = [ItemError.of(f"`{name}`", failures[name]) for name in wanted if name in failures]
     failed = "Failed to force terminate transactionalId"
-    return running.finish(Rows("terminated-transactions", rows, errors), output_format, failed)
+    return running.show_rows("terminated-transactions", rows, output_format, None, errors, failed)

@@ -12,7 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kafka_tools.commands.configs.entities import Target
+from kafka_tools.commands.configs.targets import is_resource
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.texts.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -173,3 +176,36 @@ def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, objec
     if not missing:
         return None
     return InputError(f"Invalid config(s): {','.join(missing)}", hint="the entity has no such config to delete")
+
+
+def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
+    """UsageError for changes that no target of these types can have; values of quotas and credentials included."""
+    if is_resource(targets[0]):
+        return
+    check_names(targets, [change.name for change in changes])
+    for change in changes:
+        if change.operation in LIST_OPERATIONS:
+            raise UsageError(f"cannot {change.operation} values of {change.name}: it is not a list")
+        if change.operation == "set":
+            value = change.value or ""
+            parse_scram(change.name, value) if change.name in SCRAM_MECHANISMS else parse_quota(change.name, value)
+
+
+def check_names(targets: Sequence[Target], names: Sequence[str]) -> None:
+    """UsageError unless users, clients or addresses may have these quotas, or these SCRAM credentials."""
+    kinds = [entity.type for entity in targets[0]]
+    alone = kinds == ["users"]
+    known = IP_QUOTAS if kinds == ["ips"] else (*USER_QUOTAS, *(SCRAM_MECHANISMS if alone else ()))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(
+            f"Only {', '.join(known)} can be changed for {' and '.join(kinds)}. "
+            f"Unexpected config names: {', '.join(unknown)}",
+            hint=did_you_mean(unknown, known),
+        )
+    scram = [name for name in names if name in SCRAM_MECHANISMS]
+    if scram:
+        if not all(target[0].name for target in targets):
+            raise UsageError("cannot set SCRAM credentials of the default user: credentials belong to a user")
+        if len(scram) < len(names):
+            raise UsageError("Cannot alter both quota and SCRAM credential configs simultaneously for 'users'.")

@@ -15,7 +15,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.configs.names import EntityType, added_settings, deleted_keys, list_settings
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options.command import ARGUMENTS, CONNECTION, Command, option
+from kafka_tools.commands.options.command import ARGUMENTS, Command, action_option, connection_option, option, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.zookeeper import open_configs, refuse_without_zookeeper, zookeeper_options
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import Rows
 
 _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "client-metrics", "groups")
+entity_option = section("Entities")
 _CHANGES = ("add_config", "add_config_file", "delete_config", "append_config", "subtract_config")
 DEPRECATED = (
     "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0. Use "
@@ -36,8 +37,8 @@ DEPRECATED = (
 
 
 @click.command(name="kafka-configs", cls=Command)
-@option("--describe", is_flag=True, section="Actions", help="Show the configs.")
-@option("--alter", is_flag=True, section="Actions", help="Change the configs.")
+@action_option("--describe", is_flag=True, help="Show the configs.")
+@action_option("--alter", is_flag=True, help="Change the configs.")
 @option("--all", "all", is_flag=True, help="Include static and default values (with --describe).")
 @option(
     "--documentation",
@@ -84,45 +85,34 @@ DEPRECATED = (
     is_flag=True,
     help="Validate the changes and show the old and new values without applying them (with --alter).",
 )
-@option(
+@entity_option(
     "--entity-type",
     type=EntityType(_TYPES),
     multiple=True,
-    section="Entities",
     help="Type of the entity. Repeat it for the pair of a user and a client.",
 )
-@option("--entity-name", metavar="NAME", multiple=True, section="Entities", help="Name of the entity. Can be repeated.")
-@option(
+@entity_option("--entity-name", metavar="NAME", multiple=True, help="Name of the entity. Can be repeated.")
+@entity_option(
     "--entity-default",
     is_flag=True,
-    section="Entities",
     help="Default entity of clients, users, brokers or IP addresses, instead of --entity-name.",
 )
-@option("--topic", metavar="NAME", multiple=True, section="Entities", shell_complete=topic_names, help="Topic name.")
-@option("--client", metavar="ID", multiple=True, section="Entities", help="Client id; together with --user, the pair.")
-@option("--client-defaults", is_flag=True, section="Entities", help="Default of all clients.")
-@option(
-    "--user",
-    metavar="NAME",
-    multiple=True,
-    section="Entities",
-    help="User principal; together with --client, the pair.",
-)
-@option("--user-defaults", is_flag=True, section="Entities", help="Default of all users.")
-@option("--broker", metavar="ID", multiple=True, section="Entities", help="Broker id.")
-@option("--broker-defaults", is_flag=True, section="Entities", help="Default of all brokers.")
-@option("--broker-logger", metavar="ID", multiple=True, section="Entities", help="Broker id whose log levels to use.")
-@option("--ip", metavar="ADDRESS", multiple=True, section="Entities", help="IP address.")
-@option("--ip-defaults", is_flag=True, section="Entities", help="Default of all IP addresses.")
-@option("--group", metavar="ID", multiple=True, section="Entities", shell_complete=group_names, help="Group id.")
-@option(
-    "--client-metrics", metavar="NAME", multiple=True, section="Entities", help="Name of a client metrics subscription."
-)
+@entity_option("--topic", metavar="NAME", multiple=True, shell_complete=topic_names, help="Topic name.")
+@entity_option("--client", metavar="ID", multiple=True, help="Client id; together with --user, the pair.")
+@entity_option("--client-defaults", is_flag=True, help="Default of all clients.")
+@entity_option("--user", metavar="NAME", multiple=True, help="User principal; together with --client, the pair.")
+@entity_option("--user-defaults", is_flag=True, help="Default of all users.")
+@entity_option("--broker", metavar="ID", multiple=True, help="Broker id.")
+@entity_option("--broker-defaults", is_flag=True, help="Default of all brokers.")
+@entity_option("--broker-logger", metavar="ID", multiple=True, help="Broker id whose log levels to use.")
+@entity_option("--ip", metavar="ADDRESS", multiple=True, help="IP address.")
+@entity_option("--ip-defaults", is_flag=True, help="Default of all IP addresses.")
+@entity_option("--group", metavar="ID", multiple=True, shell_complete=group_names, help="Group id.")
+@entity_option("--client-metrics", metavar="NAME", multiple=True, help="Name of a client metrics subscription.")
 @option("--force", is_flag=True, hidden=True, help="Ignored; it never had an effect in Kafka's tool either.")
-@option(
+@connection_option(
     "--zk-release",
     metavar="VERSION",
-    section=CONNECTION,
     help="Kafka release of the brokers, 1.1 to 3.9, if none of them is running (with --zookeeper).",
 )
 @zookeeper_options
@@ -136,14 +126,14 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     names an entity to select several. Set the SCRAM credentials of a user with
     --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
     """
-    from kafka_tools.commands.configs import alter
+    from kafka_tools.commands.configs.changes import check
     from kafka_tools.commands.configs.entities import targets
 
     _check_actions(context, given)
     chosen = targets(given, context.meta[ARGUMENTS], given["alter"])
     changes = _changes(given, chosen[0][0].type)
     if changes:
-        alter.check(chosen, changes)
+        check(chosen, changes)
     with _place(connection, chosen, changes, given) as place:
         if given["explain"]:
             return _explain(place, chosen, output_format)
@@ -221,9 +211,9 @@ def _place(
     connection: ConnectionOptions, chosen: list[Target], changes: list[ConfigChange], given: dict[str, Any]
 ) -> Iterator[Place]:
     """The place of the configs (a broker or ZooKeeper), for the ``with`` block."""
-    from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
-
     if not given["zookeeper"]:
+        from kafka_tools.commands.configs.brokers import BrokerPlace
+
         refuse_without_zookeeper(given)
         connection.check()
         with connection.admin() as admin:
@@ -238,7 +228,7 @@ def _place(
     zookeeper.check_types(chosen)
     running.note(DEPRECATED)
     with open_configs(given, connection.timeout_s, changing=given["alter"]) as configs, ExitStack() as stack:
-        place = ZooKeeperPlace(configs)
+        place = zookeeper.ZooKeeperPlace(configs)
         if any(change.operation != "delete" and change.name not in SCRAM_MECHANISMS for change in changes):
             place.judge = stack.enter_context(judge.judging(configs, connection, release))
         yield place
@@ -268,28 +258,20 @@ def _alter(
 
 def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Show what the changes would do."""
-    from kafka_tools.commands.configs import plan
-    from kafka_tools.commands.configs.places import dry_run, warnings_of_unknown
-    from kafka_tools.output.rows import Rows
+    from kafka_tools.commands.configs.places import show_plan, warnings_of_unknown
 
     for warning in warnings_of_unknown(place, chosen, changes):
         running.note(warning)
-    rows, errors = dry_run(place, chosen, changes)
-    if output_format is None:
-        running.emit(plan.as_text(running.shown(rows)))
-    return running.finish(Rows("config-changes", rows, errors), output_format)
+    return show_plan(place, chosen, changes, output_format)
 
 
 def _explain(place: Place, chosen: list[Target], output_format: str | None) -> int:
     """Show which level of quotas wins."""
     from kafka_tools.commands.configs import explain
-    from kafka_tools.output.rows import Rows
 
     explain.check(chosen)
     rows = explain.explain(chosen, place.quotas_of)
-    if output_format is None:
-        running.emit(explain.as_text(running.shown(rows)))
-    return running.finish(Rows("effective-quotas", rows), output_format)
+    return running.show_rows("effective-quotas", rows, output_format, explain.as_text)
 
 
 def _described(place: Place, chosen: list[Target], given: dict[str, Any], output_format: str | None) -> Rows:

@@ -13,9 +13,8 @@ from kafka_tools.commands.configs.entities import QUOTA_TYPES, Target
 from kafka_tools.config_definitions.quota_entities import IP, SOURCES, QuotaEntity, levels
 from kafka_tools.errors import UsageError
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.text import java_double
+from kafka_tools.texts.java_numbers import java_double
 
-KIND = "effective-quotas"
 QuotasOf = Callable[[QuotaEntity], dict[str, float]]
 """The quotas that are set for exactly one entity."""
 

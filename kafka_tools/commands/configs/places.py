@@ -6,16 +6,18 @@ change is a value, and ends as a line of its own: one that cannot be changed lea
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kafka_tools import KAFKA_MINOR
-from kafka_tools.commands.configs import alter as config_alter
-from kafka_tools.commands.configs import rows as config_rows
-from kafka_tools.commands.configs.alter import Ended
-from kafka_tools.commands.configs.entities import Entity, Target, target_text
+from kafka_tools.commands import running
+from kafka_tools.commands.configs import plan
+from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, missing_quotas
+from kafka_tools.commands.configs.entities import Target, target_text
 from kafka_tools.commands.configs.names import unknown_names
-from kafka_tools.commands.configs.targets import OF_ONE_TARGET, resource_of
+from kafka_tools.commands.configs.targets import OF_ONE_TARGET, is_resource, own_source
+from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.texts.near_names import did_you_mean
@@ -23,104 +25,67 @@ from kafka_tools.texts.near_names import did_you_mean
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
-    from kafka_tools.admin.client import AdminClient
-    from kafka_tools.commands.configs.judge import Judge
-    from kafka_tools.zookeeper.configs import ZooKeeperConfigs
 
 
-class Place(Protocol):
-    """The operations that ``BrokerPlace`` and ``ZooKeeperPlace`` implement."""
+Ended = dict[Target, KafkaToolsError | None]
+"""Target -> the error that kept it from being changed, None for a changed one."""
 
+
+class Place(ABC):
+    """A place of configs, quotas and credentials."""
+
+    @abstractmethod
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        """Make the changes, or with ``validate_only`` have them judged."""
+        """Make the changes on every target, or only validate them."""
 
+    @abstractmethod
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
-        """The configuration of the targets, as rows."""
+        """The rows of each target: one entity, all of a type, or pairs of users and clients."""
 
+    @abstractmethod
     def credentials(self, users: Sequence[Target]) -> Rows:
         """The SCRAM credentials of these users, or of all users if none are named."""
 
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
         """The effect of the changes on one target, as rows. Raises an error of ``OF_ONE_TARGET``."""
+        if is_resource(target):
+            own = own_source(target[0])
+            pairs = zip(changes, self.held(target, changes), strict=True)
+            return [plan.resource_row(target, change, held, own) for change, held in pairs]
+        if changes[0].name in SCRAM_MECHANISMS:
+            iterations = self.iterations(target)
+            missing = missing_quotas(changes, iterations)
+            if missing is not None:
+                raise missing
+            return [plan.scram_row(target, change, iterations) for change in changes]
+        quotas = self.quotas(target)
+        return [plan.quota_row(target, change, quotas) for change in changes]
 
+    @abstractmethod
+    def held(self, target: Target, changes: Sequence[ConfigChange]) -> list[plan.Held]:
+        """The effective value of each config of a resource that is changed."""
+
+    @abstractmethod
+    def iterations(self, target: Target) -> dict[str, int]:
+        """Mechanism -> iterations of a user's credentials."""
+
+    @abstractmethod
+    def quotas(self, target: Target) -> dict[str, float]:
+        """The quotas of exactly one target."""
+
+    @abstractmethod
     def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
         """The quotas of exactly one entity."""
 
     def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
         """Those of ``names`` that the cluster tells among the configs of a resource; none where it cannot be asked."""
-
-
-class BrokerPlace:
-    """Through a broker or a controller."""
-
-    def __init__(self, admin: AdminClient) -> None:
-        self._admin = admin
-
-    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        return config_alter.apply(self._admin, targets, changes, validate_only)
-
-    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
-        return config_rows.describe(self._admin, targets, show_all, documentation)
-
-    def credentials(self, users: Sequence[Target]) -> Rows:
-        return config_rows.credentials(self._admin, [user[0].name or "" for user in users])
-
-    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-        return config_rows.plan(self._admin, target, changes)
-
-    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
-        from kafka_tools.admin.calls.quotas import DEFAULT, EXACT, QuotaFilter
-
-        wanted = [QuotaFilter(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity]
-        return self._admin.describe_client_quotas(wanted, strict=True).get(entity, {})
-
-    def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
-        resource = resource_of(target)
-        outcome = self._admin.describe_configs({resource: list(names)})[resource]
-        return {entry.name for entry in outcome.value or ()} & set(names)
-
-
-class ZooKeeperPlace:
-    """In ZooKeeper's nodes. ``judge`` says what the cluster takes; values are set only where there is one."""
-
-    def __init__(self, configs: ZooKeeperConfigs) -> None:
-        self._configs = configs
-        self.judge: Judge | None = None
-
-    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        from kafka_tools.commands.configs import zookeeper
-
-        return zookeeper.apply(self._configs, self.judge, targets, changes, validate_only)
-
-    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
-        from kafka_tools.commands.configs import zookeeper
-
-        return zookeeper.describe(self._configs, targets)
-
-    def credentials(self, users: Sequence[Target]) -> Rows:
-        from kafka_tools.commands.configs import zookeeper
-
-        described = zookeeper.describe(self._configs, users or [(Entity("users", None),)])
-        return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
-
-    def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-        from kafka_tools.commands.configs import zookeeper
-
-        return zookeeper.plan(self._configs, self.judge, target, changes)
-
-    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
-        from kafka_tools.commands.configs import zookeeper
-
-        return zookeeper.quotas_of(self._configs, entity)
-
-    def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
         return set()
 
 
-def dry_run(
-    place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange]
-) -> tuple[list[Row], list[ItemError]]:
-    """The rows of the targets whose changes are valid, and the errors of the others. Nothing is changed."""
+def show_plan(
+    place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange], output_format: str | None
+) -> int:
+    """Show what the changes would do: the rows of the targets whose changes are valid, and the errors of the others."""
     rows: list[Row] = []
     ended = place.alter(targets, changes, validate_only=True)
     for target in targets:
@@ -129,7 +94,7 @@ def dry_run(
                 rows += place.planned(target, changes)
             except OF_ONE_TARGET as error:
                 ended[target] = error
-    return rows, failures(ended, changes)
+    return running.show_rows("config-changes", rows, output_format, plan.as_text, failures(ended, changes))
 
 
 def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:

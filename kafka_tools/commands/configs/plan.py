@@ -13,8 +13,8 @@ from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANIS
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, own_source
 from kafka_tools.output.cells import Row
-from kafka_tools.output.kafka.text import java_double
 from kafka_tools.shown_text import KAFKAS_MASK
+from kafka_tools.texts.java_numbers import java_double
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange

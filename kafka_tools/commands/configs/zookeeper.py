@@ -11,9 +11,10 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.commands.configs.alter import Ended
 from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, missing_quotas, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
+from kafka_tools.commands.configs.places import Ended, Place
+from kafka_tools.commands.configs.plan import Held
 from kafka_tools.commands.configs.rows import KIND
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, is_resource, own_source
 from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.admin.calls.quotas import QuotaEntity
     from kafka_tools.commands.configs.judge import Judge
-    from kafka_tools.commands.configs.plan import Held
     from kafka_tools.config_definitions import Row as ConfigRow
     from kafka_tools.zookeeper.configs import ZooKeeperConfigs
     from kafka_tools.zookeeper.nodes import Entity as NodeEntity
@@ -42,131 +42,136 @@ def check_types(targets: Sequence[Target]) -> None:
             )
 
 
-def apply(
-    configs: ZooKeeperConfigs,
-    judge: Judge | None,
-    targets: Sequence[Target],
-    changes: Sequence[ConfigChange],
-    validate_only: bool = False,
-) -> Ended:
-    """Make the changes on every target, or only the checks; an error of one target does not keep the others.
+class ZooKeeperPlace(Place):
+    """The configs in ZooKeeper's nodes. ``judge`` validates values; only with a judge can values be set."""
 
-    A lost session does: then each target that is left says that it was not tried.
-    """
-    from kafka_tools.zookeeper.configs import SessionLost
+    def __init__(self, configs: ZooKeeperConfigs) -> None:
+        self._configs = configs
+        self.judge: Judge | None = None
 
-    ended: Ended = {}
-    lost = False
-    for target in targets:
-        if lost:
-            ended[target] = StoreError("not tried: the ZooKeeper session was lost")
-            continue
-        try:
-            _apply_to(configs, judge, target, changes, validate_only)
-            ended[target] = None
-        except (InputError, ConfigError, StoreError, BrokerError) as error:
-            ended[target] = error
-            lost = isinstance(error, SessionLost)
-    return ended
+    # Changes
 
+    def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
+        """An error of one target does not keep the others from being changed.
 
-def _apply_to(
-    configs: ZooKeeperConfigs,
-    judge: Judge | None,
-    target: Target,
-    changes: Sequence[ConfigChange],
-    validate_only: bool,
-) -> None:
-    entity = _node_entity(target)
-    edit = _editor(configs, judge, target, changes)
-    if validate_only:
-        edit(configs.read(entity))
-    else:
-        configs.update(entity, edit)
+        A lost session does: then each target that is left says that it was not tried.
+        """
+        from kafka_tools.zookeeper.configs import SessionLost
 
-
-def plan(configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
-    """The effect of each change on the target, as rows of ``plan``. Raises InputError, StoreError."""
-    from kafka_tools.commands.configs import plan as config_plan
-
-    values = configs.read(_node_entity(target))
-    entity = target[0]
-    if is_resource(target):
-        own = own_source(entity)
-        held = [_held(target, change.name, values, own, _newest(judge)) for change in changes]
-        return [config_plan.resource_row(target, *each, own) for each in zip(changes, held, strict=True)]
-    if changes[0].name in SCRAM_MECHANISMS:
-        iterations = {
-            each: _credential(each, values[each])["iterations"] for each in SCRAM_MECHANISMS if each in values
-        }
-        return [config_plan.scram_row(target, change, iterations) for change in changes]
-    quotas = _numbers({key: text for key, text in values.items() if key not in SCRAM_MECHANISMS}, _node_entity(target))
-    return [config_plan.quota_row(target, change, quotas) for change in changes]
-
-
-def quotas_of(configs: ZooKeeperConfigs, entity: QuotaEntity) -> dict[str, float]:
-    """The quotas that are set for exactly one entity."""
-    kinds = {name: kind for kind, name in QUOTA_TYPES.items()}
-    node = tuple((kinds[kind], name) for kind, name in entity)
-    return _numbers({key: text for key, text in configs.read(node).items() if key not in SCRAM_MECHANISMS}, node)
-
-
-def _editor(
-    configs: ZooKeeperConfigs, judge: Judge | None, target: Target, changes: Sequence[ConfigChange]
-) -> Callable[[dict[str, str]], dict[str, str]]:
-    """The edit of the target's node, from old to new; raises InputError, BrokerError for values that brokers refuse.
-
-    A credential is made here, once: making one takes thousands of hashes.
-    """
-    entity = target[0]
-    _check_name(configs, entity)
-    if entity.type == "brokers":
-        _check_not_running(configs, entity.name or None, changes)
-    credentials = {
-        change.name: credential_text(change.name, change.value or "")
-        for change in changes
-        if change.operation != "delete" and change.name in SCRAM_MECHANISMS and not is_resource(target)
-    }
-
-    def edit(values: dict[str, str]) -> dict[str, str]:
-        missing = missing_quotas(changes, values)
-        if missing is not None:
-            raise missing
-        values = dict(values)
-        for change in changes:
-            if change.operation == "delete":
-                del values[change.name]
+        ended: Ended = {}
+        lost = False
+        for target in targets:
+            if lost:
+                ended[target] = StoreError("not tried: the ZooKeeper session was lost")
                 continue
-            text = credentials.get(change.name)
-            if text is None:
-                assert judge is not None, "values are set where there is a judge"
-                text = _new_text(judge, target, change, values.get(change.name))
-                judge.check_value(target, change.name, text)
-            values[change.name] = text
-        if judge is not None and len(credentials) < len(changes):
-            judge.check_whole(target, values)
+            try:
+                entity, edit = _node_entity(target), self._editor(target, changes)
+                if validate_only:
+                    edit(self._configs.read(entity))
+                else:
+                    self._configs.update(entity, edit)
+                ended[target] = None
+            except (InputError, ConfigError, StoreError, BrokerError) as error:
+                ended[target] = error
+                lost = isinstance(error, SessionLost)
+        return ended
+
+    def _editor(self, target: Target, changes: Sequence[ConfigChange]) -> Callable[[dict[str, str]], dict[str, str]]:
+        """The edit of the target's node, from old to new. It raises InputError, BrokerError for refused values.
+
+        A credential is made here, once: making one takes thousands of hashes.
+        """
+        entity, judge = target[0], self.judge
+        _check_name(self._configs, entity)
         if entity.type == "brokers":
-            _check_cleaner(configs, entity, values, changes)
-        return values
+            _check_not_running(self._configs, entity.name or None, changes)
+        credentials = {
+            change.name: credential_text(change.name, change.value or "")
+            for change in changes
+            if change.operation != "delete" and change.name in SCRAM_MECHANISMS and not is_resource(target)
+        }
 
-    return edit
+        def edit(values: dict[str, str]) -> dict[str, str]:
+            missing = missing_quotas(changes, values)
+            if missing is not None:
+                raise missing
+            values = dict(values)
+            for change in changes:
+                if change.operation == "delete":
+                    del values[change.name]
+                    continue
+                text = credentials.get(change.name)
+                if text is None:
+                    assert judge is not None, "values are set where there is a judge"
+                    text = _new_text(judge, target, change, values.get(change.name))
+                    judge.check_value(target, change.name, text)
+                values[change.name] = text
+            if judge is not None and len(credentials) < len(changes):
+                judge.check_whole(target, values)
+            if entity.type == "brokers":
+                self._check_cleaner(entity, values, changes)
+            return values
 
+        return edit
 
-def _check_cleaner(
-    configs: ZooKeeperConfigs, entity: Entity, values: Mapping[str, str], changes: Sequence[ConfigChange]
-) -> None:
-    """Raise InputError where a broker would leave out its dynamic configs: what is its own, over all brokers'."""
-    from kafka_tools.config_definitions.zookeeper.loads import CLEANER, check_cleaner
+    def _check_cleaner(self, entity: Entity, values: Mapping[str, str], changes: Sequence[ConfigChange]) -> None:
+        """Raise InputError where a broker would leave out its dynamic configs: what is its own, over all brokers'."""
+        from kafka_tools.config_definitions.zookeeper.loads import CLEANER, check_cleaner
 
-    if not any(change.name in CLEANER for change in changes):
-        return
-    if entity.name:
-        check_cleaner({**configs.read((("brokers", None),)), **values})
-        return
-    check_cleaner(values)
-    for each in configs.entities(["brokers"]):
-        if each[0][1] is not None:
-            check_cleaner({**values, **configs.read(each)})
+        if not any(change.name in CLEANER for change in changes):
+            return
+        configs = self._configs
+        if entity.name:
+            check_cleaner({**configs.read((("brokers", None),)), **values})
+            return
+        check_cleaner(values)
+        for each in configs.entities(["brokers"]):
+            if each[0][1] is not None:
+                check_cleaner({**values, **configs.read(each)})
+
+    # Descriptions
+
+    def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
+        rows: list[Row] = []
+        for entity in (each for target in targets for each in _asked_for(self._configs, target)):
+            values = self._configs.read(entity)
+            kind, name = entity[0]
+            if kind in RESOURCE_TYPES:
+                rows.append(_resource_row(kind, name, values))
+                continue
+            quotas = _numbers(dict(sorted(values.items())), entity)
+            if quotas:
+                key = {QUOTA_TYPES[type_]: each for type_, each in entity}
+                rows.append({"kind": "quota", "entity": key, "quotas": quotas})
+            credentials = [{"mechanism": each, "iterations": count} for each, count in _iterations(values).items()]
+            if credentials:
+                rows.append({"kind": "scram", "entity": {"user": name}, "credentials": credentials})
+        return Rows(KIND, rows)
+
+    def credentials(self, users: Sequence[Target]) -> Rows:
+        described = self.describe(users or [(Entity("users", None),)], show_all=False, documentation=False)
+        return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
+
+    # What a plan starts from
+
+    def held(self, target: Target, changes: Sequence[ConfigChange]) -> list[Held]:
+        from kafka_tools.config_definitions.zookeeper.releases import RELEASES
+
+        values = self._configs.read(_node_entity(target))
+        release = (self.judge.releases if self.judge is not None else RELEASES)[-1]
+        return [_held(target, change.name, values, release) for change in changes]
+
+    def iterations(self, target: Target) -> dict[str, int]:
+        return _iterations(self._configs.read(_node_entity(target)))
+
+    def quotas(self, target: Target) -> dict[str, float]:
+        entity = _node_entity(target)
+        return _numbers(self._configs.read(entity), entity)
+
+    def quotas_of(self, entity: QuotaEntity) -> dict[str, float]:
+        kinds = {name: kind for kind, name in QUOTA_TYPES.items()}
+        node = tuple((kinds[kind], name) for kind, name in entity)
+        return _numbers(self._configs.read(node), node)
 
 
 def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | None) -> str:
@@ -187,13 +192,6 @@ def _row(target: Target, name: str, release: str) -> ConfigRow | None:
     from kafka_tools.config_definitions.zookeeper.releases import row_of
 
     return row_of(release, kind_of(target), name)
-
-
-def _newest(judge: Judge | None) -> str:
-    """The newest release that the cluster's brokers may be of."""
-    from kafka_tools.config_definitions.zookeeper.releases import RELEASES
-
-    return (judge.releases if judge is not None else RELEASES)[-1]
 
 
 def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
@@ -227,16 +225,15 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: S
         )
 
 
-def _held(target: Target, name: str, values: Mapping[str, str], own: str, release: str) -> Held:
+def _held(target: Target, name: str, values: Mapping[str, str], release: str) -> Held:
     """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
-    from kafka_tools.commands.configs.plan import Held
     from kafka_tools.config_definitions.secrets import is_sensitive
 
     row = _row(target, name, release)
     default, source = (row[1], "DEFAULT_CONFIG") if row is not None else (None, None)
     sensitive = target[0].type == "brokers" and is_sensitive(name)
     if name in values:
-        return Held(values[name], own, sensitive, (default, source), values[name])
+        return Held(values[name], own_source(target[0]), sensitive, (default, source), values[name])
     return Held(default, source, sensitive, (default, source), default)
 
 
@@ -247,25 +244,6 @@ def credential_text(mechanism: str, value: str) -> str:
     change = parse_scram(mechanism, value)
     kind = scram_math.mechanism(mechanism)
     return scram_math.credential_to_text(scram_math.credential(kind, change.password, change.iterations))
-
-
-def describe(configs: ZooKeeperConfigs, targets: Sequence[Target]) -> Rows:
-    """The rows of each target: one entity, all of a type, or pairs, in the shapes of ``rows``."""
-    rows: list[Row] = []
-    for entity in (each for target in targets for each in _asked_for(configs, target)):
-        values = configs.read(entity)
-        kind, name = entity[0]
-        if kind in RESOURCE_TYPES:
-            rows.append(_resource_row(kind, name, values))
-            continue
-        key = {QUOTA_TYPES[type_]: each for type_, each in entity}
-        quotas = {key: value for key, value in sorted(values.items()) if key not in SCRAM_MECHANISMS}
-        if quotas:
-            rows.append({"kind": "quota", "entity": key, "quotas": _numbers(quotas, entity)})
-        credentials = [_credential(each, values[each]) for each in SCRAM_MECHANISMS if each in values]
-        if credentials:
-            rows.append({"kind": "scram", "entity": {"user": name}, "credentials": credentials})
-    return Rows(KIND, rows)
 
 
 def _resource_row(kind: str, name: str | None, values: Mapping[str, str]) -> Row:
@@ -283,9 +261,12 @@ def _config_row(name: str, value: str, kind: str, source: str) -> Row:
     return synonym | {"sensitive": sensitive, "read_only": False, "type": None, "synonyms": [synonym]}
 
 
-def _numbers(quotas: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
+def _numbers(values: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
+    """The quotas in a node."""
     found = {}
-    for name, text in quotas.items():
+    for name, text in values.items():
+        if name in SCRAM_MECHANISMS:
+            continue
         try:
             found[name] = float(text)
         except ValueError:
@@ -297,10 +278,11 @@ def _numbers(quotas: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
     return found
 
 
-def _credential(mechanism: str, text: str) -> Row:
+def _iterations(values: Mapping[str, str]) -> dict[str, int]:
+    """Mechanism -> iterations of the credentials in a node."""
     from kafka_tools.scram_math import credential_from_text
 
-    return {"mechanism": mechanism, "iterations": credential_from_text(text).iterations}
+    return {each: credential_from_text(values[each]).iterations for each in SCRAM_MECHANISMS if each in values}
 
 
 def _asked_for(configs: ZooKeeperConfigs, entities: Target) -> list[NodeEntity]:

@@ -20,7 +20,7 @@ from kafka_tools.commands.console.connection import (
     open_exchange,
     pick_renamed,
 )
-from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import console_connection_options
 from kafka_tools.commands.options.values import key_value
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kafka_tools.net.config import ClientConfig
     from kafka_tools.texts.name_patterns import NamePattern
 
-READING = "What to read"
-TEXT = "Text"
+reading_option = section("What to read")
+text_option = section("Text")
 LONGEST_WRITE_S = 2.0
 """How long records that are being printed hold up Ctrl-C and SIGTERM: a reader of the output may take no more."""
 FIRST_LOOK_S = 2.0
@@ -42,89 +42,72 @@ FIRST_LOOK_S = 2.0
 
 
 @click.command("kafka-console-consumer", cls=Command)
-@option("--topic", metavar="TOPIC", section=READING, help="Topic to read.")
-@option(
+@reading_option("--topic", metavar="TOPIC", help="Topic to read.")
+@reading_option(
     "--include",
     "--whitelist",
     "include",
     metavar="REGEX",
-    section=READING,
     help="Regular expression of the topics to read; it must match the whole name.",
 )
-@option(
+@reading_option(
     "--partition",
     type=click.IntRange(0, 2**31 - 1),
     metavar="N",
-    section=READING,
     help="Partition to read. Reading starts at its end unless --offset or --from-beginning is given.",
 )
-@option("--offset", metavar="OFFSET", section=READING, help="Offset to start at: a number, 'earliest' or 'latest'.")
-@option(
-    "--from-beginning",
-    is_flag=True,
-    section=READING,
-    help="Start at the oldest record where the group has no committed offset.",
+@reading_option("--offset", metavar="OFFSET", help="Offset to start at: a number, 'earliest' or 'latest'.")
+@reading_option(
+    "--from-beginning", is_flag=True, help="Start at the oldest record where the group has no committed offset."
 )
-@option("--group", metavar="GROUP", section=READING, help="Group to join; offsets are committed for it.")
-@option("--max-messages", type=int, metavar="N", section=READING, help="Maximum number of records to read.")
-@option(
-    "--timeout-ms",
-    type=int,
-    metavar="MS",
-    section=READING,
-    help="Stop when no record arrives for this time.  [default: wait forever]",
+@reading_option("--group", metavar="GROUP", help="Group to join; offsets are committed for it.")
+@reading_option("--max-messages", type=int, metavar="N", help="Maximum number of records to read.")
+@reading_option(
+    "--timeout-ms", type=int, metavar="MS", help="Stop when no record arrives for this time.  [default: wait forever]"
 )
-@option(
+@reading_option(
     "--isolation-level",
     type=click.Choice(["read_committed", "read_uncommitted"]),
-    section=READING,
     help="Isolation level: read_committed leaves out records of aborted and open transactions.  [default: "
     "read_uncommitted]",
 )
-@option(
-    "--skip-message-on-error",
-    is_flag=True,
-    section=READING,
-    help="Skip records that cannot be printed instead of stopping.",
+@reading_option(
+    "--skip-message-on-error", is_flag=True, help="Skip records that cannot be printed instead of stopping."
 )
-@option(
+@text_option(
     "--formatter",
     default="org.apache.kafka.tools.consumer.DefaultMessageFormatter",
     metavar="CLASS",
-    section=TEXT,
     help="Class that prints the records: DefaultMessageFormatter, NoOpMessageFormatter, OffsetsMessageFormatter, "
     "GroupMetadataMessageFormatter, TransactionLogMessageFormatter, ShareGroupMessageFormatter, "
     "ShareGroupStateMessageFormatter. The package can be left out.",
 )
-@option(
+@text_option(
     "--formatter-property",
     "formatter_properties",
     type=key_value,
     multiple=True,
     metavar="KEY=VALUE",
-    section=TEXT,
     help="Property of the formatter, for example print.key=true. Keys: print.timestamp, print.partition, "
     "print.offset, print.epoch, print.headers, print.key, print.value (true or false); key.separator, "
     "line.separator, headers.separator, null.literal; key.deserializer, value.deserializer, headers.deserializer.",
 )
-@option("--formatter-config", metavar="FILE", section=TEXT, help="Properties file of formatter properties.")
-@option(
+@text_option("--formatter-config", metavar="FILE", help="Properties file of formatter properties.")
+@text_option(
     "--property",
     "old_formatter_properties",
     type=key_value,
     multiple=True,
     metavar="KEY=VALUE",
-    section=TEXT,
     help="Older name of --formatter-property.",
 )
-@option(
+@text_option(
     "--key-deserializer",
     metavar="CLASS",
-    section=TEXT,
     help="Deserializer of keys: StringDeserializer, LongDeserializer, IntegerDeserializer, DoubleDeserializer, ...",
 )
-@option("--value-deserializer", metavar="CLASS", section=TEXT, help="Deserializer of values, as in --key-deserializer.")
-@option("--enable-systest-events", is_flag=True, section=TEXT, help="Print 'shutdown_complete' at the end.")
+@text_option("--value-deserializer", metavar="CLASS", help="Deserializer of values, as in --key-deserializer.")
+@text_option("--enable-systest-events", is_flag=True, help="Print 'shutdown_complete' at the end.")
 @console_connection_options("consumer")
 def command(**options: Any) -> int:
     """Print the records of topics.

@@ -6,6 +6,7 @@ accepted with a warning, as there. Unlike Kafka's tool it exits with 1 when a re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +18,7 @@ from kafka_tools.commands.console.connection import (
     open_exchange,
     pick_renamed,
 )
-from kafka_tools.commands.options.command import Command, option
+from kafka_tools.commands.options.command import Command, option, section
 from kafka_tools.commands.options.connection import console_connection_options
 from kafka_tools.commands.options.values import key_value
 from kafka_tools.errors import ConfigError, InputError
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from kafka_tools.values import TopicPartition
 
 PROGRAM = "kafka-console-producer"
-SENDING = "Sending"
-READING = "Reading"
+sending_option = section("Sending")
+reading_option = section("Reading")
 JAVA_READER = "org.apache.kafka.tools.LineMessageReader"
 READ_BYTES = 1 << 16
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
@@ -40,19 +41,6 @@ LONGEST_LINE_BYTES = 64 * 1024 * 1024
 MAX_COMPLAINTS = 10
 """Failed records that are reported one by one; the rest is a number."""
 
-_SETTINGS = {
-    "linger_ms": "linger.ms",
-    "acks": "acks",
-    "request_timeout_ms": "request.timeout.ms",
-    "retries": "retries",
-    "retry_backoff_ms": "retry.backoff.ms",
-    "send_buffer_bytes": "send.buffer.bytes",
-    "buffer_memory_bytes": "buffer.memory",
-    "batch_size": "batch.size",
-    "metadata_max_age_ms": "metadata.max.age.ms",
-    "max_block_ms": "max.block.ms",
-    "compression_codec": "compression.type",
-}
 _DEFAULTS = {
     "linger.ms": "1000",
     "acks": "-1",
@@ -69,119 +57,64 @@ _DEFAULTS = {
 """Where Kafka's tool departs from the producer's own defaults, or names them; a config file or property wins."""
 
 
+def _setting_option(name: str, setting: str, metavar: str) -> Callable[[Any], Any]:
+    """An option for a setting of the producer that is a number; its parameter has the name of the setting."""
+    text = f"Producer setting {setting}.  [default: {_DEFAULTS[setting]}]"
+    return sending_option(name, _parameter(setting), type=int, metavar=metavar, help=text)
+
+
+def _parameter(setting: str) -> str:
+    return setting.replace(".", "_")
+
+
 @click.command(PROGRAM, cls=Command)
 @option("--topic", required=True, metavar="TOPIC", help="Topic to write to.")
-@option(
-    "--sync", is_flag=True, section=SENDING, help="Wait for the acknowledgement of each record before sending the next."
-)
-@option(
+@sending_option("--sync", is_flag=True, help="Wait for the acknowledgement of each record before sending the next.")
+@sending_option(
     "--compression-codec",
+    "compression_type",
     is_flag=False,
     flag_value="gzip",
     type=click.Choice(CODECS),
-    section=SENDING,
     help="Compression of batches.  [default without a value: gzip]",
 )
-@option(
-    "--batch-size", type=int, metavar="BYTES", section=SENDING, help="Producer setting batch.size.  [default: 16384]"
+@_setting_option("--batch-size", "batch.size", "BYTES")
+@sending_option(
+    "--max-partition-memory-bytes", "old_batch_size", type=int, metavar="BYTES", help="Older name of --batch-size."
 )
-@option(
-    "--max-partition-memory-bytes",
-    "old_batch_size",
-    type=int,
-    metavar="BYTES",
-    section=SENDING,
-    help="Older name of --batch-size.",
+@_setting_option("--timeout", "linger.ms", "MS")
+@sending_option(
+    "--request-required-acks", "acks", metavar="ACKS", help="Producer setting acks: 0, 1, -1 or all.  [default: -1]"
 )
-@option(
-    "--timeout",
-    "linger_ms",
-    type=int,
-    metavar="MS",
-    section=SENDING,
-    help="Producer setting linger.ms.  [default: 1000]",
-)
-@option(
-    "--request-required-acks",
-    "acks",
-    metavar="ACKS",
-    section=SENDING,
-    help="Producer setting acks: 0, 1, -1 or all.  [default: -1]",
-)
-@option(
-    "--request-timeout-ms",
-    type=int,
-    metavar="MS",
-    section=SENDING,
-    help="Producer setting request.timeout.ms.  [default: 1500]",
-)
-@option(
-    "--message-send-max-retries",
-    "retries",
-    type=int,
-    metavar="N",
-    section=SENDING,
-    help="Producer setting retries.  [default: 3]",
-)
-@option(
-    "--retry-backoff-ms",
-    type=int,
-    metavar="MS",
-    section=SENDING,
-    help="Producer setting retry.backoff.ms.  [default: 100]",
-)
-@option(
-    "--metadata-expiry-ms",
-    "metadata_max_age_ms",
-    type=int,
-    metavar="MS",
-    section=SENDING,
-    help="Producer setting metadata.max.age.ms.  [default: 300000]",
-)
-@option(
-    "--max-block-ms", type=int, metavar="MS", section=SENDING, help="Producer setting max.block.ms.  [default: 60000]"
-)
-@option(
-    "--max-memory-bytes",
-    "buffer_memory_bytes",
-    type=int,
-    metavar="BYTES",
-    section=SENDING,
-    help="Producer setting buffer.memory.  [default: 33554432]",
-)
-@option(
-    "--socket-buffer-size",
-    "send_buffer_bytes",
-    type=int,
-    metavar="BYTES",
-    section=SENDING,
-    help="Producer setting send.buffer.bytes.  [default: 102400]",
-)
-@option(
+@_setting_option("--request-timeout-ms", "request.timeout.ms", "MS")
+@_setting_option("--message-send-max-retries", "retries", "N")
+@_setting_option("--retry-backoff-ms", "retry.backoff.ms", "MS")
+@_setting_option("--metadata-expiry-ms", "metadata.max.age.ms", "MS")
+@_setting_option("--max-block-ms", "max.block.ms", "MS")
+@_setting_option("--max-memory-bytes", "buffer.memory", "BYTES")
+@_setting_option("--socket-buffer-size", "send.buffer.bytes", "BYTES")
+@reading_option(
     "--reader-property",
     "reader_properties",
     type=key_value,
     multiple=True,
     metavar="KEY=VALUE",
-    section=READING,
     help="Property of the line reader, for example parse.key=true. Keys: parse.key, key.separator, parse.headers, "
     "headers.delimiter, headers.separator, headers.key.separator, null.marker, ignore.error.",
 )
-@option("--reader-config", metavar="FILE", section=READING, help="Properties file of reader properties.")
-@option(
+@reading_option("--reader-config", metavar="FILE", help="Properties file of reader properties.")
+@reading_option(
     "--property",
     "old_reader_properties",
     type=key_value,
     multiple=True,
     metavar="KEY=VALUE",
-    section=READING,
     help="Older name of --reader-property.",
 )
-@option(
+@reading_option(
     "--line-reader",
     default=JAVA_READER,
     metavar="CLASS",
-    section=READING,
     help="Class that reads the lines; only Kafka's LineMessageReader is supported.",
 )
 @console_connection_options("producer", "--broker-list")
@@ -207,7 +140,8 @@ def command(**options: Any) -> int:
     properties = pick_renamed(options, "command_property", "old_properties", "--producer-property")
     file = pick_renamed(options, "command_config", "old_config", "--producer.config")
     reader_properties = pick_renamed(options, "reader_properties", "old_reader_properties", "--property")
-    given = {name: str(options[key]) for key, name in _SETTINGS.items() if options[key] is not None}
+    typed = {name: options.get(_parameter(name)) for name in (*_DEFAULTS, "compression.type")}
+    given = {name: str(value) for name, value in typed.items() if value is not None}
     config = client_config(options["bootstrap_server"], file, dict(properties), given, _DEFAULTS)
     if config.get("transactional.id"):
         raise ConfigError(

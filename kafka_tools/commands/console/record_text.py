@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.errors import InputError, UsageError
 from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
+from kafka_tools.texts.java_numbers import java_double
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetched_data import ConsumedRecord
@@ -157,19 +158,8 @@ def _number(name: str, form: str) -> Deserializer:
     def read(data: bytes) -> bytes:
         if len(data) != packed.size:
             raise InputError(f"Size of data received by {name}Deserializer is not {packed.size}: it is {len(data)}")
-        return b"%d" % packed.unpack(data)[0]
-
-    return read
-
-
-def _float(name: str, form: str) -> Deserializer:
-    packed = struct.Struct(form)
-
-    def read(data: bytes) -> bytes:
-        if len(data) != packed.size:
-            raise InputError(f"Size of data received by {name}Deserializer is not {packed.size}: it is {len(data)}")
-        value = packed.unpack(data)[0]
-        return java_float(value, _shortest(value, packed)).encode()
+        (value,) = packed.unpack(data)
+        return (java_double(value, _shortest(value, packed)) if isinstance(value, float) else str(value)).encode()
 
     return read
 
@@ -184,28 +174,6 @@ def _shortest(value: float, packed: struct.Struct) -> str:
         except OverflowError:  # so few digits are more than the largest number
             continue
     return repr(value)
-
-
-def java_float(value: float, digits: str) -> str:
-    """``digits`` of a number as ``Double.toString`` lays them out: 1.0, 1.0E7, 1.23E-4, NaN, Infinity."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0:
-        return "-0.0" if str(value).startswith("-") else "0.0"
-    from decimal import Decimal
-
-    # Of the digits, not of the number: 1e23 lies a little below what it is written as.
-    written = Decimal(digits)
-    power = written.adjusted()
-    significant = "".join(map(str, written.as_tuple().digits)).rstrip("0")
-    sign = "-" if value < 0 else ""
-    if -3 <= power < 7:
-        whole = significant[: power + 1].ljust(power + 1, "0") if power >= 0 else "0"
-        fraction = significant[power + 1 :] if power >= 0 else "0" * (-power - 1) + significant
-        return f"{sign}{whole}.{fraction or '0'}"
-    return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"
 
 
 def _uuid(data: bytes) -> bytes:
@@ -228,8 +196,8 @@ _DESERIALIZERS: dict[str, Deserializer] = {
     "ShortDeserializer": _number("Short", ">h"),
     "IntegerDeserializer": _number("Integer", ">i"),
     "LongDeserializer": _number("Long", ">q"),
-    "FloatDeserializer": _float("Float", ">f"),
-    "DoubleDeserializer": _float("Double", ">d"),
+    "FloatDeserializer": _number("Float", ">f"),
+    "DoubleDeserializer": _number("Double", ">d"),
     "BooleanDeserializer": _boolean,
     "UUIDDeserializer": _uuid,
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import OUTPUT, Command, option
+from kafka_tools.commands.options.command import Command, option, output_option
 
 if TYPE_CHECKING:
     from kafka_tools.spark.audit import Audit, AuditOptions
@@ -57,23 +57,24 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
     help="Read batch headers only. This is several times faster, but reports no record sizes, keys, record headers "
     "or groups.",
 )
-@option(
-    "--report",
-    metavar="FILE.html",
-    section=OUTPUT,
-    help="Write the whole result as one HTML page that needs no network.",
-)
-@option(
+@output_option("--report", metavar="FILE.html", help="Write the whole result as one HTML page that needs no network.")
+@output_option(
     "--fail-on",
     type=click.Choice([*SEVERITIES, NEVER]),
     default="error",
     show_default=True,
-    section=OUTPUT,
     help="Exit with status 1 when a finding is at least this severe.",
 )
-@option("-o", "--output", "output_format", type=click.Choice(["table", "json"]), default="table", show_default=True,
-        section=OUTPUT, help="Output format.")  # fmt: skip
-@option("--debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr.")
+@output_option(
+    "-o",
+    "--output",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+@output_option("--debug", is_flag=True, help="Show the traceback of an error on stderr.")
 def command(
     log_dirs: tuple[str, ...],
     master: str | None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running, standard_streams
-from kafka_tools.commands.options.command import OUTPUT, Command, option
+from kafka_tools.commands.options.command import Command, option, output_option, section
 from kafka_tools.errors import KafkaToolsError, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kafka_tools.dump.run import DumpRun, FileOutcome, Reading
 
 PROGRAM = "kafka-dump-log"
-WHAT = "What to read"
-CONTENT = "Contents"
-INDEXES = "Indexes and limits"
+reading_option = section("What to read")
+content_option = section("Contents")
+index_option = section("Indexes and limits")
 SCHEMA = "kafka-tools/dump-log/v1"
 _STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 _INT32 = click.IntRange(0, 0x7FFFFFFF)
@@ -39,177 +39,145 @@ _MIB = 1 << 20
 
 @click.command(name=PROGRAM, cls=Command)
 @click.argument("paths", metavar="[FILE|DIR]...", nargs=-1, type=click.Path())
-@option(
+@reading_option(
     "--files",
     metavar="FILE[,FILE...]",
-    section=WHAT,
     help="Files to read, separated by commas or given as arguments: .log, .index, .timeindex, .txnindex, .snapshot "
     "(producers) and .checkpoint (KRaft snapshots) files, patterns with * ? [...], and partition directories. "
     "Files are read in the given order. Example: --files data/orders-0/00000000000000000000.log",
 )
-@option(
+@reading_option(
     "--partition-dir",
     metavar="DIR",
-    section=WHAT,
     help="Partition directory to read: all its files, checked against each other, with its leader epochs and topic id.",
 )
-@option(
+@reading_option(
     "--offsets",
     metavar="FROM:TO",
-    section=WHAT,
     help="Only these offsets; the end of the range is exclusive: 100:200, 100:, :200, or 100 alone.",
 )
-@option(
+@reading_option(
     "--time",
     "times",
     metavar="FROM:TO",
-    section=WHAT,
     help="Only records with timestamps from the first up to but not including the second: 2026-11-22 or "
     "2026-11-22T10:00:00 (UTC unless a zone follows), milliseconds since 1970, a duration before now (2h, '2 hours "
     "ago'), or now. Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
 )
-@option(
+@reading_option(
     "--key",
     metavar="GLOB",
-    section=WHAT,
     help="Only records whose key, as printed, matches this pattern; * matches any text. Implies --print-data-log.",
 )
-@option(
+@reading_option(
     "--from-position",
     metavar="[BASE:]BYTE",
-    section=WHAT,
     help="Byte to start at in the log, as printed by --show-position, --follow or the 'end' objects of JSON. "
     "BASE:BYTE selects the segment with this base offset.",
 )
-@option(
+@reading_option(
     "--follow",
     is_flag=True,
-    section=WHAT,
     help="Keep reading as the log grows; with --partition-dir, continue into new segments. Stop with Ctrl-C. Only "
     "logs are read.",
 )
-@option(
+@reading_option(
     "--check",
     "check_only",
     is_flag=True,
-    section=WHAT,
     help="Print only damage, one line each, and exit with status 1 if there is any. Files of the same partition "
     "and of the same log directory are checked against each other. With --deep-iteration, every record is read.",
 )
-@option(
-    "--print-data-log", is_flag=True, section=CONTENT, help="Print keys and values. Every decoder implies this option."
+@content_option("--print-data-log", is_flag=True, help="Print keys and values. Every decoder implies this option.")
+@content_option(
+    "--deep-iteration", is_flag=True, help="Print one line per record. --print-data-log implies this option."
 )
-@option(
-    "--deep-iteration",
-    is_flag=True,
-    section=CONTENT,
-    help="Print one line per record. --print-data-log implies this option.",
-)
-@option(
+@content_option(
     "--skip-record-metadata",
     is_flag=True,
-    section=CONTENT,
     help="Print only keys and values of records, and no control records (with --print-data-log).",
 )
-@option(
+@content_option(
     "--key-decoder-class",
     is_flag=False,
     flag_value=_STRING_DECODER,
     metavar="[NAME]",
-    section=CONTENT,
     help="Decoder of keys: org.apache.kafka.tools.api.StringDecoder, .LongDecoder, .IntegerDecoder or "
     ".DefaultDecoder (hexadecimal), or a Python callable that takes bytes, as module:attribute.  [default: "
     "StringDecoder]",
 )
-@option(
+@content_option(
     "--value-decoder-class",
     is_flag=False,
     flag_value=_STRING_DECODER,
     metavar="[NAME]",
-    section=CONTENT,
     help="Decoder of values, as in --key-decoder-class.",
 )
-@option("--offsets-decoder", is_flag=True, section=CONTENT, help="Decode records of __consumer_offsets.")
-@option("--transaction-log-decoder", is_flag=True, section=CONTENT, help="Decode records of __transaction_state.")
-@option("--cluster-metadata-decoder", is_flag=True, section=CONTENT, help="Decode records of KRaft cluster metadata.")
-@option(
-    "--remote-log-metadata-decoder",
-    is_flag=True,
-    section=CONTENT,
-    help="Decode records of __remote_log_metadata (tiered storage).",
+@content_option("--offsets-decoder", is_flag=True, help="Decode records of __consumer_offsets.")
+@content_option("--transaction-log-decoder", is_flag=True, help="Decode records of __transaction_state.")
+@content_option("--cluster-metadata-decoder", is_flag=True, help="Decode records of KRaft cluster metadata.")
+@content_option(
+    "--remote-log-metadata-decoder", is_flag=True, help="Decode records of __remote_log_metadata (tiered storage)."
 )
-@option("--share-group-state-decoder", is_flag=True, section=CONTENT, help="Decode records of __share_group_state.")
-@option("--verify-index-only", is_flag=True, section=INDEXES, help="Check indexes without printing their entries.")
-@option(
-    "--index-sanity-check",
-    is_flag=True,
-    section=INDEXES,
-    help="Check only what makes a broker rebuild an index when it starts.",
+@content_option("--share-group-state-decoder", is_flag=True, help="Decode records of __share_group_state.")
+@index_option("--verify-index-only", is_flag=True, help="Check indexes without printing their entries.")
+@index_option(
+    "--index-sanity-check", is_flag=True, help="Check only what makes a broker rebuild an index when it starts."
 )
-@option(
+@index_option(
     "--max-message-size",
     type=_INT32,
     default=5 * 1024 * 1024,
     metavar="BYTES",
-    section=INDEXES,
     help="Maximum size of the batch at an index entry's position.  [default: 5242880]",
 )
-@option(
+@index_option(
     "--max-bytes",
     type=_INT32,
     default=0x7FFFFFFF,
     metavar="BYTES",
-    section=INDEXES,
     help="Maximum number of bytes to read from the start of each log.",
 )
-@option(
+@index_option(
     "--max-decompressed-bytes",
     type=click.IntRange(1, 2**40),
     default=256 * 1024 * 1024,
     metavar="BYTES",
-    section=INDEXES,
     help="Maximum decompressed size of a batch whose records are read.  [default: 256MB]",
 )
-@option(
+@output_option(
     "-o",
     "--output",
     "form",
     type=click.Choice(["json", "jsonl"]),
-    section=OUTPUT,
     help="Output format: one JSON document, or one JSON object per line. By default, the same text as Kafka's own "
     "tool.",
 )
-@option(
+@output_option(
     "--bytes",
     "bytes_as",
     type=click.Choice(["auto", "text", "base64"]),
-    section=OUTPUT,
     help="Encoding of keys, values and header values in JSON: always text or always base64, or text if the bytes "
     "are UTF-8 and base64 otherwise (auto).  [default: auto]",
 )
-@option(
+@output_option(
     "--summary",
     is_flag=True,
-    section=OUTPUT,
     help="Print totals instead of records: counts, sizes, codecs, times, producers and transactions, for each file "
     "and for all files.",
 )
-@option(
+@output_option(
     "--keep-going",
     is_flag=True,
-    section=OUTPUT,
     help="Continue after damage with the next readable batch, and with the next file. By default, text output "
     "stops at damage; JSON and --summary always continue.",
 )
-@option(
-    "--show-position", is_flag=True, section=OUTPUT, help="Print on stderr the position up to which each log was read."
-)
-@option(
+@output_option("--show-position", is_flag=True, help="Print on stderr the position up to which each log was read.")
+@output_option(
     "--jobs",
     type=click.IntRange(1, 64),
     default=1,
     metavar="N",
-    section=OUTPUT,
     help="Number of processes that read files, or parts of a large log, in parallel. The output stays the same.",
 )
 @option("--debug", is_flag=True, hidden=True)

@@ -6,6 +6,7 @@ last one win, which once widened a delete to all topics elsewhere.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -250,6 +251,16 @@ class CommandGroup(Command, click.Group):
 def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
     """``click.option`` with this module's manners; ``section`` and ``allow_empty`` as in Option."""
     return click.option(*names, **{"cls": Option} | attributes)
+
+
+def section(name: str) -> Callable[..., Callable[[Any], Any]]:
+    """``option`` for the options in one section of the help page."""
+    return functools.partial(option, section=name)
+
+
+action_option = section("Actions")
+connection_option = section(CONNECTION)
+output_option = section(OUTPUT)
 
 
 def is_given(value: object) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import CONNECTION, OUTPUT, option
+from kafka_tools.commands.options.command import connection_option, output_option
 from kafka_tools.commands.options.values import addresses, broker_addresses, duration_ms, key_value
 from kafka_tools.errors import UsageError
 
@@ -169,13 +169,12 @@ def connection_options(
             with within(lambda: connection.deadline):
                 return function(*arguments, connection=connection, **values)
 
-        controller = option(
+        controller = connection_option(
             *(("-C",) if short else ()),
             "--bootstrap-controller",
             "bootstrap_controller",
             metavar="HOST:PORT,...",
             type=addresses,
-            section=CONNECTION,
             help="KRaft controllers to connect to instead of brokers.",
         )
         adders = (
@@ -189,13 +188,12 @@ def connection_options(
                 text="Properties file with the client's settings, as in Kafka's own tools.",
             ),
             _property("--command-property", "--adminclient-property", text=_PROPERTY),
-            option(
+            connection_option(
                 "--timeout",
                 "timeout",
                 metavar="TIME",
                 type=duration_ms,
                 default=DEFAULT_TIMEOUT_MS,
-                section=CONNECTION,
                 help="Overall time limit, including retries: 500ms, 30s, 2m, or a number of milliseconds.  "
                 "[default: 30s]",
             ),
@@ -226,13 +224,13 @@ def console_connection_options(client: str, *more_names: str) -> Callable[[Any],
 
 _PROPERTY = "Set one client property; overrides the file. Can be repeated."
 _DIAGNOSIS = (
-    option("--trace", "trace", is_flag=True, section=OUTPUT, help="Show each request and response on stderr."),
-    option("--debug", "debug", is_flag=True, section=OUTPUT, help="Show the traceback of an error on stderr."),
+    output_option("--trace", "trace", is_flag=True, help="Show each request and response on stderr."),
+    output_option("--debug", "debug", is_flag=True, help="Show the traceback of an error on stderr."),
 )
 
 
 def _bootstrap_server(*more_names: str) -> Decorator:
-    return option(
+    return connection_option(
         "-b",
         "--bootstrap-server",
         "--bootstrap-servers",
@@ -240,17 +238,16 @@ def _bootstrap_server(*more_names: str) -> Decorator:
         "bootstrap_server",
         metavar="HOST:PORT,...",
         type=broker_addresses,
-        section=CONNECTION,
         help="Brokers to connect to first, for example localhost:9092. The port defaults to 9092.",
     )
 
 
 def _config_file(*names: str, text: str, name: str = "command_config") -> Decorator:
-    return option(*names, name, metavar="FILE", section=CONNECTION, help=text)
+    return connection_option(*names, name, metavar="FILE", help=text)
 
 
 def _property(*names: str, text: str, name: str = "command_property") -> Decorator:
-    return option(*names, name, metavar="KEY=VALUE", type=key_value, multiple=True, section=CONNECTION, help=text)
+    return connection_option(*names, name, metavar="KEY=VALUE", type=key_value, multiple=True, help=text)
 
 
 def _add(adders: Sequence[Decorator], function: Any) -> Any:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import CONNECTION, option
+from kafka_tools.commands.options.command import connection_option
 from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, UsageError
 
@@ -27,29 +27,23 @@ _UNSUPPORTED = ("protocol", "enabled.protocols", "cipher.suites", "crl.enable", 
 def zookeeper_options(function: Any) -> Any:
     """Add the options that name a ZooKeeper ensemble; ``open_configs`` takes their values."""
     for add in (
-        option(
+        connection_option(
             "--zk-new-chroot",
             is_flag=True,
-            section=CONNECTION,
             help="Use the chroot of --zookeeper although no broker is registered there and brokers use another one.",
         ),
-        option(
-            "--zk-digest-file",
-            metavar="FILE",
-            section=CONNECTION,
-            help="File with user:password for digest authentication to ZooKeeper.",
+        connection_option(
+            "--zk-digest-file", metavar="FILE", help="File with user:password for digest authentication to ZooKeeper."
         ),
-        option(
+        connection_option(
             "--zk-tls-config-file",
             metavar="FILE",
-            section=CONNECTION,
             help="Properties file for TLS to ZooKeeper: zookeeper.ssl.client.enable=true and other zookeeper.ssl.* "
             "settings.",
         ),
-        option(
+        connection_option(
             "--zookeeper",
             metavar="HOST:PORT/CHROOT",
-            section=CONNECTION,
             help="ZooKeeper of a cluster older than 4.0, instead of a broker. Use the brokers' zookeeper.connect.",
         ),
     ):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kafka_tools.errors import UsageError
+from kafka_tools.output.kafka.acl_text import entry_text, resource_text
 from kafka_tools.protocol.enums import ACL_OPERATIONS, CLUSTER_NAME, AclOperation, AclResourceType
 
 ANY_HOST = "*"
@@ -31,7 +32,7 @@ class ResourcePattern(NamedTuple):
     pattern_type: str
 
     def __str__(self) -> str:
-        return f"ResourcePattern(resourceType={self.resource_type}, name={self.name}, patternType={self.pattern_type})"
+        return resource_text(*self)
 
 
 class AccessControlEntry(NamedTuple):
@@ -43,10 +44,7 @@ class AccessControlEntry(NamedTuple):
     permission: str
 
     def __str__(self) -> str:
-        return (
-            f"(principal={self.principal}, host={self.host}, operation={self.operation}, "
-            f"permissionType={self.permission})"
-        )
+        return entry_text(*self)
 
 
 Plan = dict[ResourcePattern, list[AccessControlEntry]]

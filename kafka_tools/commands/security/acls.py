@@ -11,7 +11,7 @@ import click
 
 from kafka_tools.commands import running
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options.command import Command, one_of, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, option, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import InputError
@@ -22,94 +22,58 @@ if TYPE_CHECKING:
     from kafka_tools.commands.security.acl_plan import AccessControlEntry, Plan, ResourcePattern
     from kafka_tools.output.rows import ItemError
 
-RESOURCES = "Resources"
+resource_option = section("Resources")
 PATTERN_TYPES = tuple(name.lower() for name in PatternType.known())
-WHO = "Who and what"
+entry_option = section("Who and what")
 
 
 @click.command(name="kafka-acls", cls=Command)
-@option("--add", is_flag=True, section="Actions", help="Add ACL entries.")
-@option("--remove", is_flag=True, section="Actions", help="Remove ACL entries.")
-@option(
-    "--list",
-    "list",
-    is_flag=True,
-    section="Actions",
-    help="List ACL entries of the named resources, or of all resources.",
-)
-@option(
-    "--topic", metavar="NAME", multiple=True, section=RESOURCES, shell_complete=topic_names,
+@action_option("--add", is_flag=True, help="Add ACL entries.")
+@action_option("--remove", is_flag=True, help="Remove ACL entries.")
+@action_option("--list", "list", is_flag=True, help="List ACL entries of the named resources, or of all resources.")
+@resource_option(
+    "--topic", metavar="NAME", multiple=True, shell_complete=topic_names,
     help="Topic name; * matches all topics. All resource options can be repeated.",
 )  # fmt: skip
-@option("--group", metavar="ID", multiple=True, section=RESOURCES, shell_complete=group_names, help="Group id.")
-@option("--cluster", is_flag=True, section=RESOURCES, help="Select the cluster.")
-@option("--transactional-id", metavar="ID", multiple=True, section=RESOURCES, help="Transactional id.")
-@option("--delegation-token", metavar="ID", multiple=True, section=RESOURCES, help="Delegation token.")
-@option("--user-principal", metavar="NAME", multiple=True, section=RESOURCES, help="User that owns delegation tokens.")
-@option(
+@resource_option("--group", metavar="ID", multiple=True, shell_complete=group_names, help="Group id.")
+@resource_option("--cluster", is_flag=True, help="Select the cluster.")
+@resource_option("--transactional-id", metavar="ID", multiple=True, help="Transactional id.")
+@resource_option("--delegation-token", metavar="ID", multiple=True, help="Delegation token.")
+@resource_option("--user-principal", metavar="NAME", multiple=True, help="User that owns delegation tokens.")
+@resource_option(
     "--resource-pattern-type", type=click.Choice(PATTERN_TYPES, case_sensitive=False),
-    default="literal", section=RESOURCES,
+    default="literal",
     help="Type of match for resource names: literal or prefixed. --list and --remove also accept any (both) and "
     "match (every pattern that applies to the name).  [default: literal]",
 )  # fmt: skip
-@option(
-    "--operation",
-    metavar="NAME",
-    multiple=True,
-    section=WHO,
-    help="Operation: Read, Write, Describe, ...  [default: All]",
+@entry_option(
+    "--operation", metavar="NAME", multiple=True, help="Operation: Read, Write, Describe, ...  [default: All]"
 )
-@option(
-    "--allow-principal",
-    metavar="TYPE:NAME",
-    multiple=True,
-    section=WHO,
-    help="Principal to allow: User:alice, or User:*.",
+@entry_option(
+    "--allow-principal", metavar="TYPE:NAME", multiple=True, help="Principal to allow: User:alice, or User:*."
 )
-@option(
+@entry_option(
     "--deny-principal",
     metavar="TYPE:NAME",
     multiple=True,
-    section=WHO,
     help="Principal to deny. Deny entries override allow entries.",
 )
-@option(
-    "--allow-host",
-    metavar="ADDRESS",
-    multiple=True,
-    allow_empty=True,
-    section=WHO,
-    help="Host to allow.  [default: *]",
+@entry_option("--allow-host", metavar="ADDRESS", multiple=True, allow_empty=True, help="Host to allow.  [default: *]")
+@entry_option("--deny-host", metavar="ADDRESS", multiple=True, allow_empty=True, help="Host to deny.  [default: *]")
+@entry_option(
+    "--producer", is_flag=True, help="Add or remove the entries of a producer: Write, Describe and Create on --topic."
 )
-@option(
-    "--deny-host",
-    metavar="ADDRESS",
-    multiple=True,
-    allow_empty=True,
-    section=WHO,
-    help="Host to deny.  [default: *]",
-)
-@option(
-    "--producer",
-    is_flag=True,
-    section=WHO,
-    help="Add or remove the entries of a producer: Write, Describe and Create on --topic.",
-)
-@option(
+@entry_option(
     "--consumer",
     is_flag=True,
-    section=WHO,
     help="Add or remove the entries of a consumer: Read and Describe on --topic, Read on --group.",
 )
-@option(
+@entry_option(
     "--idempotent",
     is_flag=True,
-    section=WHO,
     help="Include IdempotentWrite on the cluster, for brokers before 2.8 (with --producer).",
 )
-@option(
-    "--principal", metavar="TYPE:NAME", multiple=True, section=WHO, help="Only entries of this principal (with --list)."
-)
+@entry_option("--principal", metavar="TYPE:NAME", multiple=True, help="Only entries of this principal (with --list).")
 @option("--force", is_flag=True, help="Remove entries without asking for confirmation.")
 @connection_options(controllers=True)
 @output_options({"list": "acls", "add": "changed-acls", "remove": "changed-acls"})
@@ -146,8 +110,11 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     for resource, each in wanted.items() if output_format is None else ():
         for binding in each:
             if binding in there:
-                running.emit(acl_text.exists(running.shown(str(resource)), running.shown(_entry(binding))))
-        added = [_entry(binding) for binding in each if binding not in there and outcomes[binding].error is None]
+                running.emit(
+                    acl_text.exists(running.shown(str(resource)), running.shown(acl_text.entry_text(*binding[3:])))
+                )
+        done = [binding for binding in each if binding not in there and outcomes[binding].error is None]
+        added = [acl_text.entry_text(*binding[3:]) for binding in done]
         if added:
             running.emit(acl_text.adding(running.shown(str(resource)), running.shown(added)))
     errors = [ItemError.of(_shown(key), error) for key, error in outcomes.failures().items()]
@@ -204,10 +171,8 @@ def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
 
 
 def _finish(done: dict[Any, str], errors: list[ItemError], output_format: str | None, failed: str) -> int:
-    from kafka_tools.output.rows import Rows
-
     rows = [{**binding._asdict(), "result": done[binding]} for binding in sorted(done)]
-    return running.finish(Rows("changed-acls", rows, errors), output_format, failed)
+    return running.show_rows("changed-acls", rows, output_format, None, errors, failed)
 
 
 def _list(
@@ -215,14 +180,13 @@ def _list(
 ) -> int:
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.kafka import acl_text
-    from kafka_tools.output.rows import Rows
 
     filters = [AclFilter(*_words(resource)) for resource in resources] or [AclFilter()]
     found = sorted({binding for each in filters for binding in admin.describe_acls(each)})
     wanted = list(principals)
     kept = [binding for binding in found if not wanted or binding.principal in wanted]
     if output_format is not None:
-        return running.finish(Rows("acls", [binding._asdict() for binding in kept]), output_format)
+        return running.show_rows("acls", [binding._asdict() for binding in kept], output_format)
     if not wanted:
         running.emit(acl_text.current(running.shown(kept)))
     for name in dict.fromkeys(wanted):
@@ -250,13 +214,7 @@ def _words(resource: ResourcePattern) -> tuple[str, str, str]:
     return resource.resource_type, resource.name, resource.pattern_type
 
 
-def _entry(binding: AclBinding) -> str:
-    from kafka_tools.commands.security.acl_plan import AccessControlEntry
-
-    return str(AccessControlEntry(*binding[3:]))
-
-
 def _shown(binding: AclBinding) -> str:
-    from kafka_tools.commands.security.acl_plan import ResourcePattern
+    from kafka_tools.output.kafka.acl_text import entry_text, resource_text
 
-    return f"{_entry(binding)} of {ResourcePattern(*binding[:3])}"
+    return f"{entry_text(*binding[3:])} of {resource_text(*binding[:3])}"

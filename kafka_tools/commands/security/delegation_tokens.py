@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import read_text
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
 
 
 @click.command(name="kafka-delegation-tokens", cls=Command)
-@option("--create", is_flag=True, section="Actions", help="Create a token for the caller, or for --owner-principal.")
-@option("--renew", is_flag=True, section="Actions", help="Extend the lifetime of a token.")
-@option("--expire", is_flag=True, section="Actions", help="Expire a token, immediately or after a given time.")
-@option(
+@action_option("--create", is_flag=True, help="Create a token for the caller, or for --owner-principal.")
+@action_option("--renew", is_flag=True, help="Extend the lifetime of a token.")
+@action_option("--expire", is_flag=True, help="Expire a token, immediately or after a given time.")
+@action_option(
     "--describe",
     is_flag=True,
-    section="Actions",
     help="Show the tokens of --owner-principal, or all tokens that the caller is allowed to see.",
 )
 @option(
@@ -109,7 +108,6 @@ def _create(
     form: str | None,
 ) -> int:
     from kafka_tools.output.kafka import token_text
-    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -118,14 +116,11 @@ def _create(
         owner = owners[0] if owners else None
         token = admin.create_delegation_token(renewers, owner=owner, max_lifetime_ms=lifetime_ms)
     row = _row(token) | {"hmac": token.hmac_text}
-    if form is None:
-        running.emit(token_text.created(running.shown(row)))
-    return running.finish(Rows("delegation-tokens", [row]), form)
+    return running.show_rows("delegation-tokens", [row], form, token_text.created)
 
 
 def _describe(connection: ConnectionOptions, owners: list[Principal], form: str | None) -> int:
     from kafka_tools.output.kafka import token_text
-    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -133,14 +128,11 @@ def _describe(connection: ConnectionOptions, owners: list[Principal], form: str 
     with connection.admin() as admin:
         tokens = admin.describe_delegation_tokens(owners or None)
     rows = [_row(token) for token in sorted(tokens, key=lambda token: (token.issued_ms, token.token_id))]
-    if form is None:
-        running.emit(token_text.described(running.shown(rows)))
-    return running.finish(Rows("delegation-tokens", rows), form)
+    return running.show_rows("delegation-tokens", rows, form, token_text.described)
 
 
 def _prolong(connection: ConnectionOptions, action: str, hmac: bytes, period_ms: int, form: str | None) -> int:
     from kafka_tools.output.kafka import token_text
-    from kafka_tools.output.rows import Rows
 
     connection.check()
     if form is None:
@@ -148,10 +140,9 @@ def _prolong(connection: ConnectionOptions, action: str, hmac: bytes, period_ms:
     with connection.admin() as admin:
         call = admin.renew_delegation_token if action == "renew" else admin.expire_delegation_token
         expires_ms = call(hmac, period_ms)
-    if form is None:
-        running.emit(token_text.prolonged(action, expires_ms))
     row = {"result": "renewed" if action == "renew" else "expired", "expires_ms": expires_ms}
-    return running.finish(Rows("changed-delegation-tokens", [row]), form)
+    text = token_text.prolonged(action, expires_ms)
+    return running.show_rows("changed-delegation-tokens", [row], form, lambda _: text)
 
 
 def _hmac_text(text: str) -> str:

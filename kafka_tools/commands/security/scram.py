@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import read_text
@@ -26,22 +26,21 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.entities import Target
     from kafka_tools.commands.configs.places import Place
-    from kafka_tools.output.rows import ItemError, Rows
+    from kafka_tools.output.rows import Rows
 
 _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
 """The form of --add's brackets when the password is asked for, or read from a file."""
 
 
 @click.command(name="kafka-scram", cls=Command)
-@option(
+@action_option(
     "--add",
     metavar="MECHANISM=[...],...",
-    section="Actions",
     help="Credentials to store: SCRAM-SHA-256=[iterations=8192,password=...]. Leave out the password to be asked "
     "for it: SCRAM-SHA-512 or SCRAM-SHA-512=[iterations=8192].",
 )
-@option("--describe", is_flag=True, section="Actions", help="Show the mechanisms of users and their iterations.")
-@option("--delete", metavar="MECHANISM,...", section="Actions", help="Delete the credentials for these mechanisms.")
+@action_option("--describe", is_flag=True, help="Show the mechanisms of users and their iterations.")
+@action_option("--delete", metavar="MECHANISM,...", help="Delete the credentials for these mechanisms.")
 @option(
     "--username",
     metavar="NAME",
@@ -69,6 +68,7 @@ _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Add, show and delete the SCRAM credentials of users."""
     from kafka_tools.commands.configs.entities import Entity
+    from kafka_tools.commands.configs.places import show_plan
 
     action = one_of(context, "add", "describe", "delete")
     only_with(context, action, {"password_file": ["add"], "dry_run": ["add", "delete"]})
@@ -84,7 +84,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     users: list[Target] = [(Entity("users", name),) for name in dict.fromkeys(given["username"])]
     with _place(connection, given) as place:
         if given["dry_run"]:
-            return _plan(place, users, changes, output_format)
+            return show_plan(place, users, changes, output_format)
         if changes:
             return _change(place, users, changes, output_format)
         return _show(place.credentials(users), users, output_format)
@@ -106,33 +106,22 @@ def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
 @contextmanager
 def _place(connection: ConnectionOptions, given: dict[str, Any]) -> Iterator[Place]:
     """The place of the credentials (a broker or ZooKeeper), for the ``with`` block."""
-    from kafka_tools.commands.configs.places import BrokerPlace, ZooKeeperPlace
-
     if given["zookeeper"]:
+        from kafka_tools.commands.configs.zookeeper import ZooKeeperPlace
+
         with open_configs(given, connection.timeout_s, changing=not given["describe"]) as configs:
             yield ZooKeeperPlace(configs)
         return
+    from kafka_tools.commands.configs.brokers import BrokerPlace
+
     with connection.admin() as admin:
         yield BrokerPlace(admin)
-
-
-def _plan(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
-    """Show what the changes would do."""
-    from kafka_tools.commands.configs import plan
-    from kafka_tools.commands.configs.places import dry_run
-    from kafka_tools.output.rows import Rows
-
-    rows, errors = dry_run(place, users, changes)
-    if output_format is None:
-        running.emit(plan.as_text(running.shown(rows)))
-    return running.finish(Rows("config-changes", rows, errors), output_format)
 
 
 def _change(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
     """Make the changes; tell of each user that was changed."""
     from kafka_tools.commands.configs.places import failures
     from kafka_tools.output.kafka import text as kafka_text
-    from kafka_tools.output.rows import Rows
 
     ended = place.alter(users, changes)
     changed = [user for user in users if ended[user] is None]
@@ -145,7 +134,7 @@ def _change(place: Place, users: list[Target], changes: list[ConfigChange], outp
         for user in changed
         for change in changes
     ]
-    return running.finish(Rows("changed-scram", rows, failures(ended, changes)), output_format)
+    return running.show_rows("changed-scram", rows, output_format, None, failures(ended, changes))
 
 
 def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> int:
@@ -162,15 +151,8 @@ def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> i
     if output_format is None:
         for row in result.rows:
             running.emit(kafka_text.scram_line(running.shown(row["entity"]["user"]), running.shown(row["credentials"])))
-    return running.finish(_flat(result, errors), output_format)
-
-
-def _flat(result: Rows, errors: Sequence[ItemError]) -> Rows:
-    """A row for each credential."""
-    from kafka_tools.output.rows import Rows
-
     rows = [{"user": row["entity"]["user"], **each} for row in result.rows for each in row["credentials"]]
-    return Rows("scram", rows, errors)
+    return running.show_rows("scram", rows, output_format, None, errors)
 
 
 def _added(text: str, password_file: str | None) -> dict[str, str]:

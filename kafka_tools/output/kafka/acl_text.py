@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Protocol
 
 
-class Binding(Protocol):
-    """One entry with its resource pattern, in Kafka's words (``admin.calls.acls.AclBinding``)."""
+def resource_text(resource_type: str, name: str, pattern_type: str) -> str:
+    """A resource pattern, as its ``toString``."""
+    return f"ResourcePattern(resourceType={resource_type}, name={name}, patternType={pattern_type})"
 
-    @property
-    def resource_type(self) -> str: ...
-    @property
-    def resource_name(self) -> str: ...
-    @property
-    def pattern_type(self) -> str: ...
-    @property
-    def principal(self) -> str: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def operation(self) -> str: ...
-    @property
-    def permission(self) -> str: ...
+
+def entry_text(principal: str, host: str, operation: str, permission: str) -> str:
+    """An entry, as the ``toString`` of AccessControlEntry."""
+    return f"(principal={principal}, host={host}, operation={operation}, permissionType={permission})"
 
 
 def adding(resource: str, entries: Sequence[str]) -> str:
@@ -36,28 +26,18 @@ def exists(resource: str, entry: str) -> str:
     return f"Acl (pattern={resource}, entry={entry}) already exists.\n"
 
 
-def current(bindings: Sequence[Binding]) -> str:
-    """Entries that are there, sorted, by their resource (AclCommand.printResourceAcls)."""
+def current(bindings: Sequence[tuple[str, ...]]) -> str:
+    """Entries that are there, sorted, by their resource: its three words, then the four of the entry.
+
+    As AclCommand.printResourceAcls.
+    """
     texts = []
-    for resource, group in groupby(bindings, _resource):
-        texts += [f"Current ACLs for resource `{resource}`:\n", *[f"\t{_entry(each)}\n" for each in group], "\n"]
+    for resource, group in groupby(bindings, lambda each: each[:3]):
+        texts.append(f"Current ACLs for resource `{resource_text(*resource)}`:\n")
+        texts += [*(f"\t{entry_text(*each[3:])}\n" for each in group), "\n"]
     return "".join(texts)
 
 
 def of_principal(name: str) -> str:
     """The line above the entries of one principal."""
     return f"ACLs for principal `{name}`\n"
-
-
-def _resource(binding: Binding) -> str:
-    return (
-        f"ResourcePattern(resourceType={binding.resource_type}, name={binding.resource_name}, "
-        f"patternType={binding.pattern_type})"
-    )
-
-
-def _entry(binding: Binding) -> str:
-    return (
-        f"(principal={binding.principal}, host={binding.host}, operation={binding.operation}, "
-        f"permissionType={binding.permission})"
-    )

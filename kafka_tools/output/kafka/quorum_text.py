@@ -11,10 +11,11 @@ _NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 _TITLES = ("NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status")
 
 
-def status(summary: Row) -> str:
-    """``describe --status``."""
+def status(rows: Sequence[Row]) -> str:
+    """``describe --status``, which is one row."""
+    (summary,) = rows
     lag_ms = -1 if summary["max_follower_lag_ms"] is None else summary["max_follower_lag_ms"]
-    rows = [
+    lines = [
         ("ClusterId", summary["cluster_id"]),
         ("LeaderId", summary["leader_id"]),
         ("LeaderEpoch", summary["leader_epoch"]),
@@ -24,7 +25,7 @@ def status(summary: Row) -> str:
         ("CurrentVoters", _members(summary["voters"])),
         ("CurrentObservers", _members(summary["observers"])),
     ]
-    return "".join(f"{name + ':':<24}{value}\n" for name, value in rows)
+    return "".join(f"{name + ':':<24}{value}\n" for name, value in lines)
 
 
 def _members(members: Sequence[Row]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kafka_tools.output.cells import Row
+from kafka_tools.texts.java_numbers import java_double
 
 
 def topic_list(names: Iterable[str]) -> str:
@@ -127,11 +128,11 @@ def _host_port(node: Row) -> str:
     return f"{node['host']}:{node['port']}"
 
 
-def cluster_id(value: str | None) -> str:
+def cluster_id(rows: Sequence[Row]) -> str:
     """``kafka-cluster cluster-id`` (ClusterTool.clusterIdCommand)."""
-    if value is None:
+    if rows[0]["cluster_id"] is None:
         return "No cluster ID found. The Kafka version is probably too old.\n"
-    return f"Cluster ID: {value}\n"
+    return f"Cluster ID: {rows[0]['cluster_id']}\n"
 
 
 def endpoints(rows: Sequence[Row], controllers: bool) -> str:
@@ -145,25 +146,6 @@ def endpoints(rows: Sequence[Row], controllers: bool) -> str:
         del titles[4], widths[4], keys[4]
     table = [titles, *([_java_null(row[key]) for key in keys] for row in rows)]
     return "".join(pad(widths, values) + "\n" for values in table)
-
-
-def java_double(value: float) -> str:
-    """``Double.toString`` of Java 19 and later: shortest digits, E notation outside 1e-3 to 1e7."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    magnitude = abs(value)
-    shortest = repr(magnitude)
-    mantissa, _, exponent_text = shortest.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    sign = "-" if value < 0 else ""
-    if magnitude == 0 or 1e-3 <= magnitude < 1e7:
-        return f"{sign}{whole}.{fraction or '0'}"
-    digits = (whole + fraction).lstrip("0")
-    point = len(whole) - 1 if whole != "0" else -1 - (len(fraction) - len(digits))
-    digits = digits.rstrip("0")
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{point + int(exponent_text or 0)}"
 
 
 def _ids(values: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_tools.output.cells import Row
+from kafka_tools.output.kafka.text import pad
 from kafka_tools.shown_text import MASK
 
 _WIDTHS = (15, 30, 15, 15, 25, 15, 15, 15)
@@ -16,9 +17,9 @@ def creating(renewers: Sequence[str], lifetime_ms: int) -> str:
     return f"Calling create token operation with renewers :{_listed(renewers)} , max-life-time-period :{lifetime_ms}\n"
 
 
-def created(row: Row) -> str:
-    """The token, its HMAC included: this is the only time it is shown."""
-    return f"Created delegation token with tokenId : {row['token_id']}\n{_table([row])}"
+def created(rows: Sequence[Row]) -> str:
+    """The token, which is one row, its HMAC included: this is the only time it is shown."""
+    return f"Created delegation token with tokenId : {rows[0]['token_id']}\n{_table(rows)}"
 
 
 def describing(owners: Sequence[str]) -> str:
@@ -45,16 +46,13 @@ def prolonged(action: str, expires_ms: int) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    text = "\n" + _line(_TITLES)
+    text = f"\n{pad(_WIDTHS, _TITLES)}\n"
     for row in rows:
         requester = "" if row["requester"] is None else row["requester"]
         times = [_minute(row[name]) for name in ("issued_ms", "expires_ms", "max_ms")]
-        text += "\n" + _line([row["token_id"], row["hmac"], row["owner"], requester, _listed(row["renewers"]), *times])
+        first = (row["token_id"], row["hmac"], row["owner"], requester, _listed(row["renewers"]))
+        text += f"\n{pad(_WIDTHS, (*first, *times))}\n"
     return text
-
-
-def _line(cells: Sequence[str]) -> str:
-    return " ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True)) + "\n"
 
 
 def _listed(names: Sequence[str]) -> str:

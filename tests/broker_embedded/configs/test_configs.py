@@ -12,7 +12,6 @@ from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GR
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.config_definitions import group as group_table
 from kafka_tools.config_definitions import topic as topic_table
-from kafka_tools.config_definitions.values import java_double
 from kafka_tools.errors import ConfigError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.headers import encode_request
@@ -575,15 +574,6 @@ def test_server_properties_are_checked_by_the_same_rules() -> None:
     check_properties({"num.io.threads": "4", "my.own": "x", "listener.name.a.max.connections": "5"})
     with pytest.raises(ConfigError, match=r"Invalid value 0 for configuration num\.io\.threads"):
         check_properties({"num.io.threads": "0"})
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.5, "0.5"), (1e7, "1.0E7"), (1.5e-5, "1.5E-5"), (9999999.0, "9999999.0"), (0.001, "0.001"), (0.0, "0.0"),
-     (1.7976931348623157e308, "1.7976931348623157E308"), (float("inf"), "Infinity"), (-2e10, "-2.0E10")],
-)  # fmt: skip
-def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
-    assert java_double(value) == text
 
 
 def test_an_answer_about_many_topics_takes_little_more_memory_than_its_bytes(broker: MemoryBroker) -> None:

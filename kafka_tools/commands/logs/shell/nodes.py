@@ -29,6 +29,7 @@ from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION,
 from kafka_tools.protocol.secrets import is_secret_config
 from kafka_tools.scram_math import MECHANISMS
 from kafka_tools.shown_text import MASK
+from kafka_tools.texts.java_numbers import java_double
 from kafka_tools.values import parse_uuid, uuid_text
 
 _Value = TypeVar("_Value")
@@ -200,8 +201,6 @@ def _quotas(image: ClusterImage) -> TreeDirectory:
     def child(name: str) -> Node | None:
         entity = _quota_entity(name)
         quotas = image.quotas.get(entity) if entity is not None else None
-        from kafka_tools.dump.java_json import java_double  # with Python's own JSON, which few need
-
         return None if quotas is None else _children(quotas, lambda value: _file(java_double(value)))
 
     return TreeDirectory(lambda: [_quota_name(entity) for entity in image.quotas], child)
