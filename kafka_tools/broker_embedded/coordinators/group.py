@@ -1,7 +1,7 @@
 """What the coordinator asks of a group, whatever its protocol (Kafka's ``Group``).
 
-A type of group is a subclass, and an owner of its members' sessions in ``GroupStore.members``. How a group of one type
-becomes one of another is in ``consumer.migration`` alone.
+A type of group is a subclass, and an owner of its members' sessions in ``GroupStore.members``. Only
+``consumer.migration`` converts groups that have members.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from kafka_tools.broker_embedded.coordinators.runtime import (
     CoordinatorLog,
     CoordinatorRecord,
     Runtime,
+    mapped_errors,
     partition_for,
-    told_as,
 )
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, whole
@@ -92,7 +92,7 @@ class GroupStore:
 
     def ensured(self) -> Work[None]:
         """Create the log if there is none. BrokerError with the code for a member if it cannot be created."""
-        with told_as(GROUP_CODES):
+        with mapped_errors(GROUP_CODES):
             yield from self.log.ensured()
 
     def partition(self, group_id: str) -> int:
@@ -101,7 +101,7 @@ class GroupStore:
 
     def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
         """Append records of one group. BrokerError with the code for a member."""
-        with told_as(GROUP_CODES):
+        with mapped_errors(GROUP_CODES):
             self.write_batch(group_id, whole(self.log.batch_of(records)))
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
@@ -127,12 +127,12 @@ class GroupStore:
         """The batch of a change of a consumer group, in slices, for ``commit``; None for none. Raises as it does."""
         if not records:
             return None
-        with told_as(GROUP_CODES):
+        with mapped_errors(GROUP_CODES):
             return (yield from self.log.batch_of(records))
 
     def write_change(self, group_id: str, batch: bytes) -> None:
         """Append what ``change_of`` has made: who asks makes it hold. BrokerError with the code for a member."""
-        with told_as(GROUP_CODES):
+        with mapped_errors(GROUP_CODES):
             self.write_batch(group_id, batch)
 
     def commit(self, group_id: str, records: Sequence[CoordinatorRecord], batch: bytes | None = None) -> None:

@@ -41,13 +41,9 @@ from kafka_tools.protocol.stored.cluster_metadata import RemoveTopicRecord
 log = logging.getLogger(__name__)
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
+_NOT_FORGOTTEN = "cannot delete the offsets of a deleted topic before they expire"
 SEVERAL_LEAVE_FROM = 3
 """Version of LeaveGroup (KIP-345)."""
-
-
-def _forgotten(_: None, error: BaseException | None) -> None:
-    if error is not None:
-        log.error("cannot delete the offsets of a deleted topic before they expire", exc_info=error)
 
 
 class GroupCoordinator:
@@ -57,7 +53,7 @@ class GroupCoordinator:
         self._runtime = runtime
         self.store = store = GroupStore(runtime)
         self.log, self.loading = store.log, store.loading
-        self._rebalances = rebalances = Rebalances(store)
+        rebalances = Rebalances(store)
         self.membership = Membership(store, rebalances)
         self.consumer = ConsumerGroups(store, rebalances)
         self.settings = self.consumer.settings
@@ -226,7 +222,7 @@ class GroupCoordinator:
     def _served(self, group_ids: Collection[str]) -> None:
         """These groups are loaded: so must be forgotten what they committed for topics that were deleted meanwhile."""
         for name, topic_id in self._deleted:
-            self._runtime.slices.begin(self._forget_topic(name, topic_id, group_ids), _forgotten)
+            self._runtime.begin(self._forget_topic(name, topic_id, group_ids), _NOT_FORGOTTEN)
         if not self.loading.under_way:
             self._deleted.clear()
 
@@ -239,7 +235,7 @@ class GroupCoordinator:
             return
         if self.loading.under_way:
             self._deleted.append((name, record.topic_id))
-        self._runtime.slices.begin(self._forget_topic(name, record.topic_id), _forgotten)
+        self._runtime.begin(self._forget_topic(name, record.topic_id), _NOT_FORGOTTEN)
 
     def _forget_topic(self, name: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
         yield from self._runtime.slices.durable()  # else the topic could come back without them

@@ -106,7 +106,8 @@ class Loading:
         self._waiting = sorted(sizes, key=lambda number: (sizes[number], number))
         self._part = part
         for number in self._waiting:
-            self._begun(number)
+            self._unserved[number] = error_codes.COORDINATOR_LOAD_IN_PROGRESS
+            self._log.keep_whole(number, True)
         self._held = [number for number in self._waiting if self._log.is_held(number)]
         self._waiting = [number for number in self._waiting if number not in self._held]
         while self._waiting and sizes[self._waiting[0]] <= spare_bytes:
@@ -190,10 +191,6 @@ class Loading:
     def _is_begun(self, number: int) -> bool:
         """Whether it is still loading: its topic may have been deleted."""
         return self._unserved.get(number) == error_codes.COORDINATOR_LOAD_IN_PROGRESS
-
-    def _begun(self, number: int) -> None:
-        self._unserved[number] = error_codes.COORDINATOR_LOAD_IN_PROGRESS
-        self._log.keep_whole(number, True)
 
     def _failed(self, number: int, error: BaseException) -> None:
         self._unserved[number] = error_codes.NOT_COORDINATOR

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.broker_embedded.coordinators.committed_offsets import CommittedOffsets
 from kafka_tools.broker_embedded.coordinators.group import Committer, Group
 from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit, offset_record, offset_tombstone
-from kafka_tools.broker_embedded.coordinators.runtime import OFFSET_CODES, code_of, undisturbed
+from kafka_tools.broker_embedded.coordinators.runtime import OFFSET_CODES, mapped_code, undisturbed
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -75,7 +75,7 @@ class Offsets:
     def prepare(
         self, group_id: str, offsets: Iterable[tuple[TopicPartition, OffsetCommit]], producer: Writer = None
     ) -> Work[PreparedCommit]:
-        """The batch that ``commit`` writes, made in slices; for ``commit_in_transaction`` with its ``producer``.
+        """The batch that ``commit`` writes, made in slices.
 
         Offsets whose metadata is too long are left out. Of a partition that is named twice the last offset counts.
         """
@@ -94,7 +94,7 @@ class Offsets:
                     (offset_record(group_id, *each) for each in accepted), producer
                 )
             except BrokerError as error:
-                failed = code_of(error, OFFSET_CODES)
+                failed = mapped_code(error, OFFSET_CODES)
         return PreparedCommit(codes, accepted, batch, failed)
 
     def commit(
@@ -144,7 +144,7 @@ class Offsets:
         try:
             self._groups.write_batch(group_id, prepared.batch, producer=producer)
         except BrokerError as error:
-            return code_of(error, OFFSET_CODES)
+            return mapped_code(error, OFFSET_CODES)
         return error_codes.NONE
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
@@ -159,7 +159,7 @@ class Offsets:
             return codes, gone, batch
 
         def seen() -> object:
-            return self._groups.seen(group_id), self._known(group_id)
+            return self._groups.seen(group_id), self.known(group_id)
 
         codes, gone, batch = yield from undisturbed(seen, made)
         if gone:
@@ -167,7 +167,7 @@ class Offsets:
             self.table.forget(group_id, gone)
         return codes
 
-    def _known(self, group_id: str) -> set[TopicPartition]:
+    def known(self, group_id: str) -> set[TopicPartition]:
         """The partitions for which something is committed, be it in a transaction that is open."""
         return {*self.of(group_id), *self.open.of(group_id)}
 
@@ -185,7 +185,7 @@ class Offsets:
             for at in codes:
                 if group.is_subscribed(at.topic):
                     codes[at] = error_codes.GROUP_SUBSCRIBED_TO_TOPIC
-        known = self._known(group_id)
+        known = self.known(group_id)
         return codes, [at for at, code in codes.items() if not code and at in known]
 
     def forget_topic(self, topic: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
@@ -207,7 +207,7 @@ class Offsets:
         def tombstone(at: TopicPartition) -> list[CoordinatorRecord]:
             return [offset_tombstone(group_id, at)]
 
-        known = self._known(group_id)
+        known = self.known(group_id)
         gone = [at for at in known if at.topic == topic and self._is_of(group_id, at, topic_ids)]
         for run in (yield from self._groups.log.in_batches(gone, tombstone)):
             now = [at for at in run if self._is_of(group_id, at, topic_ids)]  # the topic may be there anew

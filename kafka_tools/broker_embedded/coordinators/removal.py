@@ -42,9 +42,9 @@ class Removal:
         """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
 
         def tombstones() -> Work[bytes]:
-            return self._store.batch_of(self._tombstones(self._deletable(group_id), self._partitions(group_id)))
+            return self._store.batch_of(self._tombstones(self._deletable(group_id), self._offsets.known(group_id)))
 
-        batch = yield from undisturbed(lambda: (self._store.seen(group_id), self._partitions(group_id)), tombstones)
+        batch = yield from undisturbed(lambda: (self._store.seen(group_id), self._offsets.known(group_id)), tombstones)
         self._write_end(self._deletable(group_id), batch)
 
     def _deletable(self, group_id: str) -> Group:
@@ -54,9 +54,6 @@ class Removal:
         if group.state != GroupState.EMPTY:
             raise error_for(error_codes.NON_EMPTY_GROUP)
         return group
-
-    def _partitions(self, group_id: str) -> set[TopicPartition]:
-        return {*self._offsets.of(group_id), *self._offsets.open.of(group_id)}
 
     # offsets and groups whose time is over
 

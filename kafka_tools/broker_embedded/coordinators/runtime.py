@@ -1,14 +1,13 @@
 """What all coordinators share: the broker around them, and the log that keeps their state, an internal topic.
 
 A change is appended first and holds only then; a start replays the log (``replaying``). Keys are an int16 record type
-and the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``. Knows no
-groups and no transactional ids.
+and the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from heapq import merge
@@ -103,11 +102,19 @@ class Runtime(NamedTuple):
         """Milliseconds since 1970."""
         return self.timers.clock.now_ms()
 
-    def repeat(self, interval: str, sweep: Callable[[], Work[None]], failed: str) -> None:
-        """Do work again and again, each time so long after its last end as the config ``interval`` says.
+    def begin(self, work: Work[None], failed: str) -> None:
+        """Begin work that no request waits for. ``failed`` is logged if it fails."""
 
-        ``failed`` is logged if it fails.
-        """
+        def done(_: None, error: BaseException | None) -> None:
+            if isinstance(error, BrokerError):
+                log.warning("%s: %s", failed, error)
+            elif error is not None:
+                log.error("%s", failed, exc_info=error)
+
+        self.slices.begin(work, done)
+
+    def repeat(self, interval: str, sweep: Callable[[], Work[None]], failed: str) -> None:
+        """Repeat work. Each pause is the value of the config ``interval``. ``failed`` is logged if the work fails."""
 
         def done(_: None, error: BaseException | None) -> None:
             if error is not None:
@@ -145,20 +152,18 @@ class CoordinatorLog:
             if cluster.topic(self.topic) is None:
                 yield from topics.auto_create(self.topic)
 
-    def append(
-        self, partition: int, records: Sequence[CoordinatorRecord], *, producer: tuple[int, int] | None = None
-    ) -> None:
+    def append(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
         """Append all records as one batch, which makes them atomic. Kept when this returns.
 
-        ``producer``: the id and epoch of a producer to whose transaction they belong. Raises BrokerError with the code
-        a produce request would get.
+        BrokerError with the code that a produce request would get.
         """
-        self.append_batch(partition, whole(self.batch_of(records, producer)), producer=producer)
+        self.append_batch(partition, whole(self.batch_of(records)))
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
         """The batch of many records, in slices, for ``append_batch``.
 
-        BrokerError MESSAGE_TOO_LARGE, or INVALID_REQUEST for what such records cannot hold.
+        ``producer``: the id and epoch of a producer to whose transaction they belong. BrokerError MESSAGE_TOO_LARGE, or
+        INVALID_REQUEST for values that records cannot hold.
         """
         from kafka_tools.records.build import build_batch
 
@@ -292,19 +297,19 @@ OFFSET_CODES = {**_NOT_AVAILABLE, **dict.fromkeys(_TOO_LARGE, error_codes.INVALI
 """Failed appends: the code of the log -> the code for a client of a coordinator."""
 
 
-def code_of(error: BrokerError, codes: Mapping[int, int]) -> int:
+def mapped_code(error: BrokerError, codes: Mapping[int, int]) -> int:
     """The code that clients of a coordinator know for an error of its log."""
     code: int = error.code.code
     return codes.get(code, code)
 
 
 @contextmanager
-def told_as(codes: Mapping[int, int]) -> Iterator[None]:
-    """BrokerErrors of the log get the code that clients of a coordinator know."""
+def mapped_errors(codes: Mapping[int, int]) -> Iterator[None]:
+    """Raise BrokerErrors of the log with the code that clients of a coordinator know."""
     try:
         yield
     except BrokerError as error:
-        raise error_for(code_of(error, codes), error.broker_message) from error
+        raise error_for(mapped_code(error, codes), error.broker_message) from error
 
 
 def undisturbed(seen: Callable[[], object], make: Callable[[], Work[T]]) -> Work[T]:
@@ -326,17 +331,17 @@ def undisturbed(seen: Callable[[], object], make: Callable[[], Work[T]]) -> Work
 
 
 def in_order(known: Mapping[str, S], shown: Callable[[S], T | None]) -> Work[Iterator[T]]:
-    """By id what ``shown`` returns, except None, of groups or transactions. They may be very many."""
+    """The results of ``shown`` for groups or transactions, except None, by id. There may be very many."""
     entries = list(known.items())
     runs: list[list[tuple[str, T]]] = []
     for first in range(0, len(entries), _RUN):
         found = []
         for id, each in entries[first : first + _RUN]:
             yield
-            if (told := shown(each)) is not None:
-                found.append((id, told))
+            if (entry := shown(each)) is not None:
+                found.append((id, entry))
         runs.append(sorted(found, key=_ID))
-    return (told for _, told in merge(*runs, key=_ID))
+    return (entry for _, entry in merge(*runs, key=_ID))
 
 
 def encode_key(key: Stored) -> bytes:

@@ -24,9 +24,11 @@ class Wanted(NamedTuple):
 
     def committed(self, commit_ms: int, expire_ms: int = -1) -> OffsetCommit:
         """The offset that the request commits."""
-        offset, epoch = self.partition.committed_offset, self.partition.committed_leader_epoch
-        metadata = self.partition.committed_metadata or ""
-        return OffsetCommit(offset, epoch, metadata, commit_ms, expire_ms, self.topic_id)
+        _, topic_id, asked = self
+        metadata = asked.committed_metadata or ""
+        return OffsetCommit(
+            asked.committed_offset, asked.committed_leader_epoch, metadata, commit_ms, expire_ms, topic_id
+        )
 
 
 def committer(request: Any) -> Committer:
@@ -68,14 +70,15 @@ def answered(
             out.topic_id = to_group.topic_id = topic.topic_id
         for partition in topic.partitions:
             yield
-            answer = kind.ResponsePartition(partition_index=partition.partition_index)
-            if code or cluster.partition(name, partition.partition_index) is None:
+            index = partition.partition_index
+            answer = kind.ResponsePartition(partition_index=index)
+            if code or cluster.partition(name, index) is None:
                 answer.error_code = code or error_codes.UNKNOWN_TOPIC_OR_PARTITION
                 out.partitions.append(answer)
             else:
                 to_group.partitions.append(answer)
-                at = TopicPartition(name, partition.partition_index)
-                wanted.append(Wanted(at, topic.topic_id if by_id else cluster.topics[name].id, partition))
+                topic_id = topic.topic_id if by_id else cluster.topics[name].id
+                wanted.append(Wanted(TopicPartition(name, index), topic_id, partition))
         about = topic.topic_id if by_id else topic.name
         if code or out.partitions:
             _put(refused, about, out)

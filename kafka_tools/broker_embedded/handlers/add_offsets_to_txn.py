@@ -6,7 +6,7 @@ v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. From TxnOffsetComm
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import told_as
+from kafka_tools.broker_embedded.coordinators.runtime import mapped_errors
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import FENCED_AS_OLD, TxnProducer
 from kafka_tools.broker_embedded.handlers._rights import check_group, check_transactional_id
 from kafka_tools.broker_embedded.slices import Work
@@ -25,7 +25,7 @@ def handle(call: Call) -> Work[AddOffsetsToTxnResponse]:
     check_transactional_id(call, AclOperation.WRITE, request.transactional_id)
     check_group(call, AclOperation.READ, request.group_id)
     producer = TxnProducer(request.producer_id, request.producer_epoch)
-    with told_as(FENCED_AS_OLD if call.version < _FENCED_FROM else {}):
+    with mapped_errors(FENCED_AS_OLD if call.version < _FENCED_FROM else {}):
         yield from call.broker.groups.log.ensured()
         at = TopicPartition(CONSUMER_OFFSETS, call.broker.groups.store.partition(request.group_id))
         yield from call.broker.transactions.add_partitions(request.transactional_id, producer, [at], 0)

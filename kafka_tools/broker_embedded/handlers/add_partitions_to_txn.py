@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import code_of
+from kafka_tools.broker_embedded.coordinators.runtime import mapped_code
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, FENCED_AS_OLD, TxnProducer
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
@@ -89,7 +89,7 @@ def _transaction(call: Call, asked: Any) -> Work[Sequence[TopicResult]]:
         version = 0 if from_producer else EPOCH_BUMPING
         yield from transactions.add_partitions(asked.transactional_id, producer, wanted, version)
     except BrokerError as error:
-        code = code_of(error, FENCED_AS_OLD if call.version < _FENCED_FROM else {})
+        code = mapped_code(error, FENCED_AS_OLD if call.version < _FENCED_FROM else {})
         if not from_producer and asked.verify_only:
             return (yield from _results(dict.fromkeys(wanted, code)))  # without topics of no partition, as Kafka
         return (yield from _as_asked(asked, code))

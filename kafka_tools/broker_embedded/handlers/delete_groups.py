@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, code_of
+from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, mapped_code
 from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -23,6 +23,6 @@ def handle(call: Call) -> Work[DeleteGroupsResponse]:
             check_group(call, AclOperation.DELETE, group_id)
             yield from call.broker.groups.removal.delete(group_id)
         except BrokerError as error:
-            result.error_code = code_of(error, GROUP_CODES)
+            result.error_code = mapped_code(error, GROUP_CODES)
         response.results.append(result)
     return response

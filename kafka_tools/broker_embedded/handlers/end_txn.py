@@ -7,7 +7,7 @@ tells it (KIP-890).
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import told_as
+from kafka_tools.broker_embedded.coordinators.runtime import mapped_errors
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import EPOCH_BUMPING, FENCED_AS_OLD, TxnProducer
 from kafka_tools.broker_embedded.handlers._rights import check_transactional_id
 from kafka_tools.broker_embedded.slices import Work
@@ -27,6 +27,6 @@ def handle(call: Call) -> Work[EndTxnResponse]:
     producer = TxnProducer(request.producer_id, request.producer_epoch)
     version = EPOCH_BUMPING if call.version >= _BUMPS_FROM else 0
     transactions = call.broker.transactions
-    with told_as(FENCED_AS_OLD if call.version < _FENCED_FROM else {}):
+    with mapped_errors(FENCED_AS_OLD if call.version < _FENCED_FROM else {}):
         goes_on = yield from transactions.end(request.transactional_id, producer, request.committed, version)
     return EndTxnResponse(producer_id=goes_on.id, producer_epoch=goes_on.epoch)

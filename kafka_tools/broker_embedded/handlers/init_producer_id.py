@@ -8,7 +8,7 @@ unstable version and is not served.
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import code_of
+from kafka_tools.broker_embedded.coordinators.runtime import mapped_code
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import FENCED_AS_OLD, TxnProducer
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -42,7 +42,7 @@ def handle(call: Call) -> Work[InitProducerIdResponse]:
             transactional_id, request.transaction_timeout_ms, None if expected == _NEW else expected
         )
     except BrokerError as error:
-        return _refused(code_of(error, FENCED_AS_OLD if call.version < _FENCED_FROM else {}))
+        return _refused(mapped_code(error, FENCED_AS_OLD if call.version < _FENCED_FROM else {}))
     return InitProducerIdResponse(producer_id=producer.id, producer_epoch=producer.epoch)
 
 

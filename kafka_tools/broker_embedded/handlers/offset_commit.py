@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.handlers._offset_topics import Wanted, answered, committer
 from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.slices import Work
@@ -32,7 +31,10 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
         """The code of each; a group that refuses the caller refuses every partition."""
         if not wanted:
             return []
-        prepared = yield from offsets.prepare(request.group_id, ((each.at, _committed(call, each)) for each in wanted))
+        now_ms, retention_ms = call.broker.clock.now_ms(), request.retention_time_ms
+        expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS)
+        commits = ((each.at, each.committed(_time(each, now_ms), expire_ms)) for each in wanted)
+        prepared = yield from offsets.prepare(request.group_id, commits)
         try:
             return offsets.commit(request.group_id, committer(request), prepared, call.version)
         except BrokerError as error:
@@ -42,8 +44,6 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
     return OffsetCommitResponse(topics=topics)
 
 
-def _committed(call: Call, wanted: Wanted) -> OffsetCommit:
-    now_ms, asked_ms = call.broker.clock.now_ms(), wanted.partition.commit_timestamp
-    retention_ms = call.request.retention_time_ms
-    expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, _LAST_MS)
-    return wanted.committed(now_ms if asked_ms == -1 else asked_ms, expire_ms)
+def _time(wanted: Wanted, now_ms: int) -> int:
+    asked_ms: int = wanted.partition.commit_timestamp
+    return now_ms if asked_ms == -1 else asked_ms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.coordinators.runtime import OFFSET_CODES, code_of
+from kafka_tools.broker_embedded.coordinators.runtime import OFFSET_CODES, mapped_code
 from kafka_tools.broker_embedded.handlers._offset_topics import Wanted, answered
 from kafka_tools.broker_embedded.handlers._rights import check_group
 from kafka_tools.broker_embedded.refusals import error_for
@@ -30,5 +30,5 @@ def handle(call: Call) -> Work[OffsetDeleteResponse]:
     try:
         topics = yield from answered(call, OffsetDeleteResponse.ResponseTopic, delete)
     except BrokerError as error:
-        return OffsetDeleteResponse(error_code=code_of(error, OFFSET_CODES))
+        return OffsetDeleteResponse(error_code=mapped_code(error, OFFSET_CODES))
     return OffsetDeleteResponse(topics=topics)

@@ -67,10 +67,11 @@ def _commit(call: Call, producer: TxnProducer, prepared: PreparedCommit) -> Work
 
 def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> Work[None]:
     """BrokerError unless the group's partition is in the transaction, which it becomes for newer clients."""
-    yield from call.broker.verification.check(
-        call.request.transactional_id,
-        producer,
-        at,
-        adds=call.version >= _ADDS_FROM,
-        tells_abortable=call.version >= _ABORTABLE_FROM,
-    )
+    verification = call.broker.verification
+    if verification.is_needed(producer, at):
+        adds, tells_abortable = call.version >= _ADDS_FROM, call.version >= _ABORTABLE_FROM
+        refused = yield from verification.ask(
+            call.request.transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable
+        )
+        for error in refused.values():
+            raise error

@@ -95,7 +95,10 @@ def test_whatever_comes_between_an_end_and_its_tidying_holds(seed: int, monkeypa
             model.open.setdefault(producer, {})[group, where] = commit(number)
         elif what in ("commit", "delete"):
             committed = commit(number) if what == "commit" else None
-            table.replay(group, where, committed)
+            if committed is None:
+                table.forget(group, (where,))
+            else:
+                table.commit(group, ((where, committed),))
             model.commit(group, where, committed)
         elif what == "end":
             committed_too = chance.random() < 0.6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, OFFSET_CODES, code_of, partition_for
+from kafka_tools.broker_embedded.coordinators.runtime import GROUP_CODES, OFFSET_CODES, mapped_code, partition_for
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import BrokerError
@@ -87,8 +87,8 @@ def test_half_an_identity_is_refused() -> None:
 )
 def test_a_failed_append_becomes_the_code_that_clients_know(append: int, group: int, offsets: int) -> None:
     error = error_for(append)
-    assert code_of(error, GROUP_CODES) == group
-    assert code_of(error, OFFSET_CODES) == offsets
+    assert mapped_code(error, GROUP_CODES) == group
+    assert mapped_code(error, OFFSET_CODES) == offsets
 
 
 @pytest.mark.req("GC-3")

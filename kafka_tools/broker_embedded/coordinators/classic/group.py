@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols
+from kafka_tools.broker_embedded.coordinators.classic.member import Member, Protocols, stop
 from kafka_tools.broker_embedded.coordinators.group import Commits, Committer, Group
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.broker_embedded.refusals import error_for
@@ -118,8 +118,7 @@ class ClassicGroup(Group):
         if member is not None:
             self._joining.discard(member_id)
             self._count(member.protocols, -1)
-            if member.heartbeat:
-                member.heartbeat.cancel()
+            stop(member.heartbeat)
             if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
                 del self.static_members[member.instance_id]
         if self.leader == member_id:
@@ -128,9 +127,7 @@ class ClassicGroup(Group):
         self.pending_sync.discard(member_id)
 
     def forget_pending(self, member_id: str) -> None:
-        timer = self.pending_join.pop(member_id, None)
-        if timer:
-            timer.cancel()
+        stop(self.pending_join.pop(member_id, None))
 
     def replace_static(self, instance_id: str, old_id: str, new_id: str) -> Member:
         """Give a static member a new id (KIP-345); requests that wait under the old one are fenced."""
@@ -138,8 +135,7 @@ class ClassicGroup(Group):
         fenced = error_codes.FENCED_INSTANCE_ID
         self.answer_join(old, JoinGroupResponse(error_code=fenced, member_id=old_id, protocol_name=None))
         self.answer_sync(old, SyncGroupResponse(error_code=fenced))
-        if old.heartbeat:
-            old.heartbeat.cancel()
+        stop(old.heartbeat)
         member = old.renamed(new_id)
         self.members[new_id] = member
         self.static_members[instance_id] = new_id
@@ -211,20 +207,15 @@ class ClassicGroup(Group):
 
     def select_protocol(self) -> str:
         """The common protocol that most members like best; of equals the one named first."""
-        alike = self._alike()
-        candidates = _common_of(alike)
+        candidates = {name for name, count in self._supported.items() if count == len(self.members)}
+        alike: dict[tuple[str, ...], list[Member]] = {}  # however many members there are, few differ in their protocols
+        for member in self.members.values():
+            alike.setdefault(tuple([name for name, _ in member.protocols]), []).append(member)
         votes: dict[str, int] = {}
         for members in alike.values():
             choice = members[0].vote(candidates)
             votes[choice] = votes.get(choice, 0) + len(members)
         return max(votes, key=lambda name: votes[name])
-
-    def _alike(self) -> dict[tuple[str, ...], list[Member]]:
-        """Members by the names of their protocols: however many there are, they have few different ones."""
-        alike: dict[tuple[str, ...], list[Member]] = {}
-        for member in self.members.values():
-            alike.setdefault(tuple([name for name, _ in member.protocols]), []).append(member)
-        return alike
 
     def next_generation(self, now_ms: int) -> None:
         """Begin a generation: with members the group waits for the leader's assignment, without it is empty."""
@@ -343,12 +334,6 @@ class ClassicGroup(Group):
             return False
         parked.complete(response)
         return True
-
-
-def _common_of(alike: Iterable[tuple[str, ...]]) -> set[str]:
-    """The protocols that all members have."""
-    sets = [set(names) for names in alike]
-    return set.intersection(*sets) if sets else set()
 
 
 def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:

@@ -13,6 +13,13 @@ Protocols = list[tuple[str, bytes]]
 """The protocols of a member: (name, metadata), in its order of preference."""
 
 
+def stop(*timers: Timer | None) -> None:
+    """Cancel those that run."""
+    for timer in timers:
+        if timer is not None:
+            timer.cancel()
+
+
 class Member:
     """One member. ``awaiting_join`` and ``awaiting_sync`` are its parked requests, None when it waits for nothing;
     ``join_version`` is the version of its last JoinGroup."""

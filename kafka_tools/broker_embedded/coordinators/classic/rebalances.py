@@ -20,7 +20,7 @@ from kafka_tools.broker_embedded.coordinators.classic.group import (
     STABLE,
     ClassicGroup,
 )
-from kafka_tools.broker_embedded.coordinators.classic.member import Member
+from kafka_tools.broker_embedded.coordinators.classic.member import Member, stop
 from kafka_tools.broker_embedded.slices import Work, whole
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -58,8 +58,7 @@ class Rebalances:
         if group.state == COMPLETING_REBALANCE:
             self._answer_syncs(group, error_codes.REBALANCE_IN_PROGRESS)
         group.pending_sync.clear()
-        if group.sync_timer:
-            group.sync_timer.cancel()
+        stop(group.sync_timer)
         initial = group.state == EMPTY
         group.to(PREPARING_REBALANCE, self._runtime.now_ms())
         log.info("group %s prepares to rebalance, old generation %d: %s", group.id, group.generation, reason)
@@ -90,14 +89,12 @@ class Rebalances:
         self._start_join_timer(group, delay_ms, over)
 
     def _start_join_timer(self, group: ClassicGroup, delay_ms: int, over: Callable[[ClassicGroup], None]) -> None:
-        if group.join_timer:
-            group.join_timer.cancel()
+        stop(group.join_timer)
         group.join_timer = self._timers.call_later(delay_ms, lambda: over(group) if self._groups.holds(group) else None)
 
     def _complete_join(self, group: ClassicGroup) -> None:
         """The wait is over: drop dynamic members that did not come, begin the next generation, answer the joins."""
-        if group.join_timer:
-            group.join_timer.cancel()
+        stop(group.join_timer)
         for member in list(group.members.values()):
             if member.awaiting_join is None and member.instance_id is None:
                 log.info("group %s: member %s did not rejoin in time", group.id, member.id)
@@ -132,8 +129,8 @@ class Rebalances:
     def synced(self, group: ClassicGroup, member: Member) -> None:
         """A member asked for its assignment: it is alive in this generation."""
         group.pending_sync.discard(member.id)
-        if not group.pending_sync and group.sync_timer:
-            group.sync_timer.cancel()
+        if not group.pending_sync:
+            stop(group.sync_timer)
 
     def take_assignment(self, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
         """Store the leader's assignment (member id -> bytes, all members), then give it out."""
@@ -170,8 +167,7 @@ class Rebalances:
 
     def expect_heartbeat(self, group: ClassicGroup, member: Member, timeout_ms: int | None = None) -> None:
         """Give the member its session timeout, or ``timeout_ms``, from now on."""
-        if member.heartbeat:
-            member.heartbeat.cancel()
+        stop(member.heartbeat)
         after_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         member.heartbeat = self._timers.call_later(after_ms, lambda: self._expire_session(group, member))
 
@@ -227,9 +223,7 @@ class Rebalances:
     def _end(self, group: ClassicGroup, code: int) -> Work[None]:
         """It has ended for everybody already, but for those who wait."""
         group.to(DEAD, self._runtime.now_ms())
-        for timer in (group.join_timer, group.sync_timer):
-            if timer:
-                timer.cancel()
+        stop(group.join_timer, group.sync_timer)
         for member in list(group.members.values()):
             yield
             group.answer_join(member, join_error(code, member.id))

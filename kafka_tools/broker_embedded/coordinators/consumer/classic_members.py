@@ -21,7 +21,7 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     ConsumerMember,
 )
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import JOIN, SESSION, SYNC
-from kafka_tools.broker_embedded.coordinators.consumer.migration import read_subscription
+from kafka_tools.broker_embedded.coordinators.consumer.migration import decoded
 from kafka_tools.broker_embedded.coordinators.consumer.steps import GroupStep, MemberRequest
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.broker_embedded.refusals import error_for
@@ -242,7 +242,7 @@ def _wanted(
 
 def _subscription(request: JoinGroupRequest) -> Work[ConsumerProtocolSubscription]:
     try:
-        return (yield from read_subscription(bytes(request.protocols[0].metadata)))
+        return (yield from decoded(ConsumerProtocolSubscription, bytes(request.protocols[0].metadata)))
     except (WireError, ValueError) as error:
         log.warning("cannot read the subscription of a member of group %s: %s", request.group_id, error)
         raise error_for(error_codes.UNKNOWN_SERVER_ERROR) from error
@@ -258,16 +258,16 @@ def _check_generation(member: ConsumerMember, generation: int) -> None:
 
 
 def _check_protocol(member: ConsumerMember, classic: ClassicSide, request: SyncGroupRequest) -> None:
-    name = classic.protocols[0][0]
-    if request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE:
-        raise error_for(
-            error_codes.INCONSISTENT_GROUP_PROTOCOL,
-            f"The protocol type {request.protocol_type} from member {member.id} request is not equal to the group "
-            f"protocol type {CONSUMER_PROTOCOL_TYPE}.",
+    name, problem = classic.protocols[0][0], None
+    if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
+        problem = (
+            f"protocol type {request.protocol_type} from member {member.id} request is not equal to the group "
+            f"protocol type {CONSUMER_PROTOCOL_TYPE}"
         )
-    if request.protocol_name is not None and request.protocol_name != name:
-        raise error_for(
-            error_codes.INCONSISTENT_GROUP_PROTOCOL,
-            f"The protocol name {request.protocol_name} from member {member.id} request is not equal to the protocol "
-            f"name {name} returned in the join response.",
+    elif request.protocol_name not in (None, name):
+        problem = (
+            f"protocol name {request.protocol_name} from member {member.id} request is not equal to the protocol "
+            f"name {name} returned in the join response"
         )
+    if problem is not None:
+        raise error_for(error_codes.INCONSISTENT_GROUP_PROTOCOL, f"The {problem}.")

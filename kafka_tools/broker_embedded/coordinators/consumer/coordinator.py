@@ -56,7 +56,7 @@ class ConsumerGroups:
 
     def __init__(self, store: GroupStore, rebalances: Rebalances) -> None:
         self.store = store
-        self.topics = topics = GroupTopics(store.runtime)
+        self.topics = topics = GroupTopics(store)
         self.settings = settings = ConsumerGroupSettings(store.runtime)
         self.migration = Migration(store, topics, settings)
         self.fencing = Fencing(store, topics, self.migration, rebalances)

@@ -20,7 +20,6 @@ from kafka_tools.broker_embedded.coordinators.consumer.consumer_records import (
 )
 from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGroup
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember, ResolvedExpression
-from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
@@ -115,10 +114,9 @@ class Expressions:
 
         def done(_: None, error: BaseException | None) -> None:
             self._underway.discard(group_id)
-            if isinstance(error, BrokerError):
-                log.error("group %s: cannot update its regular expressions: %s", group_id, error)
-            elif error is not None:
-                log.error("group %s: cannot update its regular expressions", group_id, exc_info=error)
+            if error is not None:
+                mistake = None if isinstance(error, BrokerError) else error
+                log.error("group %s: cannot update its regular expressions: %s", group_id, error, exc_info=mistake)
 
         self._runtime.slices.later(self._resolve(group_id, expressions, may_describe), done)
 
@@ -126,14 +124,11 @@ class Expressions:
         """Find out what the expressions match, and write it. What another change has overtaken is decided anew."""
         resolved = yield from self._resolved(group_id, expressions, may_describe)
 
-        def seen() -> object:
-            return self._store.seen(group_id), self._topics.serial
-
         def change() -> Work[_Change | None]:
             group = self._store.find_as(ConsumerGroup, group_id)
             return None if group is None else (yield from self._change(group, resolved))
 
-        change_made = yield from undisturbed(seen, change)
+        change_made = yield from self._topics.undisturbed(group_id, change)
         if change_made is None:
             return
         group, records, batch, epoch = change_made

@@ -15,7 +15,6 @@ from kafka_tools.broker_embedded.coordinators.consumer.group import ConsumerGrou
 from kafka_tools.broker_embedded.coordinators.consumer.member import ConsumerMember
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REASONS, REBALANCE, MemberTimers
 from kafka_tools.broker_embedded.coordinators.group import of_type
-from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
 from kafka_tools.broker_embedded.slices import Work, shielded
 from kafka_tools.errors import BrokerError, WireError
 
@@ -50,11 +49,7 @@ class Fencing:
         The group becomes a classic one if only classic members are left and it may, and can. That is made in slices,
         though whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
         """
-
-        def seen() -> object:
-            return self._store.seen(group_id), self._topics.serial
-
-        converted, out = yield from undisturbed(seen, lambda: self._converted(leaving))
+        converted, out = yield from self._topics.undisturbed(group_id, lambda: self._converted(leaving))
         if converted is not None:
             yield from self.become_classic(*converted, "the last member of the consumer protocol left")
         elif out is not None and out[1]:

@@ -20,11 +20,6 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
     Partitions,
     ResolvedExpression,
 )
-from kafka_tools.broker_embedded.coordinators.consumer.offset_checks import (
-    MEMBER_EPOCHS_FROM,
-    check_commit_epoch,
-    check_fetch_epoch,
-)
 from kafka_tools.broker_embedded.coordinators.group import Commits, Committer, Group
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord
 from kafka_tools.broker_embedded.refusals import error_for
@@ -33,6 +28,8 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, GroupState
 
 NO_EPOCH = -1
+_MEMBER_EPOCHS_FROM = 9
+"""Version of OffsetCommit that knows epochs of members."""
 _NOBODY = Committer("", None, NO_EPOCH)
 _NO_TOPICS: frozenset[str] = frozenset()
 _ASSIGNORS_IN_ORDER = ("uniform", "range")
@@ -223,18 +220,18 @@ class ConsumerGroup(Group):
         if by.epoch < 0 and self.is_empty:
             return
         member = self.member(by.member_id)
-        if member.classic is None and version < MEMBER_EPOCHS_FROM:
+        if member.classic is None and version < _MEMBER_EPOCHS_FROM:
             raise error_for(
                 error_codes.UNSUPPORTED_VERSION,
                 "OffsetCommit version 9 or above must be used by members using the consumer group protocol",
             )
-        check_commit_epoch(member, by.epoch, offsets)
+        member.check_commit_epoch(by.epoch, offsets)
 
     def check_commit_in_transaction(self, by: Committer, offsets: Commits) -> None:
         if by == _NOBODY or (by.epoch < 0 and self.is_empty):
             return
         try:
-            check_commit_epoch(self.member(by.member_id), by.epoch, offsets)
+            self.member(by.member_id).check_commit_epoch(by.epoch, offsets)
         except BrokerError as error:
             if error.code.code == error_codes.STALE_MEMBER_EPOCH:
                 raise error_for(error_codes.ILLEGAL_GENERATION) from error
@@ -243,7 +240,7 @@ class ConsumerGroup(Group):
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
         """An administrator, who names no member, always may."""
         if member_id is not None or epoch >= 0:
-            check_fetch_epoch(self.member(member_id or ""), epoch)
+            self.member(member_id or "").check_fetch_epoch(epoch)
 
     # classic members
 
@@ -307,12 +304,9 @@ class ConsumerGroup(Group):
         if before is not after:
             _add(self._by_name, before - after, -1)
             _add(self._by_name, after - before, 1)
-        if old is not None and new is not None and _has_the_same(old, new):
-            self._count(old, -1, False)
-            self._count(new, 1, False)
-            return
-        self._count(old, -1, True)
-        self._count(new, 1, True)
+        moves = old is None or new is None or not _has_the_same(old, new)
+        self._count(old, -1, moves)
+        self._count(new, 1, moves)
 
     def _count(self, member: ConsumerMember | None, by: int, partitions: bool) -> None:
         if member is None:

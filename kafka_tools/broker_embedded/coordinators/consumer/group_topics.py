@@ -5,16 +5,17 @@ The hash is Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``): a direct
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from struct import pack
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from kafka_tools.broker_embedded.coordinators.runtime import T, undisturbed
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol.stored.cluster_metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 
 if TYPE_CHECKING:
-    from kafka_tools.broker_embedded.coordinators.runtime import Runtime
+    from kafka_tools.broker_embedded.coordinators.group_store import GroupStore
     from kafka_tools.cluster_image.topics import Topic
 
 _MOST_DELETED = 1000
@@ -24,9 +25,10 @@ _MOST_DELETED = 1000
 class GroupTopics:
     """``serial`` counts changes of topics; ``version`` is the offset of the last record of metadata."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._journal = journal = runtime.journal
-        self.cluster = cluster = runtime.cluster
+    def __init__(self, store: GroupStore) -> None:
+        self._store = store
+        self._journal = journal = store.runtime.journal
+        self.cluster = cluster = store.runtime.cluster
         self.serial = 0
         self.newest_version = -1
         """The version of the metadata in which a topic was created last."""
@@ -38,6 +40,10 @@ class GroupTopics:
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(PartitionRecord, lambda record: self._changed(cluster.topics_by_id[record.topic_id].name))
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
+
+    def undisturbed(self, group_id: str, make: Callable[[], Work[T]]) -> Work[T]:
+        """The result of work in slices during which neither the group nor a topic has changed."""
+        return undisturbed(lambda: (self._store.seen(group_id), self.serial), make)
 
     @property
     def version(self) -> int:
@@ -57,11 +63,6 @@ class GroupTopics:
             if name in topics:
                 found.append(topics[name].id)
         return frozenset(found)
-
-    def partition_count(self, topic_id: UUID) -> int:
-        """How many partitions a topic has; 0 for one that is gone."""
-        topic = self.cluster.topics_by_id.get(topic_id)
-        return 0 if topic is None else len(topic.partitions)
 
     def has_changed(self, names: Iterable[str], since: int) -> bool:
         """Whether one of these topics was created, grown or deleted since ``serial`` was ``since``."""

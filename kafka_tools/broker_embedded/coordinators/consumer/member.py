@@ -11,8 +11,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
+from kafka_tools.broker_embedded.coordinators.group import Commits
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work
+from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 
 JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
@@ -75,6 +77,36 @@ class ConsumerMember(NamedTuple):
         """The epoch at which it got a partition that it still reads; None for one that it does not read."""
         found = self.assigned.get(topic_id, {}).get(partition)
         return self.revoking.get(topic_id, {}).get(partition) if found is None else found
+
+    def check_commit_epoch(self, epoch: int, offsets: Commits) -> None:
+        """BrokerError STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION for a classic member.
+
+        A member that missed an answer commits with an older epoch. It may, for partitions that it has had since then
+        (KIP-1251).
+        """
+        if epoch > self.epoch:
+            raise self._stale(f"Received {self._word} {epoch} is newer than current member epoch {self.epoch}.")
+        for at, committed in offsets if epoch < self.epoch else ():
+            since = self.assignment_epoch(committed.topic_id, at.partition)
+            if since is None:
+                raise self._stale(f"Partition {at} is not assigned or pending revocation for member.")
+            if epoch < since:
+                older = f"is older than assignment epoch {since} for partition {at}."
+                raise self._stale(f"Received {self._word} {epoch} {older}")
+
+    def check_fetch_epoch(self, epoch: int) -> None:
+        """As ``check_commit_epoch``, for a member that fetches offsets."""
+        if epoch != self.epoch:
+            expected = f"does not match the expected member epoch {self.epoch}."
+            raise self._stale(f"The received {self._word} {epoch} {expected}")
+
+    @property
+    def _word(self) -> str:
+        return "member epoch" if self.classic is None else "generation id"
+
+    def _stale(self, problem: str) -> BrokerError:
+        code = error_codes.STALE_MEMBER_EPOCH if self.classic is None else error_codes.ILLEGAL_GENERATION
+        return error_for(code, problem)
 
     def moved(self, epoch: int, **changes: object) -> ConsumerMember:
         """The member at another epoch."""

@@ -112,7 +112,7 @@ class Migration:
     def _add_classic(self, group: ConsumerGroup, classic: ClassicGroup, member: Member) -> Work[None]:
         partitions: Partitions = {}
         if member.assignment:
-            assignment = yield from _decoded(ConsumerProtocolAssignment, member.assignment)
+            assignment = yield from decoded(ConsumerProtocolAssignment, member.assignment)
             if assignment.user_data:
                 raise _not_upgraded(
                     classic,
@@ -121,7 +121,7 @@ class Migration:
                 )
             partitions = yield from self.partitions_of(assignment.assigned_partitions)
         metadata = member.metadata(classic.protocol or "")
-        subscription = yield from _decoded(ConsumerProtocolSubscription, metadata)
+        subscription = yield from decoded(ConsumerProtocolSubscription, metadata)
         group.targets[member.id] = partitions
         yield
         group.put(
@@ -225,11 +225,6 @@ class Migration:
         return (yield from to_thread(lambda: encode_versioned(assignment, version)))
 
 
-def read_subscription(metadata: bytes) -> Work[ConsumerProtocolSubscription]:
-    """The subscription of a classic member. WireError or ValueError for bytes that are not one."""
-    return _decoded(ConsumerProtocolSubscription, metadata)
-
-
 def _classic_member(member: ConsumerMember) -> Member:
     assert member.classic is not None
     return Member(
@@ -244,7 +239,8 @@ def _classic_member(member: ConsumerMember) -> Member:
     )
 
 
-def _decoded(kind: type[S], metadata: bytes) -> Work[S]:
+def decoded(kind: type[S], metadata: bytes) -> Work[S]:
+    """A struct of the embedded protocol. WireError or ValueError for bytes that are not one."""
     if len(metadata) <= _MOST_BYTES_AT_ONCE:
         return _decode(kind, metadata)
     return (yield from to_thread(lambda: _decode(kind, metadata)))

@@ -38,7 +38,6 @@ from kafka_tools.broker_embedded.coordinators.consumer.member import (
 )
 from kafka_tools.broker_embedded.coordinators.consumer.member_timers import REBALANCE, SESSION
 from kafka_tools.broker_embedded.coordinators.consumer.targets import Targets
-from kafka_tools.broker_embedded.coordinators.runtime import undisturbed
 from kafka_tools.broker_embedded.slices import Work, shielded
 
 if TYPE_CHECKING:
@@ -105,11 +104,7 @@ class Steps:
 
         So does one that failed over it: what it has seen of the group, and of topics, no longer goes together.
         """
-
-        def seen() -> object:
-            return self._store.seen(group_id), self._topics.serial
-
-        return undisturbed(seen, lambda: self._written(begin))
+        return self._topics.undisturbed(group_id, lambda: self._written(begin))
 
     def _written(self, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
         """A step with the batch of its records: to write it is all that is left to do."""

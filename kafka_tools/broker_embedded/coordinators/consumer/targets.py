@@ -67,8 +67,8 @@ class Targets:
         counts, names = {}, {}
         for topic_id in topic_ids:
             yield
-            counts[topic_id] = self._topics.partition_count(topic_id)
-            names[topic_id] = self._topics.name(topic_id) or ""
+            topic = self._topics.cluster.topics_by_id.get(topic_id)
+            counts[topic_id], names[topic_id] = (0, "") if topic is None else (len(topic.partitions), topic.name)
         assignor = group.preferred_assignor(old, new) or self._settings.assignors[0]
         if assignor == "range":
             assigned = yield from ranges.assign(specs, counts)

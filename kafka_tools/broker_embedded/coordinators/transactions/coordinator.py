@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 
 RETRY_MS, MOST_RETRY_MS = 100, 10_000
 """After which time markers that could not be written are tried again: at first, and at most; it doubles each time."""
+_NOT_ENDED = "cannot end a transaction yet"
 _TOMBSTONES = 100
 """So many ids at most are forgotten in one batch, while requests wait."""
 
@@ -199,23 +200,12 @@ class TransactionCoordinator:
     def _later(self, decided: Transaction, left: Collection[TopicPartition]) -> None:
         def again() -> None:
             if self._store.holds(decided):
-                self._begin(self._complete(decided, left))
+                self._runtime.begin(self._complete(decided, left), _NOT_ENDED)
             else:
                 self._retry_ms.pop(decided.id, None)
 
         self._runtime.timers.call_later(wait_ms := self._retry_ms.get(decided.id, RETRY_MS), again)
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
-
-    def _begin(self, work: Work[None]) -> None:
-        """Work that no request waits for."""
-
-        def done(_: None, error: BaseException | None) -> None:
-            if isinstance(error, BrokerError):
-                log.warning("cannot change a transaction yet: %s", error)
-            elif error is not None:
-                log.error("cannot end a transaction: %s", error, exc_info=error)
-
-        self._runtime.slices.begin(work, done)
 
     def _abort_timed_out(self) -> Work[None]:
         """Abort what has been open for longer than its timeout, however many they are."""
@@ -267,7 +257,7 @@ class TransactionCoordinator:
 
     def _go_on(self, found: Transaction) -> None:
         if found.state in PREPARED and self._store.holds(found):
-            self._begin(self._complete(found))
+            self._runtime.begin(self._complete(found), _NOT_ENDED)
 
     def _known(self, transactional_id: str) -> Transaction:
         found = self._store.changeable(transactional_id)

@@ -33,11 +33,6 @@ class Marker(NamedTuple):
     version: int
 
 
-def _told(_: None, error: BaseException | None) -> None:
-    if error is not None:
-        log.error("the committed offsets of a transaction are still pending", exc_info=error)
-
-
 class Markers:
     """Writes markers into the partitions that this broker leads."""
 
@@ -75,6 +70,6 @@ class Markers:
         partition.appended_bytes += len(batch)
         if at.topic == CONSUMER_OFFSETS:
             rest = self._offsets.table.transaction_ended(at.partition, marker.producer_id, marker.committed)
-            self._runtime.slices.begin(rest, _told)
+            self._runtime.begin(rest, "the committed offsets of a transaction are still pending")
         self._runtime.purgatory.wake(partition.id)
         return error_codes.NONE

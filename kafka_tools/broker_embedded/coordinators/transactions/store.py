@@ -15,10 +15,9 @@ from kafka_tools.broker_embedded.coordinators.loading import Loading
 from kafka_tools.broker_embedded.coordinators.runtime import (
     TRANSACTION_CODES,
     CoordinatorLog,
-    CoordinatorRecord,
     Runtime,
+    mapped_errors,
     partition_for,
-    told_as,
 )
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import Transaction
 from kafka_tools.broker_embedded.coordinators.transactions.loaded_transactions import LoadedTransactions
@@ -99,7 +98,7 @@ class TransactionStore:
         self._changing.add(changed.id)
         try:
             record = yield from to_thread(partial(transaction_record, changed, self._features.transaction_version))
-            with told_as(TRANSACTION_CODES):
+            with mapped_errors(TRANSACTION_CODES):
                 batch = yield from self.log.batch_of([record])
                 if not self.holds(current):  # its log was deleted
                     raise error_for(error_codes.NOT_COORDINATOR)
@@ -111,7 +110,8 @@ class TransactionStore:
     def write(self, changed: Transaction) -> None:
         """Keep a state; then it holds. BrokerError with the code that a client gets, and nothing has changed."""
         record = transaction_record(changed, self._features.transaction_version)
-        self._append(self.partition(changed.id), [record])
+        with mapped_errors(TRANSACTION_CODES):
+            self.log.append(self.partition(changed.id), [record])
         self.transactions[changed.id] = changed
 
     def in_batches(self, transactions: Iterable[Transaction], most: int) -> Work[list[list[Transaction]]]:
@@ -120,13 +120,10 @@ class TransactionStore:
 
     def forget(self, partition: int, ids: Sequence[str]) -> None:
         """Forget ids of one partition. BrokerError, and nothing has changed."""
-        self._append(partition, [transaction_tombstone(each) for each in ids])
+        with mapped_errors(TRANSACTION_CODES):
+            self.log.append(partition, [transaction_tombstone(each) for each in ids])
         for each in ids:
             del self.transactions[each]
-
-    def _append(self, partition: int, records: Sequence[CoordinatorRecord]) -> None:
-        with told_as(TRANSACTION_CODES):
-            self.log.append(partition, records)
 
     # The log
 

@@ -78,21 +78,6 @@ class Verification:
             return dict.fromkeys(wanted, error)
         return {}
 
-    def check(
-        self,
-        transactional_id: str,
-        producer: TxnProducer,
-        at: TopicPartition,
-        *,
-        adds: bool,
-        tells_abortable: bool,
-    ) -> Work[None]:
-        """Both for a single partition: BrokerError unless it is in the producer's transaction."""
-        if self.is_needed(producer, at):
-            refused = yield from self.ask(transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable)
-            for error in refused.values():
-                raise error
-
 
 def as_produce_tells(error: BrokerError, *, adds: bool) -> BrokerError:
     """What ``ask`` found in the codes and texts of Produce, whose clients know nothing of coordinators."""
