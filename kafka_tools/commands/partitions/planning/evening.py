@@ -11,20 +11,21 @@ import bisect
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 
-from kafka_tools.commands.partitions.planning.layout import brokers_in
+from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
 
 Item = tuple[bool, int, int]
 """(is where it was when the plan began, cost of its move, number of the partition), in the order of moving."""
 
 
 class Evening(ABC):
-    """Counts to even out. ``loads``: the count of each broker; ``items``: the items that may leave it, in order.
-
-    ``among``: the brokers (bits) whose numbers count.
+    """Counts to even out. ``loads``: the count of each broker, ``topic_loads`` that of each topic on it; ``items``: the
+    items that may leave it, in order. ``among``: the brokers (bits) whose numbers count.
     """
 
-    def __init__(self, loads: list[int], among: int) -> None:
+    def __init__(self, layout: Layout, loads: list[int], topic_loads: list[dict[int, int]], among: int) -> None:
+        self.layout = layout
         self.loads = loads
+        self.topic_loads = topic_loads
         self.among = among
         self.items: list[list[Item]] = [[] for _ in loads]
         self._tried: list[dict[tuple[int, bool, bool], Item]] = [{} for _ in loads]
@@ -33,13 +34,9 @@ class Evening(ABC):
     def allowed(self, partition: int, source: int) -> int:
         """The brokers (bits) to which the partition's item on ``source`` may go."""
 
-    @abstractmethod
     def fits(self, partition: int, target: int) -> bool:
         """Whether ``target``, one of ``allowed``, has room for it."""
-
-    @abstractmethod
-    def spreads(self, partition: int, source: int, target: int) -> bool:
-        """Whether the move makes the topic's spread over brokers better, not worse: such moves are preferred."""
+        return True
 
     @abstractmethod
     def transfer(self, partition: int, source: int, target: int) -> None:
@@ -48,6 +45,11 @@ class Evening(ABC):
     @abstractmethod
     def item(self, partition: int, broker: int) -> Item:
         """The item of a partition on a broker."""
+
+    def spreads(self, partition: int, source: int, target: int) -> bool:
+        """Whether the move makes the topic's spread over brokers better, not worse: such moves are preferred."""
+        topic = self.layout.topic[partition]
+        return self.topic_loads[source][topic] > self.topic_loads[target].get(topic, 0)
 
     def start(self, partition: int, broker: int) -> None:
         """Let a partition's item on a broker be moved."""

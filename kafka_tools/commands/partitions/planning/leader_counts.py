@@ -10,9 +10,7 @@ class LeaderCounts(Evening):
     """Preferred leaders of brokers. ``leaders``: the leader of each partition; None where no broker is alive."""
 
     def __init__(self, layout: Layout, leaders: list[int | None]) -> None:
-        super().__init__([0] * len(layout.ids), layout.keepers)
-        self._layout = layout
-        self._topic_leads: list[dict[int, int]] = [{} for _ in layout.ids]
+        super().__init__(layout, [0] * len(layout.ids), [{} for _ in layout.ids], layout.keepers)
         self._first = leaders
         self.leaders = list(leaders)
         for partition, leader in enumerate(leaders):
@@ -20,14 +18,7 @@ class LeaderCounts(Evening):
                 self._count(partition, leader, 1)
 
     def allowed(self, partition: int, source: int) -> int:
-        return self._layout.holders[partition] & self.among & ~(1 << source)
-
-    def fits(self, partition: int, target: int) -> bool:
-        return True
-
-    def spreads(self, partition: int, source: int, target: int) -> bool:
-        topic = self._layout.topic[partition]
-        return self._topic_leads[source][topic] > self._topic_leads[target].get(topic, 0)
+        return self.layout.holders[partition] & self.among & ~(1 << source)
 
     def transfer(self, partition: int, source: int, target: int) -> None:
         self.leaders[partition] = target
@@ -48,6 +39,6 @@ class LeaderCounts(Evening):
 
     def _count(self, partition: int, broker: int, change: int) -> None:
         self.loads[broker] += change
-        leads = self._topic_leads[broker]
-        topic = self._layout.topic[partition]
+        leads = self.topic_loads[broker]
+        topic = self.layout.topic[partition]
         leads[topic] = leads.get(topic, 0) + change

@@ -10,24 +10,17 @@ class ReplicaCounts(Evening):
     """Replicas of brokers. Moving one back to where it was, or on from where the plan has put it, costs nothing."""
 
     def __init__(self, layout: Layout) -> None:
-        super().__init__(layout.load, layout.takers)
-        self._layout = layout
+        super().__init__(layout, layout.load, layout.topic_load, layout.takers)
 
     def allowed(self, partition: int, source: int) -> int:
-        return self._layout.targets(partition, source)
+        return self.layout.targets(partition, source)
 
     def fits(self, partition: int, target: int) -> bool:
-        return self._layout.fits(partition, target)
-
-    def spreads(self, partition: int, source: int, target: int) -> bool:
-        topic = self._layout.topic[partition]
-        loads = self._layout.topic_load
-        return loads[source][topic] > loads[target].get(topic, 0)
+        return self.layout.fits(partition, target)
 
     def transfer(self, partition: int, source: int, target: int) -> None:
-        self._layout.remove(partition, source)
-        self._layout.add(partition, target)
+        self.layout.remove(partition, source)
+        self.layout.add(partition, target)
 
     def item(self, partition: int, broker: int) -> Item:
-        layout = self._layout
-        return broker in layout.original[partition], layout.size_bytes[partition], partition
+        return broker in self.layout.original[partition], self.layout.size_bytes[partition], partition

@@ -150,10 +150,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
             "again to remove them"
         )
     elif not preserve_throttles:
-        broker_ids = {id for _, replicas in document.partitions for id in replicas}
-        gone = {partition.topic for partition, error in missing.items() if current.is_unknown_topic(error)}
-        topics = [partition.topic for partition in partitions if partition.topic not in gone]
-        left = clear_throttles(admin, broker_ids, topics, is_known=listed is not None, say=asked.say)
+        left = clear_throttles(admin, document, missing, is_known=listed is not None, say=asked.say)
         failed |= {f"throttles of {key}": error for key, error in left.items()}
     return changed(rows, failed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
@@ -41,25 +41,31 @@ def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: boo
     errors = [ItemError.of(partition, error) for partition, error in failed.items()]
     errors += [ItemError.of(log_dir_moves.item_text(key), error) for key, error in move_errors.items()]
     if not (under_way or moving or preserve_throttles):
-        missing = {partition.topic for partition, error in failed.items() if current.is_unknown_topic(error)}
-        topics = [key.topic for key, _ in document.partitions if key.topic not in missing]
-        broker_ids = {id for _, replicas in document.partitions for id in replicas}
-        left = clear_throttles(admin, broker_ids, topics, is_known=under_way is not None, say=say)
+        left = clear_throttles(admin, document, failed, is_known=under_way is not None, say=say)
         errors += [ItemError.of(f"throttles of {key}", error) for key, error in left.items()]
     return Rows("reassignment-states", [*rows, *moves], errors)
 
 
 def clear_throttles(
-    admin: AdminClient, broker_ids: Collection[int], topics: Collection[str], *, is_known: bool, say: bool
+    admin: AdminClient,
+    document: ReassignmentDocument,
+    failed: Mapping[TopicPartition, KafkaToolsError],
+    *,
+    is_known: bool,
+    say: bool,
 ) -> dict[ConfigResource, KafkaToolsError]:
     """Remove throttles as ``throttles.clear`` does, unless moves that they limit are still to come or under way.
 
-    ``is_known``: whether the brokers tell of reassignments. Where they do not, only recorded throttles go.
+    ``failed``: partitions of the document with errors; topics that do not exist have no throttles. ``is_known``:
+    whether the brokers list reassignments. If they do not, only recorded throttles are removed.
     """
     ledger = ledger_of(admin)
     if stay(admin, ledger):
         return {}
     if is_known:
+        missing = {partition.topic for partition, error in failed.items() if current.is_unknown_topic(error)}
+        topics = [partition.topic for partition, _ in document.partitions if partition.topic not in missing]
+        broker_ids = {id for _, replicas in document.partitions for id in replicas}
         return throttles.clear(admin, broker_ids, topics, ledger, say=say)
     if ledger.is_empty:
         running.note(f"throttles stay: cannot tell whether reassignments are in progress: {current.TOO_OLD}")
