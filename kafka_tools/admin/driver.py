@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 from kafka_tools.admin.attempts import Graces, WrongNodes, brokers_deadline, may_stem_from_success, pause_s, with_reason
 from kafka_tools.admin.first_answer import answers, longest_wait_s
@@ -113,10 +113,12 @@ class Reply(Progress[K, V], Generic[K, V, R_co]):
                 del part[key]
 
 
+@dataclass_transform()
 class AdminCall(ABC, Generic[K, V, R]):
     """One operation over keys of type K, with a value of type V for each, answered by responses of type R.
 
-    ``name`` stands in messages; ``lookup`` says to which node a key goes.
+    ``name`` stands in messages; ``lookup`` says to which node a key goes. A subclass declares its arguments as a
+    dataclass does (the module ``dataclasses`` would cost every start a millisecond).
     """
 
     name = "call"
@@ -125,6 +127,15 @@ class AdminCall(ABC, Generic[K, V, R]):
     """Keys that fit into one request; 0 for any number."""
     any_may_answer = False
     """Whether every broker answers, by asking the controller, and being asked changes nothing. For calls of one key."""
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._fields = tuple(dict.fromkeys((*cls._fields, *cls.__annotations__)))
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.__dict__.update(zip(self._fields, values, strict=False), **named)
 
     @abstractmethod
     def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:

@@ -100,13 +100,12 @@ class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
     name = "describe ACLs"
     lookup = AnyNodeLookup()
 
-    def __init__(self, pattern: AclFilter) -> None:
-        self._pattern = pattern
+    pattern: AclFilter
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
 
-        return DescribeAclsRequest(**_filter_fields(self._pattern, versions, DescribeAclsRequest))
+        return DescribeAclsRequest(**_filter_fields(self.pattern, versions, DescribeAclsRequest))
 
     def interpret(self, reply: Reply[str, list[AclBinding], DescribeAclsResponse]) -> None:
         response = reply.response

@@ -41,36 +41,28 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
     name = "describe cluster"
     lookup = AnyNodeLookup()
 
-    def __init__(
-        self,
-        *,
-        controllers: bool,
-        include_fenced_brokers: bool = False,
-        include_authorized_operations: bool = False,
-        needs_nodes: bool = False,
-    ) -> None:
-        """``needs_nodes``: an answer without any node, as of a cluster that starts, is asked for again."""
-        self._controllers = controllers
-        self._fenced = include_fenced_brokers
-        self._operations = include_authorized_operations
-        self._needs_nodes = needs_nodes
+    controllers: bool
+    include_fenced_brokers: bool = False
+    include_authorized_operations: bool = False
+    needs_nodes: bool = False
+    """Whether a response without any node, as from a cluster that starts, is asked for again."""
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest
 
-        if self._fenced:
+        if self.include_fenced_brokers:
             versions.require(DescribeClusterRequest, 2, "showing fenced brokers")
-        if not versions.has(DescribeClusterRequest) and not self._controllers:
-            if self._operations:
+        if not versions.has(DescribeClusterRequest) and not self.controllers:
+            if self.include_authorized_operations:
                 versions.require(MetadataRequest, 8, "asking for the authorized operations of the cluster")
-            return MetadataRequest(topics=[], include_cluster_authorized_operations=self._operations)
-        if self._controllers:
+            return MetadataRequest(topics=[], include_cluster_authorized_operations=self.include_authorized_operations)
+        if self.controllers:
             versions.require(DescribeClusterRequest, 1, "describing controllers")
-        kind = EndpointType.CONTROLLER if self._controllers else EndpointType.BROKER
+        kind = EndpointType.CONTROLLER if self.controllers else EndpointType.BROKER
         return DescribeClusterRequest(
             endpoint_type=kind,
-            include_fenced_brokers=self._fenced,
-            include_cluster_authorized_operations=self._operations,
+            include_fenced_brokers=self.include_fenced_brokers,
+            include_cluster_authorized_operations=self.include_authorized_operations,
         )
 
     def interpret(self, reply: Reply[str, ClusterDescription, DescribeClusterResponse | MetadataResponse]) -> None:
@@ -83,7 +75,7 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
             message = response.error_message
             nodes = {each.broker_id: Node(each.broker_id, each.host, each.port, each.rack) for each in response.brokers}
             fenced = frozenset(each.broker_id for each in response.brokers if each.is_fenced)
-        if self._needs_nodes and not nodes and response.error_code == error_codes.NONE:
+        if self.needs_nodes and not nodes and response.error_code == error_codes.NONE:
             reply.again[ALL] = ConnectFailed(f"{reply.node}: Metadata fetch failed due to missing broker list")
             return
         description = ClusterDescription(

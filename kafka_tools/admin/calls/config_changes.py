@@ -38,15 +38,9 @@ class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterC
 
     name = "alter configs"
 
-    def __init__(
-        self,
-        changes: Mapping[ConfigResource, Sequence[ConfigChange]],
-        validate_only: bool,
-        lookup: Lookup[ConfigResource],
-    ) -> None:
-        self.lookup = lookup
-        self._changes = changes
-        self._validate_only = validate_only
+    changes: Mapping[ConfigResource, Sequence[ConfigChange]]
+    validate_only: bool
+    lookup: Lookup[ConfigResource]
 
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -62,12 +56,12 @@ class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterC
                     Resource.AlterableConfig(
                         name=change.name, config_operation=operation_id(change), value=_each_once(change)
                     )
-                    for change in self._changes[key]
+                    for change in self.changes[key]
                 ],
             )
             for key in keys
         ]
-        return IncrementalAlterConfigsRequest(resources=resources, validate_only=self._validate_only)
+        return IncrementalAlterConfigsRequest(resources=resources, validate_only=self.validate_only)
 
     def interpret(
         self, reply: Reply[ConfigResource, None, IncrementalAlterConfigsResponse | AlterConfigsResponse]
@@ -97,15 +91,9 @@ class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
 
     name = "replace configs"
 
-    def __init__(
-        self,
-        configs: Mapping[ConfigResource, Mapping[str, str | None]],
-        validate_only: bool,
-        lookup: Lookup[ConfigResource],
-    ) -> None:
-        self.lookup = lookup
-        self._configs = configs
-        self._validate_only = validate_only
+    configs: Mapping[ConfigResource, Mapping[str, str | None]]
+    validate_only: bool
+    lookup: Lookup[ConfigResource]
 
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_configs import AlterConfigsRequest
@@ -115,12 +103,10 @@ class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
             Resource(
                 resource_type=type_id(key),
                 resource_name=key.name,
-                configs=[
-                    Resource.AlterableConfig(name=name, value=value) for name, value in self._configs[key].items()
-                ],
+                configs=[Resource.AlterableConfig(name=name, value=value) for name, value in self.configs[key].items()],
             )
             for key in keys
         ]
-        return AlterConfigsRequest(resources=resources, validate_only=self._validate_only)
+        return AlterConfigsRequest(resources=resources, validate_only=self.validate_only)
 
     interpret = IncrementalAlterConfigs.interpret

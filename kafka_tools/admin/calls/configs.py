@@ -132,20 +132,11 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
 
     name = "describe configs"
 
-    def __init__(
-        self,
-        names: Mapping[ConfigResource, Sequence[str] | None],
-        *,
-        include_synonyms: bool,
-        include_documentation: bool,
-        include_defaults: bool,
-        lookup: Lookup[ConfigResource],
-    ) -> None:
-        self.lookup = lookup
-        self._names = names
-        self._synonyms = include_synonyms
-        self._documentation = include_documentation
-        self._defaults = include_defaults
+    names: Mapping[ConfigResource, Sequence[str] | None]
+    include_synonyms: bool
+    include_documentation: bool
+    include_defaults: bool
+    lookup: Lookup[ConfigResource]
 
     def build(self, keys: list[ConfigResource], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_configs import DescribeConfigsRequest
@@ -153,7 +144,7 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
         refuse_unknown_types(keys, versions)
         resources = []
         for key in keys:
-            names = self._names.get(key)
+            names = self.names.get(key)
             resources.append(
                 DescribeConfigsRequest.Resource(
                     resource_type=type_id(key),
@@ -163,8 +154,8 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
             )
         return DescribeConfigsRequest(
             resources=resources,
-            include_synonyms=self._synonyms and versions.has(DescribeConfigsRequest, 1),
-            include_documentation=self._documentation and versions.has(DescribeConfigsRequest, 3),
+            include_synonyms=self.include_synonyms and versions.has(DescribeConfigsRequest, 1),
+            include_documentation=self.include_documentation and versions.has(DescribeConfigsRequest, 3),
         )
 
     def interpret(self, reply: Reply[ConfigResource, list[ConfigEntry], DescribeConfigsResponse]) -> None:
@@ -173,7 +164,7 @@ class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConf
             entries = [
                 _entry(config, reply.version, key)
                 for config in item.configs
-                if self._defaults or not _is_default(config, reply.version)
+                if self.include_defaults or not _is_default(config, reply.version)
             ]
             if item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION:
                 reply.failed[key] = broker_error(item.error_code, item.error_message)  # not worth the grace
@@ -210,20 +201,17 @@ class ListConfigResources(AdminCall[str, list[ConfigResource], "ListConfigResour
     name = "list config resources"
     lookup = AnyNodeLookup()
 
-    def __init__(self, types: Sequence[str]) -> None:
-        self._types = types
+    types: Sequence[str]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
         versions.require(ListConfigResourcesRequest, 0, "listing resources with a configuration")
         if not versions.has(ListConfigResourcesRequest, 1):
-            if list(self._types) != ["client-metrics"]:
-                raise versions.too_old(
-                    ListConfigResourcesRequest, 1, f"listing {', '.join(self._types) or 'all types'}"
-                )
+            if list(self.types) != ["client-metrics"]:
+                raise versions.too_old(ListConfigResourcesRequest, 1, f"listing {', '.join(self.types) or 'all types'}")
             return ListConfigResourcesRequest()
-        return ListConfigResourcesRequest(resource_types=[type_id(ConfigResource(name, "")) for name in self._types])
+        return ListConfigResourcesRequest(resource_types=[type_id(ConfigResource(name, "")) for name in self.types])
 
     def interpret(self, reply: Reply[str, list[ConfigResource], ListConfigResourcesResponse]) -> None:
         found = [

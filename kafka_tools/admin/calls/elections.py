@@ -33,21 +33,20 @@ class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
     name = "elect leaders"
     lookup = ControllerLookup()
 
-    def __init__(self, kind: int, partitions: Sequence[TopicPartition] | None) -> None:
-        self._kind = kind
-        self._partitions = partitions
+    kind: int
+    partitions: Sequence[TopicPartition] | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.elect_leaders import ElectLeadersRequest
 
         versions.require(ElectLeadersRequest, 0, "electing leaders")
-        if self._kind != PREFERRED:
+        if self.kind != PREFERRED:
             versions.require(ElectLeadersRequest, 1, "an unclean election")
         topics = None
-        if self._partitions is not None:
+        if self.partitions is not None:
             Topic = ElectLeadersRequest.TopicPartitions
-            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self._partitions).items()]
-        return ElectLeadersRequest(election_type=self._kind, topic_partitions=topics, timeout_ms=deadline.left_ms())
+            topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(self.partitions).items()]
+        return ElectLeadersRequest(election_type=self.kind, topic_partitions=topics, timeout_ms=deadline.left_ms())
 
     def interpret(self, reply: Reply[str, Elected, ElectLeadersResponse]) -> None:
         if reply.response.error_code != error_codes.NONE:
@@ -61,5 +60,5 @@ class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
                     return
                 failure = error_of(item.error_code, item.error_message)
                 found[TopicPartition(topic.topic, item.partition_id)] = Outcome(None, failure)
-        wanted = sorted(found) if self._partitions is None else self._partitions
+        wanted = sorted(found) if self.partitions is None else self.partitions
         reply.completed[ALL] = answered(wanted, found, reply.node)

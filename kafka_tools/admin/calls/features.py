@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.driver import ALL, AdminCall, Reply
-from kafka_tools.admin.lookups import AnyNodeLookup, ControllerLookup, GivenNodeLookup, Lookup
+from kafka_tools.admin.lookups import ControllerLookup, Lookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
@@ -38,12 +38,11 @@ class FeatureUpdate(NamedTuple):
 
 
 class DescribeFeatures(AdminCall[str, Features, ApiVersionsResponse]):
-    """The features that one node reports (ApiVersions v3, Kafka 2.4): a given node, or any."""
+    """The features that one node reports (ApiVersions v3, Kafka 2.4)."""
 
     name = "describe features"
 
-    def __init__(self, node_id: int | None = None) -> None:
-        self.lookup: Lookup[str] = AnyNodeLookup() if node_id is None else GivenNodeLookup(lambda _: node_id)
+    lookup: Lookup[str]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools import __version__
@@ -68,20 +67,19 @@ class UpdateFeatures(AdminCall[str, None, "UpdateFeaturesResponse"]):
     name = "update features"
     lookup = ControllerLookup()
 
-    def __init__(self, updates: Mapping[str, FeatureUpdate], validate_only: bool) -> None:
-        self._updates = updates
-        self._validate_only = validate_only
+    updates: Mapping[str, FeatureUpdate]
+    validate_only: bool
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.update_features import UpdateFeaturesRequest
 
         versions.require(UpdateFeaturesRequest, 0, "updating features")
         by_kind = versions.has(UpdateFeaturesRequest, 1)
-        if not by_kind and self._validate_only:
+        if not by_kind and self.validate_only:
             raise versions.too_old(UpdateFeaturesRequest, 1, "validating an update of features")
         updates = []
         for key in keys:
-            update = self._updates[key]
+            update = self.updates[key]
             if not by_kind and update.kind == UNSAFE_DOWNGRADE:
                 raise versions.too_old(UpdateFeaturesRequest, 1, "an unsafe downgrade")
             item = UpdateFeaturesRequest.FeatureUpdateKey(feature=key, max_version_level=update.max_level)
@@ -91,7 +89,7 @@ class UpdateFeatures(AdminCall[str, None, "UpdateFeaturesResponse"]):
                 item.allow_downgrade = update.kind != UPGRADE
             updates.append(item)
         return UpdateFeaturesRequest(
-            timeout_ms=deadline.left_ms(), feature_updates=updates, validate_only=self._validate_only
+            timeout_ms=deadline.left_ms(), feature_updates=updates, validate_only=self.validate_only
         )
 
     def interpret(self, reply: Reply[str, None, UpdateFeaturesResponse]) -> None:

@@ -104,24 +104,23 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
     name = "list groups"
     lookup = SameNodeLookup()
 
-    def __init__(self, states: Sequence[str], types: Sequence[str], protocol_types: Sequence[str] = ()) -> None:
-        self._states = states
-        self._types = types
-        self._protocol_types = protocol_types
+    states: Sequence[str]
+    types: Sequence[str]
+    protocol_types: Sequence[str] = ()
 
     def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_groups import ListGroupsRequest
 
-        if self._states:
+        if self.states:
             versions.require(ListGroupsRequest, 4, "listing groups by state")
-        types = list(self._types)
+        types = list(self.types)
         if types and not versions.has(ListGroupsRequest, 5):
             # Before 3.8 every group is a classic one.
             if not any(name.lower() == CoordinatorGroupType.CLASSIC for name in types):
                 hint = _NEWER_TYPES.get(types[0].lower()) if len(types) == 1 else None
                 raise versions.too_old(ListGroupsRequest, 5, f"listing groups of type {', '.join(types)}", hint)
             types = []
-        return ListGroupsRequest(states_filter=list(self._states), types_filter=types)
+        return ListGroupsRequest(states_filter=list(self.states), types_filter=types)
 
     def interpret(self, reply: Reply[Node, list[GroupListing], ListGroupsResponse]) -> None:
         groups = [
@@ -132,7 +131,7 @@ class ListGroups(AdminCall[Node, list[GroupListing], "ListGroupsResponse"]):
                 item.group_type.lower() if reply.version >= 5 else None,
             )
             for item in reply.response.groups
-            if not self._protocol_types or item.protocol_type in self._protocol_types
+            if not self.protocol_types or item.protocol_type in self.protocol_types
         ]
         for key in reply.keys:
             if reply.response.error_code == error_codes.NONE:
@@ -148,8 +147,7 @@ class DescribeGroups(AdminCall[str, D, "DescribedGroupsResponse"]):
 
     lookup = CoordinatorLookup()
 
-    def __init__(self, include_authorized_operations: bool = False) -> None:
-        self._operations = include_authorized_operations
+    operations: bool = False
 
     def interpret(self, reply: Reply[str, D, DescribedGroupsResponse]) -> None:
         for item in reply.response.groups:
@@ -177,9 +175,9 @@ class DescribeClassicGroups(DescribeGroups[GroupDescription]):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_groups import DescribeGroupsRequest
 
-        if self._operations:
+        if self.operations:
             versions.require(DescribeGroupsRequest, 3, "asking for the authorized operations of groups")
-        return DescribeGroupsRequest(groups=keys, include_authorized_operations=self._operations)
+        return DescribeGroupsRequest(groups=keys, include_authorized_operations=self.operations)
 
     def description(self, item: DescribeGroupsResponse.DescribedGroup, version: int, node: Node) -> GroupDescription:
         if item.group_state == GroupState.DEAD and not item.members:
@@ -231,7 +229,7 @@ class DescribeConsumerGroups(DescribeGroups[GroupDescription]):
         from kafka_tools.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
         versions.require(ConsumerGroupDescribeRequest, 0, "describing groups of the new protocol")
-        return ConsumerGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
+        return ConsumerGroupDescribeRequest(group_ids=keys, include_authorized_operations=self.operations)
 
     def description(
         self, item: ConsumerGroupDescribeResponse.DescribedGroup, version: int, node: Node

@@ -63,14 +63,13 @@ class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
     name = "describe log dirs"
     lookup = GivenNodeLookup(lambda broker_id: broker_id)
 
-    def __init__(self, partitions: Mapping[int, Sequence[TopicPartition]]) -> None:
-        self._partitions = partitions
+    partitions: Mapping[int, Sequence[TopicPartition]]
 
     def build(self, keys: list[int], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
 
         topics = None
-        wanted = self._partitions.get(keys[0])
+        wanted = self.partitions.get(keys[0])
         if wanted is not None:
             Topic = DescribeLogDirsRequest.DescribableLogDirTopic
             topics = [Topic(topic=name, partitions=numbers) for name, numbers in by_topic(wanted).items()]
@@ -164,15 +163,14 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResp
     lookup = GivenNodeLookup(lambda key: key.broker_id)
     per_request = 5_000
 
-    def __init__(self, paths: Mapping[ReplicaPlace, str]) -> None:
-        self._paths = paths
+    paths: Mapping[ReplicaPlace, str]
 
     def build(self, keys: list[ReplicaPlace], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 
         by_path: dict[str, list[TopicPartition]] = {}
         for key in keys:
-            by_path.setdefault(self._paths[key], []).append(key.topic_partition)
+            by_path.setdefault(self.paths[key], []).append(key.topic_partition)
         Dir = AlterReplicaLogDirsRequest.AlterReplicaLogDir
         dirs = [
             Dir(
@@ -195,6 +193,6 @@ class AlterReplicaLogDirs(AdminCall[ReplicaPlace, None, "AlterReplicaLogDirsResp
 
     def _where(self, key: ReplicaPlace, code: int) -> str | None:
         """The text of an error, with the directory that was asked for if it concerns that."""
-        if code not in (error_codes.KAFKA_STORAGE_ERROR, error_codes.LOG_DIR_NOT_FOUND) or key not in self._paths:
+        if code not in (error_codes.KAFKA_STORAGE_ERROR, error_codes.LOG_DIR_NOT_FOUND) or key not in self.paths:
             return None
-        return f"log directory {self._paths[key]} of broker {key.broker_id}: {error_codes.error(code).text}"
+        return f"log directory {self.paths[key]} of broker {key.broker_id}: {error_codes.error(code).text}"

@@ -45,25 +45,24 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupRe
     name = "remove members from a group"
     lookup = CoordinatorLookup()
 
-    def __init__(self, group_id: str, members: Sequence[MemberIdentity], reason: str) -> None:
-        self._group_id = group_id
-        self._members = members
-        self._reason = reason
+    group_id: str
+    members: Sequence[MemberIdentity]
+    reason: str
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 
         if not versions.has(LeaveGroupRequest, 3):
-            if len(self._members) > 1 or self._members[0].instance_id is not None:
+            if len(self.members) > 1 or self.members[0].instance_id is not None:
                 raise versions.too_old(LeaveGroupRequest, 3, "removing several members, or static ones")
-            return LeaveGroupRequest(group_id=self._group_id, member_id=self._members[0].member_id)
+            return LeaveGroupRequest(group_id=self.group_id, member_id=self.members[0].member_id)
         return LeaveGroupRequest(
-            group_id=self._group_id,
+            group_id=self.group_id,
             members=[
                 LeaveGroupRequest.MemberIdentity(
-                    member_id=member.member_id, group_instance_id=member.instance_id, reason=self._reason
+                    member_id=member.member_id, group_instance_id=member.instance_id, reason=self.reason
                 )
-                for member in self._members
+                for member in self.members
             ],
         )
 
@@ -71,13 +70,13 @@ class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupRe
         code = reply.response.error_code
         found: dict[MemberIdentity, Outcome[None]] = {}
         if reply.version < 3:
-            found[self._members[0]] = Outcome(None, error_of(code))
+            found[self.members[0]] = Outcome(None, error_of(code))
             if code == error_codes.UNKNOWN_MEMBER_ID:
                 code = error_codes.NONE  # the error is the member's, not the group's
-        for member in self._members:
+        for member in self.members:
             for item in reply.response.members:
                 # A static member is known by its instance: its member id may be told although it was not given.
                 instance = item.group_instance_id
                 if member in (MemberIdentity(item.member_id, instance), MemberIdentity("", instance)):
                     found[member] = Outcome(None, error_of(item.error_code))
-        reply.settle(self._group_id, code, None, answered(self._members, found, reply.node))
+        reply.settle(self.group_id, code, None, answered(self.members, found, reply.node))

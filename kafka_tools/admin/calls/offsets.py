@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kafka_tools.admin.calls.records import by_topic, grouped
 from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
-from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup
+from kafka_tools.admin.lookups import CoordinatorLookup, Lookup
 from kafka_tools.admin.outcomes import Outcome, Outcomes, answered
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error, error_of
@@ -68,34 +68,28 @@ class ListOffsets(AdminCall[TopicPartition, ListedOffset, "ListOffsetsResponse"]
 
     name = "list offsets"
 
-    def __init__(
-        self,
-        specs: Mapping[TopicPartition, int],
-        isolation_level: int,
-        leaders: Mapping[TopicPartition, int] | None = None,
-    ) -> None:
-        self.lookup = LeaderLookup(leaders)
-        self._specs = specs
-        self._isolation_level = isolation_level
+    specs: Mapping[TopicPartition, int]
+    isolation_level: int
+    lookup: Lookup[TopicPartition]
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_offsets import ListOffsetsRequest
 
-        needs = {spec: _NEEDS.get(spec, (0, "")) for spec in {self._specs[key] for key in keys}}
+        needs = {spec: _NEEDS.get(spec, (0, "")) for spec in {self.specs[key] for key in keys}}
         lacking = {spec: need for spec, need in needs.items() if not versions.has(ListOffsetsRequest, need[0])}
         if lacking:
             raise KeysRefused(
                 {
-                    key: versions.too_old(ListOffsetsRequest, *lacking[self._specs[key]])
+                    key: versions.too_old(ListOffsetsRequest, *lacking[self.specs[key]])
                     for key in keys
-                    if self._specs[key] in lacking
+                    if self.specs[key] in lacking
                 }
             )
         Topic = ListOffsetsRequest.Topic
-        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, timestamp=self._specs[key]))
+        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, timestamp=self.specs[key]))
         topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
         return ListOffsetsRequest(
-            replica_id=-1, isolation_level=self._isolation_level, topics=topics, timeout_ms=deadline.left_ms()
+            replica_id=-1, isolation_level=self.isolation_level, topics=topics, timeout_ms=deadline.left_ms()
         )
 
     def interpret(self, reply: Reply[TopicPartition, ListedOffset, ListOffsetsResponse]) -> None:
@@ -118,16 +112,14 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
     name = "list group offsets"
     lookup = CoordinatorLookup()
 
-    def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None], require_stable: bool) -> None:
-        self._wanted = wanted
-        self._require_stable = require_stable
-        self.per_request = 0
+    wanted: Mapping[str, Sequence[TopicPartition] | None]
+    require_stable: bool
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
         from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 
         version = min(versions.newest(OffsetFetchRequest), NAMES_UP_TO)
-        stable = self._require_stable and version >= 7
+        stable = self.require_stable and version >= 7
         if version >= 8:
             groups = [
                 OffsetFetchRequest.RequestGroup(
@@ -144,7 +136,7 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
         return OffsetFetchRequest(group_id=keys[0], topics=topics, require_stable=stable), version
 
     def _topics(self, group_id: str, struct: Callable[..., S]) -> list[S] | None:
-        wanted = self._wanted[group_id]
+        wanted = self.wanted[group_id]
         if wanted is None:
             return None
         return [struct(name=name, partition_indexes=numbers) for name, numbers in by_topic(wanted).items()]
@@ -177,7 +169,7 @@ class FetchGroupOffsets(AdminCall[str, GroupOffsets, "OffsetFetchResponse"]):
                     reply.again[group_id] = failure
                     return
                 found[key] = Outcome(_committed(item)) if failure is None else Outcome(None, failure)
-        wanted = self._wanted[group_id]
+        wanted = self.wanted[group_id]
         reply.completed[group_id] = answered(sorted(found) if wanted is None else wanted, found, reply.node)
 
 
@@ -198,15 +190,14 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
     lookup = CoordinatorLookup()
     per_request = 1
 
-    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]]) -> None:
-        self._offsets = offsets
+    offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> tuple[Request, int]:
         from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
 
         Topic = OffsetCommitRequest.RequestTopic
         (group_id,) = keys
-        offsets = self._offsets[group_id]
+        offsets = self.offsets[group_id]
 
         def partition(key: TopicPartition) -> OffsetCommitRequest.RequestTopic.RequestPartition:
             offset, metadata, epoch = offsets[key]
@@ -223,7 +214,7 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
 
     def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], OffsetCommitResponse]) -> None:
         (group_id,) = reply.keys
-        take_partitions(group_id, self._offsets[group_id], reply)
+        take_partitions(group_id, self.offsets[group_id], reply)
 
 
 class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetDeleteResponse"]):
@@ -232,24 +223,23 @@ class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetD
     name = "delete group offsets"
     lookup = CoordinatorLookup()
 
-    def __init__(self, group_id: str, partitions: Sequence[TopicPartition]) -> None:
-        self._group_id = group_id
-        self._partitions = partitions
+    group_id: str
+    partitions: Sequence[TopicPartition]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.offset_delete import OffsetDeleteRequest
 
         versions.require(OffsetDeleteRequest, 0, "deleting offsets of a group")
         Topic = OffsetDeleteRequest.RequestTopic
-        items = grouped(self._partitions, lambda key: Topic.RequestPartition(partition_index=key.partition))
+        items = grouped(self.partitions, lambda key: Topic.RequestPartition(partition_index=key.partition))
         topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
-        return OffsetDeleteRequest(group_id=self._group_id, topics=topics)
+        return OffsetDeleteRequest(group_id=self.group_id, topics=topics)
 
     def interpret(self, reply: Reply[str, Outcomes[TopicPartition, None], OffsetDeleteResponse]) -> None:
         if reply.response.error_code != error_codes.NONE:
-            reply.settle(self._group_id, reply.response.error_code, None, Outcomes(()))
+            reply.settle(self.group_id, reply.response.error_code, None, Outcomes(()))
         else:
-            take_partitions(self._group_id, self._partitions, reply)
+            take_partitions(self.group_id, self.partitions, reply)
 
 
 def take_partitions(

@@ -113,13 +113,10 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
     name = "add a voter"
     lookup = AnyNodeLookup()
 
-    def __init__(
-        self, voter_id: int, directory_id: uuid.UUID, endpoints: Sequence[QuorumEndpoint], cluster_id: str | None
-    ) -> None:
-        self._voter_id = voter_id
-        self._directory_id = directory_id
-        self._endpoints = endpoints
-        self._cluster_id = cluster_id
+    voter_id: int
+    directory_id: uuid.UUID
+    endpoints: Sequence[QuorumEndpoint]
+    cluster_id: str | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.add_raft_voter import AddRaftVoterRequest
@@ -127,11 +124,11 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
         versions.require(AddRaftVoterRequest, 0, "adding a voter")
         Listener = AddRaftVoterRequest.Listener
         return AddRaftVoterRequest(
-            cluster_id=self._cluster_id,
+            cluster_id=self.cluster_id,
             timeout_ms=deadline.left_ms(),
-            voter_id=self._voter_id,
-            voter_directory_id=self._directory_id,
-            listeners=[Listener(name=item.name, host=item.host, port=item.port) for item in self._endpoints],
+            voter_id=self.voter_id,
+            voter_directory_id=self.directory_id,
+            listeners=[Listener(name=item.name, host=item.host, port=item.port) for item in self.endpoints],
         )
 
     def interpret(self, reply: Reply[str, None, AddRaftVoterResponse | RemoveRaftVoterResponse]) -> None:
@@ -149,17 +146,16 @@ class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
     name = "remove a voter"
     lookup = AnyNodeLookup()
 
-    def __init__(self, voter_id: int, directory_id: uuid.UUID, cluster_id: str | None) -> None:
-        self._voter_id = voter_id
-        self._directory_id = directory_id
-        self._cluster_id = cluster_id
+    voter_id: int
+    directory_id: uuid.UUID
+    cluster_id: str | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
 
         versions.require(RemoveRaftVoterRequest, 0, "removing a voter")
         return RemoveRaftVoterRequest(
-            cluster_id=self._cluster_id, voter_id=self._voter_id, voter_directory_id=self._directory_id
+            cluster_id=self.cluster_id, voter_id=self.voter_id, voter_directory_id=self.directory_id
         )
 
     interpret = AddVoter.interpret

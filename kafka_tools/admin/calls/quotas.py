@@ -56,9 +56,8 @@ class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"
     name = "describe client quotas"
     lookup = AnyNodeLookup()
 
-    def __init__(self, components: Sequence[QuotaFilter], strict: bool) -> None:
-        self._components = components
-        self._strict = strict
+    components: Sequence[QuotaFilter]
+    strict: bool
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
@@ -68,9 +67,9 @@ class DescribeClientQuotas(AdminCall[str, Quotas, "DescribeClientQuotasResponse"
             DescribeClientQuotasRequest.ComponentData(
                 entity_type=part.entity_type, match_type=part.match, match=part.name if part.match == EXACT else None
             )
-            for part in self._components
+            for part in self.components
         ]
-        return DescribeClientQuotasRequest(components=components, strict=self._strict)
+        return DescribeClientQuotasRequest(components=components, strict=self.strict)
 
     def interpret(self, reply: Reply[str, Quotas, DescribeClientQuotasResponse]) -> None:
         response = reply.response
@@ -87,9 +86,8 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"
     name = "alter client quotas"
     lookup = ControllerLookup()
 
-    def __init__(self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], validate_only: bool) -> None:
-        self._changes = changes
-        self._validate_only = validate_only
+    changes: Mapping[QuotaEntity, Mapping[str, float | None]]
+    validate_only: bool
 
     def build(self, keys: list[QuotaEntity], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -99,11 +97,11 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"
         entries = [
             Entry(
                 entity=[Entry.EntityData(entity_type=kind, entity_name=name) for kind, name in key],
-                ops=[_operation(Entry, name, value) for name, value in self._changes[key].items()],
+                ops=[_operation(Entry, name, value) for name, value in self.changes[key].items()],
             )
             for key in keys
         ]
-        return AlterClientQuotasRequest(entries=entries, validate_only=self._validate_only)
+        return AlterClientQuotasRequest(entries=entries, validate_only=self.validate_only)
 
     def interpret(self, reply: Reply[QuotaEntity, None, AlterClientQuotasResponse]) -> None:
         for entry in reply.response.entries:

@@ -42,29 +42,28 @@ class AlterReassignments(AdminCall[TopicPartition, None, "AlterPartitionReassign
     lookup = ControllerLookup()
     per_request = PER_REQUEST
 
-    def __init__(
-        self, wanted: Mapping[TopicPartition, Sequence[int] | None], allow_replication_factor_change: bool
-    ) -> None:
-        self._wanted = wanted
-        self._allow_change = allow_replication_factor_change
+    wanted: Mapping[TopicPartition, Sequence[int] | None]
+    allow_replication_factor_change: bool
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
 
         versions.require(AlterPartitionReassignmentsRequest, 0, "reassigning partitions", IN_ZOOKEEPER)
-        if not self._allow_change:
+        if not self.allow_replication_factor_change:
             versions.require(AlterPartitionReassignmentsRequest, 1, "refusing changes of the replication factor")
         Topic = AlterPartitionReassignmentsRequest.ReassignableTopic
 
         def partition(key: TopicPartition) -> Any:
-            replicas = self._wanted[key]
+            replicas = self.wanted[key]
             return Topic.ReassignablePartition(
                 partition_index=key.partition, replicas=None if replicas is None else list(replicas)
             )
 
         topics = [Topic(name=name, partitions=found) for name, found in grouped(keys, partition).items()]
         return AlterPartitionReassignmentsRequest(
-            topics=topics, timeout_ms=deadline.left_ms(), allow_replication_factor_change=self._allow_change
+            topics=topics,
+            timeout_ms=deadline.left_ms(),
+            allow_replication_factor_change=self.allow_replication_factor_change,
         )
 
     def interpret(self, reply: Reply[TopicPartition, None, AlterPartitionReassignmentsResponse]) -> None:
@@ -86,17 +85,16 @@ class ListReassignments(AdminCall[str, dict[TopicPartition, Reassignment], "List
     lookup = ControllerLookup()
     any_may_answer = True
 
-    def __init__(self, partitions: Sequence[TopicPartition] | None) -> None:
-        self._partitions = partitions
+    partitions: Sequence[TopicPartition] | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 
         versions.require(ListPartitionReassignmentsRequest, 0, "listing partition reassignments", IN_ZOOKEEPER)
         topics = None
-        if self._partitions is not None:
+        if self.partitions is not None:
             Topic = ListPartitionReassignmentsRequest.Topics
-            topics = [Topic(name=name, partition_indexes=found) for name, found in by_topic(self._partitions).items()]
+            topics = [Topic(name=name, partition_indexes=found) for name, found in by_topic(self.partitions).items()]
         return ListPartitionReassignmentsRequest(topics=topics, timeout_ms=deadline.left_ms())
 
     def interpret(

@@ -43,14 +43,13 @@ class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
     name = "delete records"
     lookup = LeaderLookup()
 
-    def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._offsets = offsets
+    offsets: Mapping[TopicPartition, int]
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 
         Topic = DeleteRecordsRequest.Topic
-        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, offset=self._offsets[key]))
+        items = grouped(keys, lambda key: Topic.Partition(partition_index=key.partition, offset=self.offsets[key]))
         topics = [Topic(name=name, partitions=partitions) for name, partitions in items.items()]
         return DeleteRecordsRequest(topics=topics, timeout_ms=deadline.left_ms())
 

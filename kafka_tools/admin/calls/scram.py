@@ -64,15 +64,14 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
     name = "describe SCRAM credentials"
     lookup = AnyNodeLookup()
 
-    def __init__(self, users: Sequence[str] | None) -> None:
-        self._users = users
+    users: Sequence[str] | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 
         versions.require(DescribeUserScramCredentialsRequest, 0, "describing SCRAM credentials", IN_ZOOKEEPER)
         User = DescribeUserScramCredentialsRequest.UserName
-        users = None if self._users is None else [User(name=name) for name in self._users]
+        users = None if self.users is None else [User(name=name) for name in self.users]
         return DescribeUserScramCredentialsRequest(users=users)
 
     def interpret(self, reply: Reply[str, Described, DescribeUserScramCredentialsResponse]) -> None:
@@ -84,7 +83,7 @@ class DescribeScram(AdminCall[str, Described, "DescribeUserScramCredentialsRespo
                 ScramCredentialInfo(_mechanism_name(info.mechanism), info.iterations) for info in item.credential_infos
             ]
             described[item.user] = Outcome(infos) if failure is None else Outcome(None, failure)
-        wanted = described if self._users is None else sorted(self._users)
+        wanted = described if self.users is None else sorted(self.users)
         found = dict(answered(wanted, described, reply.node))
         reply.take(ALL, response.error_code, response.error_message, found)
 
@@ -100,15 +99,14 @@ class AlterScram(AdminCall[str, None, "AlterUserScramCredentialsResponse"]):
     name = "alter SCRAM credentials"
     lookup = ControllerLookup()
 
-    def __init__(self, changes: Mapping[str, Sequence[ScramChange]]) -> None:
-        self._changes = changes
+    changes: Mapping[str, Sequence[ScramChange]]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 
         versions.require(AlterUserScramCredentialsRequest, 0, "changing SCRAM credentials", IN_ZOOKEEPER)
         request = AlterUserScramCredentialsRequest()
-        for change in (change for key in keys for change in self._changes[key]):
+        for change in (change for key in keys for change in self.changes[key]):
             kind = scram_math.mechanism(change.mechanism)
             if isinstance(change, ScramDeletion):
                 deletion = request.ScramCredentialDeletion(name=change.user, mechanism=kind.type_id)

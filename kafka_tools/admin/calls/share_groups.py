@@ -42,7 +42,7 @@ class DescribeShareGroups(DescribeGroups[GroupDescription]):
         from kafka_tools.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 
         versions.require(ShareGroupDescribeRequest, 0, "describing share groups")
-        return ShareGroupDescribeRequest(group_ids=keys, include_authorized_operations=self._operations)
+        return ShareGroupDescribeRequest(group_ids=keys, include_authorized_operations=self.operations)
 
     def description(
         self, item: ShareGroupDescribeResponse.DescribedGroup, version: int, node: Node
@@ -83,8 +83,7 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
     name = "list share group offsets"
     lookup = CoordinatorLookup()
 
-    def __init__(self, wanted: Mapping[str, Sequence[TopicPartition] | None]) -> None:
-        self._wanted = wanted
+    wanted: Mapping[str, Sequence[TopicPartition] | None]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_share_group_offsets import DescribeShareGroupOffsetsRequest
@@ -93,7 +92,7 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
         Group = DescribeShareGroupOffsetsRequest.RequestGroup
         groups = []
         for key in keys:
-            wanted = self._wanted[key]
+            wanted = self.wanted[key]
             topics = None
             if wanted is not None:
                 found = by_topic(wanted)
@@ -109,7 +108,7 @@ class DescribeShareOffsets(AdminCall[str, ShareOffsets, "DescribeShareGroupOffse
                     key = TopicPartition(topic.topic_name, item.partition_index)
                     failure = error_of(item.error_code, item.error_message)
                     found[key] = Outcome(_offset(item)) if failure is None else Outcome(None, failure)
-            wanted = self._wanted.get(group.group_id)
+            wanted = self.wanted.get(group.group_id)
             offsets = answered(sorted(found) if wanted is None else wanted, found, reply.node)
             reply.take(group.group_id, group.error_code, group.error_message, offsets)
 
@@ -130,8 +129,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
     lookup = CoordinatorLookup()
     per_request = 1
 
-    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int]]) -> None:
-        self._offsets = offsets
+    offsets: Mapping[str, Mapping[TopicPartition, int]]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
@@ -139,7 +137,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
         versions.require(AlterShareGroupOffsetsRequest, 0, "altering offsets of share groups")
         Topic = AlterShareGroupOffsetsRequest.RequestTopic
         (group_id,) = keys
-        offsets = self._offsets[group_id]
+        offsets = self.offsets[group_id]
         items = grouped(
             offsets, lambda key: Topic.RequestPartition(partition_index=key.partition, start_offset=offsets[key])
         )
@@ -156,7 +154,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
             for topic in response.responses
             for item in topic.partitions
         }
-        outcomes = answered(self._offsets[group_id], found, reply.node)
+        outcomes = answered(self.offsets[group_id], found, reply.node)
         reply.settle(group_id, response.error_code, response.error_message, outcomes)
 
 
@@ -166,9 +164,8 @@ class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOf
     name = "delete share group offsets"
     lookup = CoordinatorLookup()
 
-    def __init__(self, group_id: str, topics: Sequence[str]) -> None:
-        self._group_id = group_id
-        self._topics = topics
+    group_id: str
+    topics: Sequence[str]
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
@@ -176,7 +173,7 @@ class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOf
         versions.require(DeleteShareGroupOffsetsRequest, 0, "deleting offsets of share groups")
         Topic = DeleteShareGroupOffsetsRequest.RequestTopic
         return DeleteShareGroupOffsetsRequest(
-            group_id=self._group_id, topics=[Topic(topic_name=name) for name in self._topics]
+            group_id=self.group_id, topics=[Topic(topic_name=name) for name in self.topics]
         )
 
     def interpret(self, reply: Reply[str, Outcomes[str, None], DeleteShareGroupOffsetsResponse]) -> None:
@@ -185,5 +182,5 @@ class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOf
             topic.topic_name: Outcome[None](None, error_of(topic.error_code, topic.error_message))
             for topic in response.responses
         }
-        outcomes = answered(self._topics, found, reply.node)
-        reply.settle(self._group_id, response.error_code, response.error_message, outcomes)
+        outcomes = answered(self.topics, found, reply.node)
+        reply.settle(self.group_id, response.error_code, response.error_message, outcomes)

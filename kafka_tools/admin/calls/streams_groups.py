@@ -116,20 +116,18 @@ class DescribeStreamsGroups(DescribeGroups[StreamsGroupDescription]):
 
     name = "describe streams groups"
 
-    def __init__(self, include_authorized_operations: bool = False, include_topology_description: bool = False) -> None:
-        super().__init__(include_authorized_operations)
-        self._topology = include_topology_description
+    include_topology_description: bool = False
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 
         versions.require(StreamsGroupDescribeRequest, 0, "describing streams groups")
-        if self._topology:
+        if self.include_topology_description:
             versions.require(StreamsGroupDescribeRequest, 1, "describing the topology of streams groups")
         return StreamsGroupDescribeRequest(
             group_ids=keys,
-            include_authorized_operations=self._operations,
-            include_topology_description=self._topology,
+            include_authorized_operations=self.operations,
+            include_topology_description=self.include_topology_description,
         )
 
     def description(

@@ -76,23 +76,22 @@ class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse
     name = "create delegation token"
     lookup = AnyNodeLookup()
 
-    def __init__(self, renewers: Sequence[Principal], owner: Principal | None, max_lifetime_ms: int) -> None:
-        self._renewers = tuple(renewers)
-        self._owner = owner
-        self._max_lifetime_ms = max_lifetime_ms
+    renewers: Sequence[Principal]
+    owner: Principal | None
+    max_lifetime_ms: int
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
 
-        if self._owner is not None:
+        if self.owner is not None:
             versions.require(CreateDelegationTokenRequest, 3, "a token for another owner")
         Renewer = CreateDelegationTokenRequest.CreatableRenewers
         request = CreateDelegationTokenRequest(
-            renewers=[Renewer(principal_type=item.type, principal_name=item.name) for item in self._renewers],
-            max_lifetime_ms=self._max_lifetime_ms,
+            renewers=[Renewer(principal_type=item.type, principal_name=item.name) for item in self.renewers],
+            max_lifetime_ms=self.max_lifetime_ms,
         )
-        if self._owner is not None:
-            request.owner_principal_type, request.owner_principal_name = self._owner
+        if self.owner is not None:
+            request.owner_principal_type, request.owner_principal_name = self.owner
         return request
 
     def interpret(self, reply: Reply[str, DelegationToken, CreateDelegationTokenResponse]) -> None:
@@ -107,7 +106,7 @@ class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse
             response.issue_timestamp_ms,
             response.expiry_timestamp_ms,
             response.max_timestamp_ms,
-            self._renewers,
+            tuple(self.renewers),
         )
         reply.settle(ALL, response.error_code, None, token)
 
@@ -118,14 +117,13 @@ class RenewToken(AdminCall[str, int, "RenewDelegationTokenResponse | ExpireDeleg
     name = "renew delegation token"
     lookup = AnyNodeLookup()
 
-    def __init__(self, hmac: bytes, period_ms: int) -> None:
-        self._hmac = hmac
-        self._period_ms = period_ms
+    hmac: bytes
+    period_ms: int
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 
-        return RenewDelegationTokenRequest(hmac=self._hmac, renew_period_ms=self._period_ms)
+        return RenewDelegationTokenRequest(hmac=self.hmac, renew_period_ms=self.period_ms)
 
     def interpret(self, reply: Reply[str, int, RenewDelegationTokenResponse | ExpireDelegationTokenResponse]) -> None:
         reply.settle(ALL, reply.response.error_code, None, reply.response.expiry_timestamp_ms)
@@ -139,7 +137,7 @@ class ExpireToken(RenewToken):
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 
-        return ExpireDelegationTokenRequest(hmac=self._hmac, expiry_time_period_ms=self._period_ms)
+        return ExpireDelegationTokenRequest(hmac=self.hmac, expiry_time_period_ms=self.period_ms)
 
 
 class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTokenResponse"]):
@@ -148,16 +146,15 @@ class DescribeTokens(AdminCall[str, list[DelegationToken], "DescribeDelegationTo
     name = "describe delegation tokens"
     lookup = AnyNodeLookup()
 
-    def __init__(self, owners: Sequence[Principal] | None) -> None:
-        self._owners = owners
+    owners: Sequence[Principal] | None
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
 
         owners = None
-        if self._owners is not None:
+        if self.owners is not None:
             Owner = DescribeDelegationTokenRequest.Owner
-            owners = [Owner(principal_type=item.type, principal_name=item.name) for item in self._owners]
+            owners = [Owner(principal_type=item.type, principal_name=item.name) for item in self.owners]
         return DescribeDelegationTokenRequest(owners=owners)
 
     def interpret(self, reply: Reply[str, list[DelegationToken], DescribeDelegationTokenResponse]) -> None:

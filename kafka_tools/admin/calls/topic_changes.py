@@ -72,12 +72,9 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
     name = "create topics"
     lookup = ControllerLookup()
 
-    def __init__(
-        self, topics: Mapping[str, NewTopic], validate_only: bool, retry_on_quota_violation: bool = True
-    ) -> None:
-        self._topics = topics
-        self._validate_only = validate_only
-        self._retry_quota = retry_on_quota_violation
+    topics: Mapping[str, NewTopic]
+    validate_only: bool
+    retry_on_quota_violation: bool = True
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -86,15 +83,15 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
         if not versions.has(CreateTopicsRequest, 4):
             self._refuse_defaults(keys, versions)
         return CreateTopicsRequest(
-            topics=[_creatable(self._topics[key]) for key in keys],
+            topics=[_creatable(self.topics[key]) for key in keys],
             timeout_ms=deadline.left_ms(),
-            validate_only=self._validate_only,
+            validate_only=self.validate_only,
         )
 
     def _refuse_defaults(self, keys: list[str], versions: NodeVersions) -> None:
         refused = {}
         for key in keys:
-            topic = self._topics[key]
+            topic = self.topics[key]
             if topic.assignment is None and DEFAULT in (topic.partitions, topic.replication_factor):
                 text = f"{versions.peer} has no defaults for new topics (new in Kafka 2.4)"
                 refused[key] = UnsupportedVersion(text, hint="give --partitions and --replication-factor")
@@ -106,7 +103,7 @@ class CreateTopics(AdminCall[str, CreatedTopic, "CreateTopicsResponse"]):
             configs = None if item.configs is None else {config.name: config.value for config in item.configs}
             told = configs if reply.version >= 5 and item.topic_config_error_code == error_codes.NONE else None
             created = CreatedTopic(item.name, item.topic_id, item.num_partitions, item.replication_factor, told)
-            reply.settle(item.name, item.error_code, item.error_message, created, self._retry_quota)
+            reply.settle(item.name, item.error_code, item.error_message, created, self.retry_on_quota_violation)
 
 
 def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
@@ -132,8 +129,7 @@ class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
     name = "delete topics"
     lookup = ControllerLookup()
 
-    def __init__(self, retry_on_quota_violation: bool = True) -> None:
-        self._retry_quota = retry_on_quota_violation
+    retry_on_quota_violation: bool = True
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -157,7 +153,7 @@ class DeleteTopics(AdminCall[TopicKey, None, "DeleteTopicsResponse"]):
                 continue  # an id that was not asked for
             unknown = error_codes.error(item.error_code).topic_not_found
             text = not_found(key) if unknown else item.error_message
-            reply.settle(key, item.error_code, text, None, self._retry_quota)
+            reply.settle(key, item.error_code, text, None, self.retry_on_quota_violation)
 
 
 class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
@@ -166,12 +162,9 @@ class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
     name = "create partitions"
     lookup = ControllerLookup()
 
-    def __init__(
-        self, wanted: Mapping[str, NewPartitions], validate_only: bool, retry_on_quota_violation: bool = True
-    ) -> None:
-        self._wanted = wanted
-        self._validate_only = validate_only
-        self._retry_quota = retry_on_quota_violation
+    wanted: Mapping[str, NewPartitions]
+    validate_only: bool
+    retry_on_quota_violation: bool = True
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
@@ -180,15 +173,15 @@ class CreatePartitions(AdminCall[str, None, "CreatePartitionsResponse"]):
         Topic = CreatePartitionsRequest.Topic
         topics = []
         for key in keys:
-            total, assignment = self._wanted[key]
+            total, assignment = self.wanted[key]
             added = None
             if assignment is not None:
                 added = [Topic.Assignment(broker_ids=list(brokers)) for brokers in assignment]
             topics.append(Topic(name=key, count=total, assignments=added))
-        return CreatePartitionsRequest(topics=topics, timeout_ms=deadline.left_ms(), validate_only=self._validate_only)
+        return CreatePartitionsRequest(topics=topics, timeout_ms=deadline.left_ms(), validate_only=self.validate_only)
 
     def interpret(self, reply: Reply[str, None, CreatePartitionsResponse]) -> None:
         for item in reply.response.results:
             unknown = item.error_code == error_codes.UNKNOWN_TOPIC_OR_PARTITION
             text = not_found(item.name) if unknown else item.error_message
-            reply.settle(item.name, item.error_code, text, None, self._retry_quota)
+            reply.settle(item.name, item.error_code, text, None, self.retry_on_quota_violation)

@@ -68,8 +68,7 @@ class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
     name = "list topics"
     lookup = AnyNodeLookup()
 
-    def __init__(self, include_internal: bool) -> None:
-        self._include_internal = include_internal
+    include_internal: bool
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         return MetadataRequest(topics=None)
@@ -78,7 +77,7 @@ class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
         topics = [
             TopicListing(item.name, item.topic_id, item.is_internal)
             for item in reply.response.topics
-            if item.name is not None and (self._include_internal or not item.is_internal)
+            if item.name is not None and (self.include_internal or not item.is_internal)
         ]
         reply.take(ALL, reply.response.error_code, None, sorted(topics, key=lambda topic: topic.name))
 
@@ -89,8 +88,7 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
     name = "describe topics"
     lookup = AnyNodeLookup()
 
-    def __init__(self, include_authorized_operations: bool = False) -> None:
-        self._operations = include_authorized_operations
+    operations: bool = False
 
     def build(self, keys: list[TopicKey], versions: NodeVersions, deadline: Deadline) -> Request:
         refuse_empty_names(keys)
@@ -98,10 +96,12 @@ class DescribeTopics(AdminCall[TopicKey, TopicDescription, MetadataResponse]):
             versions.require(MetadataRequest, 12, "finding topics by id")
         Topic = MetadataRequest.RequestTopic
         topics = [Topic(name=key) if isinstance(key, str) else Topic(name=None, topic_id=key) for key in keys]
-        if self._operations:
+        if self.operations:
             versions.require(MetadataRequest, 8, "asking for the authorized operations of topics")
         return MetadataRequest(
-            topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=self._operations
+            topics=topics,
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=self.operations,
         )
 
     def interpret(self, reply: Reply[TopicKey, TopicDescription, MetadataResponse]) -> None:
@@ -121,24 +121,21 @@ class DescribeTopicPage(AdminCall[str, "DescribeTopicPartitionsResponse", "Descr
     name = "describe topics"
     lookup = AnyNodeLookup()
 
-    def __init__(
-        self, names: Sequence[str], cursor: DescribeTopicPartitionsResponse.Cursor | None, page_size: int
-    ) -> None:
-        self._names = names
-        self._cursor = cursor
-        self._page_size = page_size
+    names: Sequence[str]
+    cursor: DescribeTopicPartitionsResponse.Cursor | None
+    page_size: int
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 
         cursor = None
-        if self._cursor is not None:
+        if self.cursor is not None:
             cursor = DescribeTopicPartitionsRequest.Cursor(
-                topic_name=self._cursor.topic_name, partition_index=self._cursor.partition_index
+                topic_name=self.cursor.topic_name, partition_index=self.cursor.partition_index
             )
         Topic = DescribeTopicPartitionsRequest.TopicRequest
         return DescribeTopicPartitionsRequest(
-            topics=[Topic(name=name) for name in self._names], response_partition_limit=self._page_size, cursor=cursor
+            topics=[Topic(name=name) for name in self.names], response_partition_limit=self.page_size, cursor=cursor
         )
 
     def interpret(self, reply: Reply[str, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponse]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.records import by_topic
 from kafka_tools.admin.driver import AdminCall, KeysRefused, Reply
-from kafka_tools.admin.lookups import CoordinatorLookup, GivenNodeLookup, LeaderLookup, Lookup, SameNodeLookup
+from kafka_tools.admin.lookups import CoordinatorLookup, LeaderLookup, Lookup, SameNodeLookup
 from kafka_tools.clock import Deadline
 from kafka_tools.net.broker_errors import broker_error
 from kafka_tools.net.versions import NodeVersions
@@ -69,27 +69,24 @@ class ListTransactions(AdminCall[Node, list[TransactionListing], "ListTransactio
     name = "list transactions"
     lookup = SameNodeLookup()
 
-    def __init__(
-        self, states: Sequence[str], producer_ids: Sequence[int], longer_than_ms: int | None, pattern: str | None
-    ) -> None:
-        self._states = states
-        self._producer_ids = producer_ids
-        self._longer_than_ms = longer_than_ms
-        self._pattern = pattern
+    states: Sequence[str]
+    producer_ids: Sequence[int]
+    longer_than_ms: int | None
+    pattern: str | None
 
     def build(self, keys: list[Node], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.list_transactions import ListTransactionsRequest
 
         versions.require(ListTransactionsRequest, 0, "listing transactions")
-        if self._longer_than_ms is not None:
+        if self.longer_than_ms is not None:
             versions.require(ListTransactionsRequest, 1, "listing transactions by duration")
-        if self._pattern is not None:
+        if self.pattern is not None:
             versions.require(ListTransactionsRequest, 2, "listing transactions by a pattern of their ids")
         return ListTransactionsRequest(
-            state_filters=list(self._states),
-            producer_id_filters=list(self._producer_ids),
-            duration_filter=-1 if self._longer_than_ms is None else self._longer_than_ms,
-            transactional_id_pattern=self._pattern,
+            state_filters=list(self.states),
+            producer_id_filters=list(self.producer_ids),
+            duration_filter=-1 if self.longer_than_ms is None else self.longer_than_ms,
+            transactional_id_pattern=self.pattern,
         )
 
     def interpret(self, reply: Reply[Node, list[TransactionListing], ListTransactionsResponse]) -> None:
@@ -135,10 +132,7 @@ class DescribeProducers(AdminCall[TopicPartition, list[ProducerState], "Describe
 
     name = "describe producers"
 
-    def __init__(self, broker_id: int | None) -> None:
-        self.lookup: Lookup[TopicPartition] = (
-            LeaderLookup() if broker_id is None else GivenNodeLookup(lambda _: broker_id)
-        )
+    lookup: Lookup[TopicPartition]
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_producers import DescribeProducersRequest
@@ -173,8 +167,7 @@ class AbortTransactions(AdminCall[TopicPartition, None, "WriteTxnMarkersResponse
     name = "abort transactions"
     lookup = LeaderLookup()
 
-    def __init__(self, specs: Mapping[TopicPartition, AbortSpec]) -> None:
-        self._specs = specs
+    specs: Mapping[TopicPartition, AbortSpec]
 
     def build(self, keys: list[TopicPartition], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.write_txn_markers import WriteTxnMarkersRequest
@@ -182,7 +175,7 @@ class AbortTransactions(AdminCall[TopicPartition, None, "WriteTxnMarkersResponse
         Marker = WriteTxnMarkersRequest.WritableTxnMarker
         markers = []
         for key in keys:
-            spec = self._specs[key]
+            spec = self.specs[key]
             topic = Marker.WritableTxnMarkerTopic(name=key.topic, partition_indexes=[key.partition])
             markers.append(
                 Marker(

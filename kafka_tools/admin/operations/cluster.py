@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
+from kafka_tools.admin.lookups import AnyNodeLookup, GivenNodeLookup, LeaderLookup, Lookup
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import BrokerError
@@ -158,7 +159,8 @@ class ClusterOperations(Connected):
         partitions = several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.transactions import DescribeProducers
 
-        return self.run(DescribeProducers(broker_id), partitions, timeout_s, deadline)
+        lookup: Lookup[TopicPartition] = LeaderLookup() if broker_id is None else GivenNodeLookup(lambda _: broker_id)
+        return self.run(DescribeProducers(lookup), partitions, timeout_s, deadline)
 
     def abort_transactions(
         self,
@@ -196,7 +198,8 @@ class ClusterOperations(Connected):
         """Supported and finalized features, as a given node or any tells them."""
         from kafka_tools.admin.calls.features import DescribeFeatures
 
-        return self.ask(DescribeFeatures(node_id), timeout_s, deadline)
+        lookup: Lookup[str] = AnyNodeLookup() if node_id is None else GivenNodeLookup(lambda _: node_id)
+        return self.ask(DescribeFeatures(lookup), timeout_s, deadline)
 
     def update_features(
         self,

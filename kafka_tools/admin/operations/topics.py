@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.admin.connected import Connected
-from kafka_tools.admin.lookups import versions_of
+from kafka_tools.admin.lookups import LeaderLookup, versions_of
 from kafka_tools.admin.outcomes import Outcomes
 from kafka_tools.clock import Deadline
 from kafka_tools.values import Many, TopicPartition, check_keys, several
@@ -136,7 +136,7 @@ class TopicOperations(Connected):
         from kafka_tools.protocol.enums import IsolationLevel
 
         isolation = IsolationLevel.READ_COMMITTED if read_committed else IsolationLevel.READ_UNCOMMITTED
-        call = ListOffsets(specs, isolation, leaders)
+        call = ListOffsets(specs, isolation, LeaderLookup(leaders))
         return self.run(call, specs, timeout_s, deadline)
 
     # reassignments and elections
