@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST, at_or_after
+from kafka_tools.commands.partitions.reassignment.current import replicas_in
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError, UsageError
 from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import INTERNAL_TOPICS
+from kafka_tools.shown_text import counted
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
@@ -180,12 +182,10 @@ def _sizes(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[Top
     except KafkaToolsError:
         return {}
     return {
-        key: replica.size_bytes
+        place.topic_partition: replica.size_bytes
         for broker, directories in told.items()
-        for directory in (directories.value or {}).values()
-        if directory.value is not None
-        for key, replica in directory.value.replicas.items()
-        if leaders.get(key) == broker and not replica.is_future
+        for place, _, replica in replicas_in(broker, directories.value or {})
+        if leaders.get(place.topic_partition) == broker and not replica.is_future
     }
 
 
@@ -209,7 +209,8 @@ def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
         sizes = [each.estimated_bytes for each in own]
         known = [each for each in sizes if each is not None]
         size = f", about {sum(known)} bytes (an estimate)" if len(known) == len(own) else ""
-        lines.append(f"{topic}: {sum(each.records for each in own)} records of {_count(len(own))} to delete{size}")
+        partitions = counted(len(own), "partition", "partitions")
+        lines.append(f"{topic}: {sum(each.records for each in own)} records of {partitions} to delete{size}")
         lines += [
             (
                 f"{each.partition}: cannot delete before offset {each.before_offset}: it is beyond the end "
@@ -219,7 +220,3 @@ def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
             if each.before_offset > each.log_end_offset
         ]
     return lines
-
-
-def _count(partitions: int) -> str:
-    return "1 partition" if partitions == 1 else f"{partitions} partitions"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder
-from kafka_tools.commands.partitions.reassignment.documents import Replicas
+from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, check_executable
 from kafka_tools.commands.partitions.reassignment.following import AGAIN_S, LONGEST_SILENCE_S, patiently
 from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.errors import KafkaToolsError, NetworkError, SecurityError, UnsupportedVersion
@@ -19,11 +19,13 @@ from kafka_tools.values import TopicPartition
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
+T = TypeVar("T")
+
 GO_ON = "repeat the command to continue with the rest"
 
 
 class BatchStarter:
-    """Begins what a file wants: partition -> its replicas, replica -> its log directory.
+    """Begins the reassignments of a file. Raises InputError for a file that is not valid.
 
     ``only_log_dirs``: nothing moves between brokers, which are too old to be asked for that (before 2.4).
     """
@@ -32,8 +34,7 @@ class BatchStarter:
         self,
         admin: AdminClient,
         asked: ChangeOrder,
-        wanted: Mapping[TopicPartition, Replicas],
-        paths: Mapping[ReplicaPlace, str],
+        document: ReassignmentDocument,
         throttle: throttles.Throttle,
         allow_replication_factor_change: bool,
     ) -> None:
@@ -41,8 +42,8 @@ class BatchStarter:
         self._admin = admin
         self._clock = admin.deadline().clock
         self._asked = asked
-        self._wanted = wanted
-        self._paths = paths
+        self._wanted = check_executable(document, asked.place)
+        self._paths = document.log_dirs
         self._throttle = throttle
         self._allow_change = allow_replication_factor_change
 
@@ -102,9 +103,7 @@ class BatchStarter:
                 error.hint = GO_ON
                 raise error
             refused = {partition: error for partition, error in failures.items() if partition not in pending}
-            alive = (
-                patiently(self._clock, self.alive, GO_ON) if any(map(_is_bad_assignment, refused.values())) else set()
-            )
+            alive = self._patiently(self.alive) if any(map(_is_bad_assignment, refused.values())) else set()
             for partition, error in refused.items():
                 if _is_bad_assignment(error) and not alive.issuperset(self._wanted[partition]):
                     put_off.append(partition)
@@ -113,6 +112,9 @@ class BatchStarter:
             if pending:
                 self._clock.sleep(AGAIN_S)
         return sorted(begun)
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        return patiently(self._clock, ask, GO_ON)
 
     def start_moves(
         self, wanted: dict[ReplicaPlace, str], failed: dict[Any, KafkaToolsError]

@@ -8,8 +8,8 @@ does not stop the others.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
@@ -18,7 +18,6 @@ from kafka_tools.commands.partitions.reassignment.batch_start import GO_ON, Batc
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder, change_row, changed, partition_row
 from kafka_tools.commands.partitions.reassignment.documents import (
     ReassignmentDocument,
-    check_executable,
     read_reassignment,
     reassignment_text,
 )
@@ -27,7 +26,6 @@ from kafka_tools.commands.partitions.reassignment.following import (
     LONGEST_SILENCE_S,
     ReassignmentFollower,
     follow,
-    patiently,
     target_of,
 )
 from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
@@ -53,8 +51,6 @@ STALLED_S = 300.0
 _FETCHED_BYTES = 10 << 20
 """replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
 
-T = TypeVar("T")
-
 
 def execute_in_batches(
     admin: AdminClient,
@@ -75,7 +71,7 @@ def execute_in_batches(
     return execution.run(size or max(1, len(document.partitions)), additional=additional)
 
 
-class _Execution:
+class _Execution(BatchStarter):
     def __init__(
         self,
         admin: AdminClient,
@@ -84,13 +80,7 @@ class _Execution:
         throttle: throttles.Throttle,
         allow_replication_factor_change: bool,
     ) -> None:
-        self._admin = admin
-        self._clock = admin.deadline().clock
-        self._asked = asked
-        self._wanted = check_executable(document, asked.place)
-        self._paths = document.log_dirs
-        self._throttle = throttle
-        self._starter = BatchStarter(admin, asked, self._wanted, self._paths, throttle, allow_replication_factor_change)
+        super().__init__(admin, asked, document, throttle, allow_replication_factor_change)
         self._line = status_line(admin, say=asked.say)
         self._before: current.Assignment = {}
         self._log_dirs: dict[ReplicaPlace, str] = {}
@@ -109,7 +99,7 @@ class _Execution:
         if running_now.keys() - self._underway and not additional:
             raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
         self._look_up(running_now)
-        self._starter.only_log_dirs = listed is None
+        self.only_log_dirs = listed is None
         if listed is None:
             current.check_old_brokers(self._admin, self._wanted, self._paths)
         self._say(kafka_text.current_assignment(reassignment_text(self._before, self._log_dirs)))
@@ -131,18 +121,18 @@ class _Execution:
     def _move(self, partitions: Sequence[TopicPartition], size: int) -> None:
         """All batches, then what was put off. If an error ends them, throttles that nothing needs any more come off."""
         try:
-            with ledger_of(self._admin).hold() if self._starter.is_throttled else contextlib.nullcontext():
+            with ledger_of(self._admin).hold() if self.is_throttled else contextlib.nullcontext():
                 self._in_batches(partitions, size)
                 put_off, self._put_off = self._put_off, []
                 self._await_brokers(put_off)
                 self._in_batches(put_off, size)
-                alive = self._patiently(self._starter.alive) if self._put_off else set()
+                alive = self._patiently(self.alive) if self._put_off else set()
                 for partition in self._put_off:
                     missing = self._missing_brokers(partition, alive) or "its brokers came back too late"
                     self._failed[partition] = KafkaToolsError(f"{missing}: no reassignment was started")
                 self._look_after_stalled()
         except KafkaToolsError:
-            if self._starter.is_throttled:
+            if self.is_throttled:
                 self._line.clear()
                 try:
                     remove_throttles(self._admin)
@@ -155,7 +145,7 @@ class _Execution:
         until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
         wanted = {id for partition in partitions for id in self._wanted[partition]}
         told: set[int] = set()
-        while missing := wanted - self._patiently(self._starter.alive):
+        while missing := wanted - self._patiently(self.alive):
             if missing - told:
                 self._line.clear()
                 named = ", ".join(map(str, sorted(missing)))
@@ -187,7 +177,7 @@ class _Execution:
     def _is_there(self, partition: TopicPartition) -> bool:
         if self._before[partition] != self._wanted[partition]:
             return False
-        return all(self._log_dirs.get(place) == path for place, path in self._starter.paths_of([partition]).items())
+        return all(self._log_dirs.get(place) == path for place, path in self.paths_of([partition]).items())
 
     def _in_batches(self, partitions: Sequence[TopicPartition], size: int) -> None:
         count = -(-len(partitions) // size)
@@ -196,7 +186,7 @@ class _Execution:
             self._one_batch(partitions[number * size : (number + 1) * size], begins)
 
     def _one_batch(self, partitions: Sequence[TopicPartition], begins: str) -> None:
-        alive = self._patiently(self._starter.alive)
+        alive = self._patiently(self.alive)
         ready: list[TopicPartition] = []
         put_off: list[TopicPartition] = []
         for partition in partitions:
@@ -204,17 +194,15 @@ class _Execution:
             (ready if can_begin else put_off).append(partition)
         failed_before = len(self._failed)
         if ready:
-            self._patiently(lambda: self._starter.limit(ready, self._before))
+            self._patiently(lambda: self.limit(ready, self._before))
         begun = [each for each in ready if each in self._underway]
-        begun += self._starter.begin([each for each in ready if each not in self._underway], put_off, self._failed)
+        begun += self.begin([each for each in ready if each not in self._underway], put_off, self._failed)
         if put_off:
             self._put_off += put_off
             away = {self._missing_brokers(partition, alive) or "a broker is restarting" for partition in put_off}
             self._note(begins, len(put_off), "postponed", "; ".join(sorted(away)))
-        elsewhere = {
-            place: path for place, path in self._starter.paths_of(begun).items() if self._log_dirs.get(place) != path
-        }
-        paths = self._starter.start_moves(elsewhere, self._failed)
+        elsewhere = {place: path for place, path in self.paths_of(begun).items() if self._log_dirs.get(place) != path}
+        paths = self.start_moves(elsewhere, self._failed)
         if begun:
             self._wait(begun, paths, begins)
         failed = list(self._failed.items())[failed_before:]
@@ -238,8 +226,7 @@ class _Execution:
         )
 
     def _follower(self, begun: Collection[TopicPartition], paths: Mapping[ReplicaPlace, str]) -> ReassignmentFollower:
-        only_log_dirs = self._starter.only_log_dirs
-        return ReassignmentFollower(self._admin, begun, paths, have_begun=True, only_log_dirs=only_log_dirs)
+        return ReassignmentFollower(self._admin, begun, paths, have_begun=True, only_log_dirs=self.only_log_dirs)
 
     def _take(self, partitions: Sequence[TopicPartition], paths: dict[ReplicaPlace, str]) -> None:
         """Add a row for each partition that has arrived, and an error for each other."""
@@ -275,9 +262,6 @@ class _Execution:
 
     def _row(self, partition: TopicPartition, result: str) -> Row:
         return partition_row(partition, result, self._wanted[partition], self._before[partition], self._log_dirs)
-
-    def _patiently(self, ask: Callable[[], T]) -> T:
-        return patiently(self._clock, ask, GO_ON)
 
     def _missing_brokers(self, partition: TopicPartition, alive: set[int]) -> str:
         missing = sorted(set(self._wanted[partition]) - alive)

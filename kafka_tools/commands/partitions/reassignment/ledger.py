@@ -269,13 +269,11 @@ class Ledger:
 
         try:
             document = parse(read_given(self.path, _MOST_BYTES).decode(), self.path)
+            mistake = next(check(document, _RULES), None)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, InputError) as error:
-            if warns:
-                running.note(f"warning: ignored the record of throttles {self.path}: cannot read it ({error})")
-            return {}
-        mistake = next(check(document, _RULES), None)
+            mistake = f"cannot read it ({error})"
         if mistake is not None:
             if warns:
                 running.note(f"warning: ignored the record of throttles {self.path}: {mistake}")
