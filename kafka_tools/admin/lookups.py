@@ -18,19 +18,14 @@ from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import name_what_is_missing
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, CoordinatorType
+from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE, CoordinatorType
 from kafka_tools.protocol.messages.metadata import MetadataRequest
 from kafka_tools.texts.java_hashing import positive_hash
 from kafka_tools.values import Node, TopicPartition
 
 K = TypeVar("K", bound=Hashable)
 
-_KEY_TYPE_VERSIONS = {CoordinatorType.GROUP: 0, CoordinatorType.TRANSACTION: 1, CoordinatorType.SHARE: 6}
-_STATE_TOPICS = {
-    CoordinatorType.GROUP: CONSUMER_OFFSETS,
-    CoordinatorType.TRANSACTION: TRANSACTION_STATE,
-    CoordinatorType.SHARE: SHARE_GROUP_STATE,
-}
+_STATE_TOPICS = {CoordinatorType.GROUP: CONSUMER_OFFSETS, CoordinatorType.TRANSACTION: TRANSACTION_STATE}
 """Key type -> the topic whose partitions' leaders are the coordinators."""
 
 NEW_PARTITION_GRACE_S = 0.3
@@ -201,7 +196,7 @@ class LeaderLookup(Lookup[TopicPartition]):
 
 
 class CoordinatorLookup(Lookup[str]):
-    """Each group, transactional id or share partition key to its coordinator (FindCoordinator)."""
+    """Each group or transactional id to its coordinator (FindCoordinator)."""
 
     def __init__(self, key_type: int = CoordinatorType.GROUP) -> None:
         self._key_type = key_type
@@ -220,20 +215,15 @@ class CoordinatorLookup(Lookup[str]):
         node = cluster.metadata.any_node(deadline)
         versions = cluster.exchange.node_versions(node, deadline)
         version = versions.newest(FindCoordinatorRequest)
-        if version < _KEY_TYPE_VERSIONS[self._key_type]:
-            raise versions.too_old(
-                FindCoordinatorRequest, _KEY_TYPE_VERSIONS[self._key_type], "this kind of coordinator"
-            )
+        if self._key_type != CoordinatorType.GROUP:
+            versions.require(FindCoordinatorRequest, 1, "this kind of coordinator")
         if version >= 4:
             request = FindCoordinatorRequest(key_type=self._key_type, coordinator_keys=list(keys))
-            response = cluster.exchange.call(node, request, deadline)
-            for item in response.coordinators:
-                self._place(item.key, item, found)
-            self._look_for_offline(cluster, found, deadline)
-            return found
-        requests = [FindCoordinatorRequest(key_type=self._key_type, key=key) for key in keys]
-        answers = cluster.exchange.call_many([(node, request) for request in requests], deadline)
-        for key, answer in zip(keys, answers, strict=True):
+            answers = [(item.key, item) for item in cluster.exchange.call(node, request, deadline).coordinators]
+        else:
+            requests = [(node, FindCoordinatorRequest(key_type=self._key_type, key=key)) for key in keys]
+            answers = list(zip(keys, cluster.exchange.call_many(requests, deadline), strict=True))
+        for key, answer in answers:
             if isinstance(answer, KafkaToolsError):
                 raise answer
             self._place(key, answer, found)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
 from kafka_tools.commands import running
-from kafka_tools.commands.groups.holders import is_blocked, named
+from kafka_tools.commands.groups.holders import is_blocked, members_of, named
 from kafka_tools.commands.groups.internal_topics import is_internal
 from kafka_tools.commands.groups.reset_plans import read_plan
 from kafka_tools.commands.groups.reset_targets import BY_TIME, LogOffsets, since
 from kafka_tools.commands.groups.resets import plan_rows
+from kafka_tools.commands.groups.resettable import partitions_of
 from kafka_tools.commands.options.values import read_text
 from kafka_tools.errors import InputError, NotFound, UnsupportedVersion
 from kafka_tools.net.broker_errors import has_code
@@ -206,12 +207,11 @@ class ApplicationReset:
         return offsets | {key: self._log.at(key, LATEST) for key in ends}
 
     def _partitions(self, topics: Sequence[str]) -> list[TopicPartition]:
-        described = self._admin.describe_topics(topics)
-        keys = []
-        for topic, outcome in described.items():
+        keys, missing = partitions_of(self._admin, dict.fromkeys(topics))
+        for topic, error in missing:
             with running.about(f"topic {topic}"):
-                keys += [TopicPartition(str(topic), each.partition) for each in outcome.get().partitions]
-        return sorted(keys)
+                raise error
+        return keys
 
     def _positions(self, keys: Sequence[TopicPartition]) -> Offsets:
         """The offset of each partition of the input topics."""
@@ -259,10 +259,8 @@ class ApplicationReset:
         """Commit the offsets; returns those that were committed."""
         with running.about(self._group):
             failures = self._admin.alter_group_offsets(self._group, offsets).failures()
-        held = ""
-        if any(is_blocked(error) for error in failures.values()):
-            described = self._admin.describe_groups([self._group])[self._group].value
-            held = "" if described is None else named(described.members)
+        is_held = any(map(is_blocked, failures.values()))
+        held = named(members_of(self._admin.describe_groups, self._group)) if is_held else ""
         for key, error in failures.items():
             found = ItemError.of(f"{key} of group '{self._group}'", error)
             self._errors.append(found._replace(message=f"{found.message}.{held}") if held else found)

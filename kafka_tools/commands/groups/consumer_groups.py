@@ -263,9 +263,25 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
 
 def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: str | None) -> int:
-    from kafka_tools.commands.groups.removed_members import remove
+    from kafka_tools.admin.calls.members import MemberIdentity
+    from kafka_tools.output.rows import ItemError, Rows
 
-    return remove(admin, given, output_format)
+    (group,) = given["group"]
+    wanted = [MemberIdentity(member) for member in dict.fromkeys(given["member"])]
+    wanted += [MemberIdentity(instance_id=instance) for instance in dict.fromkeys(given["instance"])]
+    with running.about(group):
+        outcomes = admin.remove_members(group, None if given["all_members"] else wanted)
+    removed = [str(member) for member in outcomes.succeeded()]
+    if output_format is None:
+        names = ", ".join(f"'{name}'" for name in running.shown(removed))
+        text = f"Members removed from group '{running.shown(group)}': {names}\n"
+        running.emit(text if removed else f"No member was removed from group '{running.shown(group)}'.\n")
+    rows = [
+        {"group": group, "member": str(member), "is_static": member.instance_id is not None, "result": "removed"}
+        for member in outcomes.succeeded()
+    ]
+    errors = [ItemError.of(f"member '{member}'", error) for member, error in outcomes.failures().items()]
+    return running.finish(Rows("removed-members", rows, errors), output_format, "cannot remove")
 
 
 def _groups(admin: AdminClient, given: dict[str, Any]) -> tuple[list[str], list[ItemError]]:

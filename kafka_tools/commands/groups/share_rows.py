@@ -14,7 +14,7 @@ from kafka_tools.output.rows import ItemError
 from kafka_tools.protocol.enums import CoordinatorGroupType, GroupState
 
 if TYPE_CHECKING:
-    from kafka_tools.admin.client import AdminClient, GroupDescription
+    from kafka_tools.admin.client import AdminClient, GroupDescription, ShareOffset
     from kafka_tools.values import TopicPartition
 
 TYPE = CoordinatorGroupType.SHARE
@@ -72,20 +72,16 @@ class ShareGroupResets(GroupResets):
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
         outcomes = self.admin.list_share_group_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
         self._shared = {name: sorted(found) for name, found in outcomes.succeeded().items()}
-        return Outcomes(
-            (
-                name,
-                Outcome(None, outcome.error)
-                if outcome.value is None
-                else Outcome(
-                    {key: each.start_offset for key, each in outcome.value.succeeded().items() if each is not None}
-                ),
-            )
-            for name, outcome in outcomes.items()
-        )
+        return Outcomes((name, _start_offsets(outcome)) for name, outcome in outcomes.items())
 
     def all_partitions(self, group: str, committed: Offsets) -> list[TopicPartition]:
         return self._shared[group]
 
     def alter(self, plan: Mapping[str, Offsets]) -> Outcomes[str, Outcomes[TopicPartition, None]]:
         return self.admin.alter_share_groups_offsets(plan)
+
+
+def _start_offsets(told: Outcome[Outcomes[TopicPartition, ShareOffset | None]]) -> Outcome[Offsets]:
+    if told.value is None:
+        return Outcome(None, told.error)
+    return Outcome({key: each.start_offset for key, each in told.value.succeeded().items() if each is not None})

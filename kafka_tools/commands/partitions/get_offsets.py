@@ -122,14 +122,13 @@ def _show(
     from kafka_tools.output.rows import ItemError, Rows
 
     leaders = {key: leader for key, leader in partitions.items() if leader is not None}
-    outcomes = admin.list_offsets(dict.fromkeys(partitions, spec), leaders=leaders) if partitions else {}
-    failures = {key: outcome.error for key, outcome in outcomes.items() if outcome.error is not None}
-    if failures and len(failures) == len(partitions):
-        # Brokers that lack a kind of offset lack it for every partition: that is one thing to say.
-        too_old = [error for error in failures.values() if isinstance(error, UnsupportedVersion)]
-        if len(too_old) == len(failures):
-            raise too_old[0]
-    found = [(key, outcome.value) for key, outcome in outcomes.items() if outcome.value is not None]
+    outcomes = admin.list_offsets(dict.fromkeys(partitions, spec), leaders=leaders)
+    failures = outcomes.failures()
+    # Brokers that lack a kind of offset lack it for every partition: one error says so.
+    too_old = [error for error in failures.values() if isinstance(error, UnsupportedVersion)]
+    if too_old and len(too_old) == len(partitions):
+        raise too_old[0]
+    found = list(outcomes.succeeded().items())
     if form is None:
         # Kafka's order: of the texts, in which t-10 stands before t-2.
         texts = {
