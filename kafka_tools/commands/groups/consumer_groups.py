@@ -5,7 +5,7 @@ Kafka's tool ends with status 0 and prints its errors on stdout; this one report
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -194,17 +194,13 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     from kafka_tools.output.rows import Rows
 
     verbose = given["verbose"]
-    kind = "group-members" if given["members"] else "group-states" if given["state"] else "group-offsets"
-    make = {
-        "group-members": group_rows.members,
-        "group-states": group_rows.states,
-        "group-offsets": group_rows.offsets,
-    }[kind]
-    text = {
-        "group-members": group_text.members,
-        "group-states": group_text.states,
-        "group-offsets": group_text.offsets,
-    }[kind]
+    make: Callable[..., dict[str, group_rows.Made]]
+    if given["members"]:
+        kind, make, text = "group-members", group_rows.members, group_text.members
+    elif given["state"]:
+        kind, make, text = "group-states", group_rows.states, group_text.states
+    else:
+        kind, make, text = "group-offsets", group_rows.offsets, group_text.offsets
     if given["topic"]:
         from kafka_tools.commands.groups.topic_readers import readers
 

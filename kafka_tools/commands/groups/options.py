@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,54 +15,43 @@ ANY = "*"
 """Value of --state and --type when they are given without one."""
 
 Decorator = Callable[[Any], Any]
+_mode = functools.partial(option, section="New offsets")
+_view = functools.partial(option, section="Views")
 _OFFSETS: dict[str, Decorator] = {
-    "to_earliest": option("--to-earliest", is_flag=True, section="New offsets", help="Reset to the log start offset."),
-    "to_latest": option("--to-latest", is_flag=True, section="New offsets", help="Reset to the log end offset."),
-    "to_current": option(
+    "to_earliest": _mode("--to-earliest", is_flag=True, help="Reset to the log start offset."),
+    "to_latest": _mode("--to-latest", is_flag=True, help="Reset to the log end offset."),
+    "to_current": _mode(
         "--to-current",
         is_flag=True,
-        section="New offsets",
         help="Reset to the committed offset, or to the log end offset if there is none.",
     ),
-    "to_offset": option(
-        "--to-offset",
-        metavar="N",
-        type=click.IntRange(0, 2**63 - 1),
-        section="New offsets",
-        help="Reset to this offset.",
-    ),
-    "shift_by": option(
+    "to_offset": _mode("--to-offset", metavar="N", type=click.IntRange(0, 2**63 - 1), help="Reset to this offset."),
+    "shift_by": _mode(
         "--shift-by",
         metavar="N",
         type=click.IntRange(-(2**63), 2**63 - 1),
-        section="New offsets",
         help="Move the committed offset forward by N, or back if N is negative.",
     ),
-    "to_datetime": option(
+    "to_datetime": _mode(
         "--to-datetime",
         metavar="TIME",
-        section="New offsets",
         help="Reset to the first offset at or after this time: YYYY-MM-DDThh:mm:ss.sss (UTC unless a zone "
         "follows), a date, or '2 hours ago'.",
     ),
-    "by_duration": option(
+    "by_duration": _mode(
         "--by-duration",
         metavar="SPAN",
-        section="New offsets",
         help="Reset to the first offset within this duration before now: PnDTnHnMnS such as PT6H, or 6h.",
     ),
-    "from_file": option(
-        "--from-file", metavar="FILE", section="New offsets", help="Reset to the offsets in a file printed by --export."
-    ),
+    "from_file": _mode("--from-file", metavar="FILE", help="Reset to the offsets in a file printed by --export."),
 }
 
 KAFKAS_MODES = tuple(_OFFSETS)
 """Modes of a reset that Kafka's tools have: the Python names of the options that say where it puts a group."""
-_OFFSETS["from_group"] = option(
+_OFFSETS["from_group"] = _mode(
     "--from-group",
     metavar="ID",
     shell_complete=group_names,
-    section="New offsets",
     help="Reset to the offsets that this group committed: for --topic, or for all its topics.",
 )
 
@@ -96,29 +86,27 @@ def topic_option(name: str, help: str) -> Decorator:
 
 def views(members: str = "Describe the members.", types: bool = False) -> Decorator:
     """The views of ``--describe``. ``members``: the help of ``--members``; ``types``: whether to add ``--type``."""
-    state = option(
+    state = _view(
         "--state",
         metavar="[STATE,...]",
         is_flag=False,
         flag_value=ANY,
-        section="Views",
         help="Describe the state of the group (with --describe); show a state column or select these states (with "
         "--list).",
     )
-    type_ = option(
+    type_ = _view(
         "--type",
         metavar="[TYPE,...]",
         is_flag=False,
         flag_value=ANY,
-        section="Views",
         help="Show a type column, or only groups of these types: classic, consumer (with --list).",
     )
     return together(
-        option("--offsets", is_flag=True, section="Views", help="Describe offsets and lag. This is the default."),
-        option("--members", is_flag=True, section="Views", help=members),
+        _view("--offsets", is_flag=True, help="Describe offsets and lag. This is the default."),
+        _view("--members", is_flag=True, help=members),
         state,
         *([type_] if types else []),
-        option("--verbose", is_flag=True, section="Views", help="Show more columns."),
+        _view("--verbose", is_flag=True, help="Show more columns."),
     )
 
 

@@ -87,28 +87,21 @@ class Target:
         """
         if self._wanted is None:
             return None
-        found: list[tuple[str, Outcome[list[TopicPartition]]]] = []
-        for group in groups:
-            if group not in self._wanted:
-                found.append((group, Outcome(None, OutsideGroup(f"No reset plan for group {group} found"))))
-                continue
-            keys = sorted(self._wanted[group])
-            try:
-                found.append((group, Outcome(self._chosen(group, keys, topics) if topics else keys)))
-            except OutsideGroup as error:
-                found.append((group, Outcome(None, error)))
-        return Outcomes(found)
+        return Outcomes((group, self._chosen(group, self._wanted.get(group), topics)) for group in groups)
 
-    def _chosen(self, group: str, keys: Sequence[TopicPartition], topics: Topics) -> list[TopicPartition]:
-        chosen = []
+    def _chosen(self, group: str, plan: Offsets | None, topics: Topics) -> Outcome[list[TopicPartition]]:
+        if plan is None:
+            return Outcome(None, OutsideGroup(f"No reset plan for group {group} found"))
+        chosen: list[TopicPartition] = []
         for topic, numbers in topics.items():
-            found = [key for key in keys if key.topic == topic and (numbers is None or key.partition in numbers)]
+            found = [key for key in plan if key.topic == topic and (numbers is None or key.partition in numbers)]
             if not found and self._mode == "from_group":
                 raise InputError(f"group '{self._given['from_group']}' has no committed offsets of topic {topic}")
             if not found:
-                raise OutsideGroup(f"{self._given['from_file']}: no offset of topic {topic} for group {group}")
+                text = f"{self._given['from_file']}: no offset of topic {topic} for group {group}"
+                return Outcome(None, OutsideGroup(text))
             chosen += found
-        return sorted(chosen)
+        return Outcome(sorted(chosen if topics else plan))
 
     def look_up(self, keys: Mapping[str, Sequence[TopicPartition]], committed: Mapping[str, Offsets]) -> None:
         """Ask for the log offsets that ``offsets`` needs, for all groups together."""

@@ -47,7 +47,8 @@ def run(
     errors = [*unlisted, *errors]
     if warning is not None:
         running.note(warning)
-    before = positions(kind, plan) if output_format is not None else {}
+    named = [group for group, offsets in plan.items() if offsets]
+    before = kind.committed(named).succeeded() if output_format is not None else {}
     if given["execute"]:
         refused = {error.item for error in errors}
         wanted = plan
@@ -180,11 +181,6 @@ def _has_members(outcome: Outcome[Outcomes[TopicPartition, None]]) -> bool:
     """Whether a coordinator refused offsets because somebody has joined the group meanwhile."""
     failures = outcome.get().failures().values() if outcome.error is None else [outcome.error]
     return any(is_blocked(error) for error in failures)
-
-
-def positions(kind: GroupResets, plan: Plan) -> dict[str, Offsets]:
-    """The committed offsets of the groups of a plan; a group that cannot be asked is left out."""
-    return kind.committed([group for group, offsets in plan.items() if offsets]).succeeded()
 
 
 def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Row]:

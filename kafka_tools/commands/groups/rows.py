@@ -63,8 +63,7 @@ def parse_types(text: str) -> list[str]:
 
 def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
     """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
-    listings = admin.list_groups(states, types)
-    return _listed(listings, [each for each in listings if _is_consumer_group(each)])
+    return _listed(admin.list_groups(states, types), _is_consumer_group)
 
 
 def _is_consumer_group(group: GroupListing) -> bool:
@@ -75,13 +74,13 @@ def _is_consumer_group(group: GroupListing) -> bool:
 
 def list_of_type(admin: AdminClient, states: list[str], group_type: str) -> Rows:
     """The groups of one type of all brokers, sorted."""
-    listings = admin.list_groups(states, [group_type])
-    return _listed(listings, [each for each in listings if each.type == group_type])
+    return _listed(admin.list_groups(states, [group_type]), lambda each: each.type == group_type)
 
 
-def _listed(listings: Listing[GroupListing], wanted: Sequence[GroupListing]) -> Rows:
+def _listed(listings: Listing[GroupListing], is_wanted: Callable[[GroupListing], bool]) -> Rows:
     rows: list[Row] = [
-        {"group": each.group_id, "type": _capital(each.type), "state": state_word(each.state)} for each in wanted
+        {"group": each.group_id, "type": _capital(each.type), "state": state_word(each.state)}
+        for each in filter(is_wanted, listings)
     ]
     return Rows("groups", rows, not_listed(listings))
 

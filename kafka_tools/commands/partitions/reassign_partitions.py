@@ -28,24 +28,18 @@ ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 MOVE_TIMEOUT_S = 10.0
 """Seconds to wait for a broker to have a new replica; the default of --timeout."""
 LARGEST_RATE = 2**63 - 1
-_REQUIRED = {
-    "verify": ("reassignment_json_file",),
-    "generate": (),  # PlanningOptions.check says what each strategy needs
-    "execute": ("reassignment_json_file",),
-    "cancel": ("reassignment_json_file",),
-    "list": (),
-    "watch": (),
-}
+_NEED_FILE = ("verify", "execute", "cancel")
+"""Actions that need a reassignment file. PlanningOptions.check says what the strategies of ``generate`` need."""
 _PERMITTED = {
-    "verify": ("preserve_throttles",),
+    "verify": ("reassignment_json_file", "preserve_throttles"),
     "generate": ("topics_to_move_json_file", "broker_list", "disable_rack_aware", "seed", *OPTIONS),
-    "execute": ("additional", "throttle", "replica_alter_log_dirs_throttle", "disallow_replication_factor_change",
-                "batch_size", "watch"),
-    "cancel": ("bootstrap_controller", "preserve_throttles"),
+    "execute": ("reassignment_json_file", "additional", "throttle", "replica_alter_log_dirs_throttle",
+                "disallow_replication_factor_change", "batch_size", "watch"),
+    "cancel": ("reassignment_json_file", "bootstrap_controller", "preserve_throttles"),
     "list": ("bootstrap_controller",),
     "watch": ("reassignment_json_file",),
 }  # fmt: skip
-_OWN = dict.fromkeys(name for names in (*_REQUIRED.values(), *_PERMITTED.values()) for name in names)
+_OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
 """Options that only some actions take."""
 
 
@@ -237,13 +231,12 @@ def _checked_action(context: click.Context, planning: PlanningOptions, connectio
         raise UsageError("Please specify either --bootstrap-server or --bootstrap-controller")
     if action == "generate":
         planning.check(context.params)
-    for name in _REQUIRED[action]:
-        if context.params[name] is None:
-            raise UsageError(f'Missing required argument "[{_spelled(name)}]"')
+    if action in _NEED_FILE and context.params["reassignment_json_file"] is None:
+        raise UsageError('Missing required argument "[reassignment-json-file]"')
     values = {**context.params, "bootstrap_controller": connection.bootstrap_controller}
-    allowed = (*_REQUIRED[action], *_PERMITTED[action])
+    allowed = (*_PERMITTED[action], action)
     words = [word.partition("=")[0] for word in context.meta[ARGUMENTS]]
-    wrong = [name for name in _OWN if is_given(values[name]) and name not in (*allowed, action)]
+    wrong = [name for name in _OWN if is_given(values[name]) and name not in allowed]
     if wrong:
         first = min(wrong, key=lambda name: words.index(f"--{_spelled(name)}") if f"--{_spelled(name)}" in words else 0)
         raise UsageError(f'Option "[{_spelled(first)}]" can\'t be used with action "[{action}]"')

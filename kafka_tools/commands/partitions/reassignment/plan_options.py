@@ -15,7 +15,6 @@ from kafka_tools.errors import UsageError
 KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS = "kafka", "least-movement", "by-size", "leaders"
 OPTIONS = ("strategy", "evacuate", "replication_factor", "topic")
 """The parameters that ``planning_options`` adds."""
-_SECTION = "Planning, with --generate"
 _LARGEST_FACTOR = 2**15 - 1
 
 
@@ -99,34 +98,31 @@ def planning_options(function: Any) -> Any:
     return folded
 
 
+_option = functools.partial(option, section="Planning, with --generate")
 _ADDERS = (
-    option(
+    _option(
         "--strategy",
         type=click.Choice([KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS]),
-        section=_SECTION,
         help="Strategy of the plan. kafka: Kafka's algorithm, which places all replicas anew. least-movement: "
         "equal numbers of replicas per broker with as few moves as possible. by-size: equally full disks. leaders: "
         "equal numbers of leaders by reordering replicas, without moves. A summary is printed on stderr.  "
         "[default: kafka]",
     ),
-    option(
+    _option(
         "--evacuate",
         metavar="ID,...",
-        section=_SECTION,
         help="Brokers, alive or not, to remove all replicas from. Without --strategy, no other replicas move.",
     ),
-    option(
+    _option(
         "--replication-factor",
         type=click.IntRange(1, _LARGEST_FACTOR),
         metavar="NUMBER",
-        section=_SECTION,
         help="Number of replicas of each partition. Replicas stay where they can.",
     ),
-    option(
+    _option(
         "--topic",
         multiple=True,
         metavar="NAME",
-        section=_SECTION,
         shell_complete=topic_names,
         help="Topic to plan for, instead of --topics-to-move-json-file. Can be repeated. Strategies other than "
         "kafka, without --replication-factor, plan for all topics by default.",
