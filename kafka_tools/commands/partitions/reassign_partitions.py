@@ -144,15 +144,9 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
     }
 )
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    planning: PlanningOptions,
-    connection: ConnectionOptions,
-    output_format: str | None,
-    **given: Any,
-) -> int:
+def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Move partitions between brokers and log directories."""
+    planning = PlanningOptions(*(given[name] for name in OPTIONS))
     action = _checked_action(context, planning, connection)
     from kafka_tools.commands.options.values import read_text
 

@@ -84,18 +84,10 @@ class ProposalOrder(NamedTuple):
 
 
 def planning_options(function: Any) -> Any:
-    """Add the options; the command's function gets them as one ``planning: PlanningOptions``."""
-
-    def fold(*arguments: Any, **values: Any) -> Any:
-        planning = PlanningOptions(
-            values.pop("strategy"), values.pop("evacuate"), values.pop("replication_factor"), values.pop("topic")
-        )
-        return function(*arguments, planning=planning, **values)
-
-    folded = functools.update_wrapper(fold, function)
+    """Add the options, whose parameters are ``OPTIONS``."""
     for add in reversed(_ADDERS):
-        folded = add(folded)
-    return folded
+        function = add(function)
+    return function
 
 
 _option = functools.partial(option, section="Planning, with --generate")
