@@ -181,10 +181,19 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
             states = verify(admin, text, file, preserve_throttles=given["preserve_throttles"], say=say)
         return running.finish(states, output_format, "cannot verify")
     from kafka_tools.commands.partitions.reassignment import changes
-    from kafka_tools.commands.partitions.reassignment.throttles import NO_THROTTLE, Throttle
+    from kafka_tools.commands.partitions.reassignment.throttles import Throttle
 
     is_given = context.get_parameter_source("timeout") is click.core.ParameterSource.COMMANDLINE
-    asked = changes.ChangeOrder(text, file, connection.timeout_s if is_given else MOVE_TIMEOUT_S, say)
+    rates = given["throttle"], given["replica_alter_log_dirs_throttle"]
+    asked = changes.ChangeOrder(
+        text,
+        file,
+        connection.timeout_s if is_given else MOVE_TIMEOUT_S,
+        say,
+        Throttle(*(-1 if rate is None else rate for rate in rates)),
+        given["additional"],
+        not given["disallow_replication_factor_change"],
+    )
     result: Rows
     size = given["batch_size"]
     waits = given["watch"] or size is not None
@@ -192,18 +201,12 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         if action == "cancel":
             result = changes.cancel(admin, asked, preserve_throttles=given["preserve_throttles"])
             return running.finish(result, output_format, "Error cancelling partition reassignment for:")
-        rates = given["throttle"], given["replica_alter_log_dirs_throttle"]
-        limits = Throttle(*(none if rate is None else rate for rate, none in zip(rates, NO_THROTTLE, strict=True)))
-        allowed = {
-            "additional": given["additional"],
-            "allow_replication_factor_change": not given["disallow_replication_factor_change"],
-        }
         if waits:
-            from kafka_tools.commands.partitions.reassignment.batches import execute_in_batches
+            from kafka_tools.commands.partitions.reassignment.batches import BatchedExecution
 
-            result = execute_in_batches(admin, asked, limits, size=size, **allowed)
+            result = BatchedExecution(admin, asked).run(size)
         else:
-            result = changes.execute(admin, asked, limits, **allowed)
+            result = changes.execute(admin, asked)
         return running.finish(result, output_format, "Error reassigning partition(s):")
 
 

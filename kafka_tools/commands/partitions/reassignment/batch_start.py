@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder
-from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, check_executable
+from kafka_tools.commands.partitions.reassignment.documents import check_executable, read_reassignment
 from kafka_tools.commands.partitions.reassignment.following import AGAIN_S, LONGEST_SILENCE_S, patiently
 from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.errors import KafkaToolsError, NetworkError, SecurityError, UnsupportedVersion
@@ -30,22 +30,15 @@ class BatchStarter:
     ``only_log_dirs``: nothing moves between brokers, which are too old to be asked for that (before 2.4).
     """
 
-    def __init__(
-        self,
-        admin: AdminClient,
-        asked: ChangeOrder,
-        document: ReassignmentDocument,
-        throttle: throttles.Throttle,
-        allow_replication_factor_change: bool,
-    ) -> None:
+    def __init__(self, admin: AdminClient, asked: ChangeOrder) -> None:
+        document = read_reassignment(asked.text, asked.place)
         self.only_log_dirs = False
         self._admin = admin
         self._clock = admin.deadline().clock
         self._asked = asked
         self._wanted = check_executable(document, asked.place)
         self._paths = document.log_dirs
-        self._throttle = throttle
-        self._allow_change = allow_replication_factor_change
+        self._throttle = asked.throttle
 
     @property
     def is_throttled(self) -> bool:
@@ -92,7 +85,7 @@ class BatchStarter:
         while pending:
             outcomes = self._admin.alter_partition_reassignments(
                 {partition: self._wanted[partition] for partition in pending},
-                allow_replication_factor_change=self._allow_change,
+                allow_replication_factor_change=self._asked.allow_replication_factor_change,
             )
             begun += outcomes.succeeded()
             failures = outcomes.failures()

@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_tools.admin.calls.log_dirs import ReplicaPlace
 from kafka_tools.commands import running
-from kafka_tools.commands.partitions.reassignment import current, log_dir_moves, throttles
+from kafka_tools.commands.partitions.reassignment import current, log_dir_moves
 from kafka_tools.commands.partitions.reassignment.batch_start import GO_ON, BatchStarter
 from kafka_tools.commands.partitions.reassignment.changes import ChangeOrder, change_row, changed, partition_row
-from kafka_tools.commands.partitions.reassignment.documents import (
-    ReassignmentDocument,
-    read_reassignment,
-    reassignment_text,
-)
+from kafka_tools.commands.partitions.reassignment.documents import ReassignmentDocument, reassignment_text
 from kafka_tools.commands.partitions.reassignment.following import (
     AGAIN_S,
     LONGEST_SILENCE_S,
@@ -29,12 +25,7 @@ from kafka_tools.commands.partitions.reassignment.following import (
     target_of,
 )
 from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
-from kafka_tools.commands.partitions.reassignment.watch import (
-    going_on,
-    how_it_ended,
-    remove_throttles,
-    status_line,
-)
+from kafka_tools.commands.partitions.reassignment.watch import going_on, how_it_ended, remove_throttles, status_line
 from kafka_tools.errors import InputError, KafkaToolsError
 from kafka_tools.output.kafka import reassignment_text as kafka_text
 from kafka_tools.texts.quantities import span_text
@@ -52,35 +43,11 @@ _FETCHED_BYTES = 10 << 20
 """replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
 
 
-def execute_in_batches(
-    admin: AdminClient,
-    asked: ChangeOrder,
-    throttle: throttles.Throttle,
-    *,
-    size: int | None,
-    additional: bool,
-    allow_replication_factor_change: bool,
-) -> Rows:
-    """Begin the reassignments of a file, ``size`` partitions at a time (None: all), and wait until they are over.
+class BatchedExecution(BatchStarter):
+    """``--execute`` that waits until the reassignments are over. Raises InputError for a file that is not valid."""
 
-    Before anything is begun it raises InputError for a file that is not valid and, unless ``additional``, for
-    reassignments of others that are under way.
-    """
-    document = read_reassignment(asked.text, asked.place)
-    execution = _Execution(admin, asked, document, throttle, allow_replication_factor_change)
-    return execution.run(size or max(1, len(document.partitions)), additional=additional)
-
-
-class _Execution(BatchStarter):
-    def __init__(
-        self,
-        admin: AdminClient,
-        asked: ChangeOrder,
-        document: ReassignmentDocument,
-        throttle: throttles.Throttle,
-        allow_replication_factor_change: bool,
-    ) -> None:
-        super().__init__(admin, asked, document, throttle, allow_replication_factor_change)
+    def __init__(self, admin: AdminClient, asked: ChangeOrder) -> None:
+        super().__init__(admin, asked)
         self._line = status_line(admin, say=asked.say)
         self._before: current.Assignment = {}
         self._log_dirs: dict[ReplicaPlace, str] = {}
@@ -92,11 +59,15 @@ class _Execution(BatchStarter):
         self._rows: list[Row] = []
         self._failed: dict[Any, KafkaToolsError] = {}
 
-    def run(self, size: int, *, additional: bool) -> Rows:
+    def run(self, size: int | None) -> Rows:
+        """Begin the reassignments, ``size`` partitions at a time (None: all), and wait until they are over.
+
+        Unless ``additional``, raises KafkaToolsError before anything is begun if others are in progress.
+        """
         listed = current.reassignments(self._admin)
         running_now = listed or {}
         self._underway = {key for key, each in running_now.items() if self._wanted.get(key) == target_of(each)}
-        if running_now.keys() - self._underway and not additional:
+        if running_now.keys() - self._underway and not self._asked.additional:
             raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
         self._look_up(running_now)
         self.only_log_dirs = listed is None
@@ -110,7 +81,7 @@ class _Execution(BatchStarter):
         rest = [partition for partition in self._before if partition not in there]
         rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
         with going_on(self._line, f"{GO_ON}, --watch follows the moves in progress"):
-            self._move(rest, size)
+            self._move(rest, size or len(self._wanted))
         failed = {key.topic_partition if isinstance(key, ReplicaPlace) else key for key in self._failed}
         arrived = {TopicPartition(row["topic"], row["partition"]) for row in self._rows if row["result"] == "completed"}
         told = f"{len(there)} were already in place" + (f", {len(failed)} failed" if failed else "")

@@ -15,7 +15,7 @@ from kafka_tools.commands.partitions.reassignment.documents import (
 )
 from kafka_tools.commands.partitions.reassignment.ledger import ledger_of
 from kafka_tools.commands.partitions.reassignment.progress import clear_throttles, remove_left_throttles
-from kafka_tools.commands.partitions.reassignment.throttles import Throttle
+from kafka_tools.commands.partitions.reassignment.throttles import NO_THROTTLE, Throttle
 from kafka_tools.errors import (
     AuthorizationFailed,
     InputError,
@@ -42,12 +42,18 @@ _REFUSALS = (UnsupportedVersion, AuthorizationFailed, InvalidRequest, NotFound)
 
 class ChangeOrder(NamedTuple):
     """A reassignment file to act on. ``place`` names the file in messages; ``move_timeout_s``: the longest wait for
-    moves between log directories to begin; ``say``: print Kafka's text."""
+    moves between log directories to begin; ``say``: print Kafka's text.
+
+    ``additional``: other reassignments may be in progress.
+    """
 
     text: str
     place: str
     move_timeout_s: float
     say: bool
+    throttle: Throttle = NO_THROTTLE
+    additional: bool = False
+    allow_replication_factor_change: bool = True
 
     def tell(self, text: str) -> None:
         """Print Kafka's text at once: the next step may take long, and a kill must not lose the text."""
@@ -58,19 +64,13 @@ class ChangeOrder(NamedTuple):
             sys.stdout.flush()
 
 
-def execute(
-    admin: AdminClient,
-    asked: ChangeOrder,
-    throttle: Throttle,
-    *,
-    additional: bool,
-    allow_replication_factor_change: bool,
-) -> Rows:
+def execute(admin: AdminClient, asked: ChangeOrder) -> Rows:
     """Begin the reassignments of a file, all at once; nothing is begun if the file is not valid."""
+    throttle = asked.throttle
     document = read_reassignment(asked.text, asked.place)
     wanted = check_executable(document, asked.place)
     running_now = current.reassignments(admin)
-    if running_now and not additional:
+    if running_now and not asked.additional:
         raise KafkaToolsError(kafka_text.CANNOT_EXECUTE)
     alive = {node.id for node in admin.nodes()}
     unknown = sorted({id for replicas in wanted.values() for id in replicas} - alive)
@@ -100,7 +100,7 @@ def execute(
     outcomes: Outcomes[TopicPartition, None] | None = None
     if between_brokers:
         outcomes = admin.alter_partition_reassignments(
-            wanted, allow_replication_factor_change=allow_replication_factor_change
+            wanted, allow_replication_factor_change=asked.allow_replication_factor_change
         )
     begun = [] if outcomes is None else sorted(outcomes.succeeded())
     if begun:
