@@ -60,7 +60,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_has_a_page_that_names_its_options(name: str) -> None:
     page = ROOT / "docs" / "commands" / f"{name}.md"
-    assert page.exists()
+    assert page.exists(), f"write docs/commands/{name}.md, as the other commands' pages are"
     text = page.read_text(encoding="utf-8") + (ROOT / "docs" / "connecting.md").read_text(encoding="utf-8")
     for command in leaves(cli.load(name)):
         for parameter in command.params:

@@ -398,6 +398,11 @@ def closed(schema: Any) -> Any:
     return {"additionalProperties": False} | inner if isinstance(schema.get("properties"), dict) else inner
 
 
+def kinds_with_schema() -> list[str]:
+    """One that has none yet is a single failure, of ``test_kinds_and_schemas_are_those_that_commands_print``."""
+    return [kind for kind in KINDS if (ROOT / "schemas" / f"{kind}.v1.schema.json").is_file()]
+
+
 def document_validators() -> Validators:
     """Kind -> what judges its documents."""
-    return {kind: jsonschema.Draft202012Validator(closed(loaded_schema(kind))) for kind in KINDS}
+    return {kind: jsonschema.Draft202012Validator(closed(loaded_schema(kind))) for kind in kinds_with_schema()}
