@@ -1,7 +1,7 @@
 """A coordinator's partitions, read after a start: the small ones before clients are served, the others beside them.
 
 A partition is loading, served or failed. What its log says is gathered aside, in slices, and taken over when all of it
-is there: until then whoever asks for one of its groups or transactional ids is told COORDINATOR_LOAD_IN_PROGRESS, and
+is there: until then requests for its groups or transactional ids get COORDINATOR_LOAD_IN_PROGRESS, and
 everybody else is served. Nobody writes to the log of a partition that is loading but the markers of transactions; they
 are read like the rest. A record that no broker writes is left out and named, and the others of its partition hold. For
 a partition whose bytes have changed the answer is NOT_COORDINATOR from then on, as in Kafka (``CoordinatorRuntime``).
@@ -174,7 +174,7 @@ class Loading:
             log.error("%s-%d is not served because of a bug in this broker", self._log.topic, number, exc_info=True)
             return
         if self._is_begun(number):
-            left_out.tell_rest()
+            left_out.log_rest()
             del self._unserved[number]
             self._log.keep_whole(number, False)
             log.debug("loaded %s-%d", self._log.topic, number)
@@ -185,7 +185,7 @@ class Loading:
     ) -> Work[None]:
         """Everything up to the end of the log as it is then: nothing is written between that and what comes next."""
         while self._is_begun(number) and (batch := next(tail)) is not None:
-            left_out.tell((yield from replay_batch(batch, self._keys, self._values, part)))
+            left_out.add((yield from replay_batch(batch, self._keys, self._values, part)))
             yield
 
     def _is_begun(self, number: int) -> bool:
@@ -205,13 +205,14 @@ class _LeftOutOf:
         self._partition = partition
         self._named = self._others = 0
 
-    def tell(self, found: list[LeftOut]) -> None:
-        for each in (told := named(found, self._named))[0]:
+    def add(self, found: list[LeftOut]) -> None:
+        shown, others = named(found, self._named)
+        for each in shown:
             log.error("%s: %s. %s", self._partition, each, _MEND)
-        self._named += len(told[0])
-        self._others += told[1]
+        self._named += len(shown)
+        self._others += others
 
-    def tell_rest(self) -> None:
+    def log_rest(self) -> None:
         if self._others:
             others = counted(self._others, "more record was", "more records were")
             log.error("%s: %s skipped. %s", self._partition, others, _MEND)

@@ -43,14 +43,14 @@ class MendedLog(NamedTuple):
     moved_to: str
 
     def lines(self) -> list[str]:
-        """What the operator is told."""
+        """The report for the operator."""
         kept = counted(self.kept, "batch", "batches")
         lines = [f"{self.directory}: rewritten with {kept}. The old directory was renamed to {self.moved_to}."]
         if self.damaged_spans:
             spans = counted(self.damaged_spans, "damaged span", "damaged spans")
             lines.append(f"{self.directory}: removed {spans} and the records there.")
-        told, others = named(self.left_out)
-        lines += [f"{self.directory}: {each}." for each in told]
+        shown, others = named(self.left_out)
+        lines += [f"{self.directory}: {each}." for each in shown]
         if others:
             lines.append(f"{self.directory}: {counted(others, 'more record was', 'more records were')} omitted.")
         return lines
@@ -63,7 +63,7 @@ class Mended(NamedTuple):
     logs: Sequence[MendedLog]
 
     def lines(self) -> list[str]:
-        """What the operator is told."""
+        """The report for the operator."""
         lines = [line for found in self.logs for line in found.lines()]
         return lines if lines and not self.state.changed else [*lines, *self.state.lines()]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GROUP_ID_NOT_FOUND_FROM = 9
-"""Version of OffsetCommit that tells an unknown group from an old generation (KIP-848)."""
+"""Version of OffsetCommit that distinguishes an unknown group from an old generation (KIP-848)."""
 
 
 Writer = tuple[int, int] | None
@@ -108,8 +108,8 @@ class Offsets:
         group, created = self._groups.find(group_id), None
         if group is None:
             if by.epoch >= 0:
-                tells_unknown = producer is None and version >= GROUP_ID_NOT_FOUND_FROM
-                raise error_for(error_codes.GROUP_ID_NOT_FOUND if tells_unknown else error_codes.ILLEGAL_GENERATION)
+                knows_code = producer is None and version >= GROUP_ID_NOT_FOUND_FROM
+                raise error_for(error_codes.GROUP_ID_NOT_FOUND if knows_code else error_codes.ILLEGAL_GENERATION)
             created = self._groups.create_simple(group_id)
         elif producer is not None:
             group.check_commit_in_transaction(by, prepared.accepted)
@@ -134,7 +134,7 @@ class Offsets:
         """Append the batch, if there is one; returns an error code.
 
         A topic may have been deleted since it was asked for, and with it what was committed for it: a commit that came
-        after would hold for a new topic of its name. Who is told to ask again is told then which topic that is.
+        after would hold for a new topic of its name. A client that asks again learns which topic has the name then.
         """
         if prepared.batch is None:
             return prepared.failed

@@ -31,7 +31,7 @@ _BETWEEN = 8
 _LONGEST = 300
 """Characters of a reason: it names what a client has named."""
 MOST_NAMED = 20
-"""So many records that are left out of one partition are named; of the others only the number is told."""
+"""Maximum number of records left out of one partition that are listed. The others are only counted."""
 
 KeyTypes = Mapping[int, type[Stored]]
 """Record type -> key struct, or -> value struct."""
@@ -54,7 +54,7 @@ class LeftOut(NamedTuple):
 
 
 class Reader(Protocol):
-    """Who is told what the log of a partition says, oldest first. Each method may raise UnfitRecord."""
+    """A reader of the records of a partition, oldest first. Each method may raise UnfitRecord."""
 
     def replay(self, key: Stored, value: Stored | None) -> None:
         """A record that holds; None removes."""
@@ -130,7 +130,7 @@ def decode_record(
 
 
 def named(left_out: Iterable[LeftOut], already: int = 0) -> tuple[list[LeftOut], int]:
-    """Those that are told one by one where ``already`` so many were found before, and how many others there are."""
+    """The records to list if ``already`` so many were listed before, and the number of the others."""
     found = list(left_out)
     room = max(0, MOST_NAMED - already)
     return found[:room], len(found[room:])

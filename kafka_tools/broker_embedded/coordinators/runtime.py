@@ -227,7 +227,7 @@ class CoordinatorLog:
             found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
         except StaleProducerEpoch as error:
             raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
-        except (LogError, OSError) as error:  # the log has told it
+        except (LogError, OSError) as error:  # the partition log has logged it
             log.debug("cannot append to %s: %s", found.id, error)
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
         found.appended_bytes += len(batch)

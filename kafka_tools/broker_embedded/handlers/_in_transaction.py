@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.coordinators.transactions.decisions import TxnProducer
-from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_tells
+from kafka_tools.broker_embedded.coordinators.transactions.verification import as_produce_error
 from kafka_tools.broker_embedded.partitions.partition import Partition
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.broker_embedded.slices import Work, sleep
@@ -91,13 +91,13 @@ class InTransaction:
             producer,
             [partition.id for partition in asked],
             adds=self._adds,
-            tells_abortable=call.version >= _ABORTABLE_FROM,
+            knows_abortable=call.version >= _ABORTABLE_FROM,
         )
         for partition in asked if refused else ():
             yield
             found = refused.get(partition.id)
             if found is not None:
-                self._refused[partition] = as_produce_tells(found, adds=self._adds)
+                self._refused[partition] = as_produce_error(found, adds=self._adds)
         return any(error.code.code == error_codes.CONCURRENT_TRANSACTIONS for error in refused.values())
 
     def _note(self, call: Call, partition: Partition, records: Buffer | None) -> None:
@@ -150,12 +150,12 @@ def producer_of(call: Call) -> Work[InTransaction]:
                 raise error_for(error_codes.INVALID_PRODUCER_ID_MAPPING, text)
             found = producer
     if found is not None and found.id < 0:
-        found = None  # which taking the batches apart will tell
+        found = None  # the checks of the batches refuse it
     return InTransaction(found, call.version >= _ADDS_FROM)
 
 
 def is_transactional(records: Buffer | None) -> bool:
-    """Whether the first batch says so."""
+    """Whether the first batch is transactional."""
     return bool(
         records
         and len(records) >= HEADER_BYTES

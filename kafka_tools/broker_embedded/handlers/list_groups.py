@@ -12,7 +12,7 @@ AUTHORIZE = ()
 
 
 def handle(call: Call) -> Work[ListGroupsResponse]:
-    """Whoever may describe the cluster sees all groups, others those that they may describe."""
+    """Callers that may describe the cluster see all groups, others the groups that they may describe."""
     sees_all = call.allowed_on_cluster(AclOperation.DESCRIBE)
     response = ListGroupsResponse()
     listed = yield from call.broker.groups.list(call.request.states_filter, call.request.types_filter)

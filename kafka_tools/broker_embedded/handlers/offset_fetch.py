@@ -102,7 +102,7 @@ def _topics(call: Call, asked: Any, committed: Mapping[TopicPartition, OffsetCom
 
 
 def _wanted(call: Call, group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
-    """The topics, with those of their partitions that are told."""
+    """The topics, with their partitions less too many repeats."""
     found = []
     for topic in topics:
         place = topic.topic_id if call.version >= _BY_ID else topic.name

@@ -69,9 +69,9 @@ def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> Work[None]:
     """BrokerError unless the group's partition is in the transaction, which it becomes for newer clients."""
     verification = call.broker.verification
     if verification.is_needed(producer, at):
-        adds, tells_abortable = call.version >= _ADDS_FROM, call.version >= _ABORTABLE_FROM
+        adds, knows_abortable = call.version >= _ADDS_FROM, call.version >= _ABORTABLE_FROM
         refused = yield from verification.ask(
-            call.request.transactional_id, producer, [at], adds=adds, tells_abortable=tells_abortable
+            call.request.transactional_id, producer, [at], adds=adds, knows_abortable=knows_abortable
         )
         for error in refused.values():
             raise error

@@ -58,5 +58,5 @@ def _written(call: Call, marker: Marker, at: TopicPartition) -> int:
 
 
 def _is_unusable(marker: Marker) -> bool:
-    """Whether no batch can have such a marker: it is nobody's, or of no epoch, or of a version that there is not."""
+    """Whether no batch can contain the marker: it has no producer, no epoch, or an unknown version."""
     return marker.producer_id == -1 or marker.epoch == -1 or marker.version < 0

@@ -235,18 +235,18 @@ class ClassicGroup(Group):
     @property
     def subscribed_topics(self) -> frozenset[str] | None:
         """The topics that a consumer group reads; None where that cannot be known."""
-        told, self._subscriptions = self._subscriptions, None
-        if told is not None:
-            self._subscribed_topics = _topics_of(told, self.id)
+        unread, self._subscriptions = self._subscriptions, None
+        if unread is not None:
+            self._subscribed_topics = _topics_of(unread, self.id)
         return self._subscribed_topics
 
     def read_subscriptions(self) -> Work[None]:
-        """Decode what ``subscribed_topics`` tells on another thread, where it is much: before that is asked."""
-        told = self._subscriptions
-        if told is None or sum(map(len, told)) <= _MOST_BYTES_AT_ONCE:
+        """Decode long subscriptions on another thread, for ``subscribed_topics``."""
+        unread = self._subscriptions
+        if unread is None or sum(map(len, unread)) <= _MOST_BYTES_AT_ONCE:
             return
-        found = yield from to_thread(partial(_topics_of, told, self.id))
-        if self._subscriptions is told:
+        found = yield from to_thread(partial(_topics_of, unread, self.id))
+        if self._subscriptions is unread:
             self._subscriptions, self._subscribed_topics = None, found
 
     def is_subscribed(self, topic: str) -> bool:
@@ -293,12 +293,12 @@ class ClassicGroup(Group):
     def join_response(self, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
         """What a member of the current generation is answered; only the leader gets the members."""
         protocol = self.protocol or ""
-        told = self.members.values() if self.leader == member.id else ()
+        shown = self.members.values() if self.leader == member.id else ()
         members = [
             JoinGroupResponse.ResponseMember(
                 member_id=each.id, group_instance_id=each.instance_id, metadata=each.metadata(protocol)
             )
-            for each in told
+            for each in shown
         ]
         return JoinGroupResponse(
             generation_id=self.generation,
@@ -343,11 +343,11 @@ def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupRespo
     return response
 
 
-def _topics_of(told: Collection[bytes], group_id: str) -> frozenset[str] | None:
+def _topics_of(subscriptions: Collection[bytes], group_id: str) -> frozenset[str] | None:
     """The topics in subscriptions of members, of which many are the same; None if one cannot be read."""
     topics: set[str] = set()
     try:
-        for metadata in dict.fromkeys(told):
+        for metadata in dict.fromkeys(subscriptions):
             # after the int16 version; version 0 is the beginning of every later one
             topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
     except WireError as error:

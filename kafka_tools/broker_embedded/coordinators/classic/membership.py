@@ -188,7 +188,7 @@ class Membership:
                 return join_error(error.code.code, "")
             if joining.join_version >= SKIP_ASSIGNMENT_FROM:
                 response = group.join_response(member, skip_assignment=group.leader == member.id)
-            else:  # told that somebody else leads, so that it does not compute an assignment
+            else:  # with another leader, so that this member does not compute an assignment
                 response = group.join_response(member)
                 response.leader, response.members = former_leader or "", []
             group.answer_join(member, response)

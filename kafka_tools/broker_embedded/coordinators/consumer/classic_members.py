@@ -142,8 +142,9 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> int:
-        """Keep a member's session; REBALANCE_IN_PROGRESS tells it to join again. BrokerError with the member's error
-        code.
+        """Keep a member's session; returns REBALANCE_IN_PROGRESS to a member that has to join again.
+
+        BrokerError with the member's error code.
         """
         member, classic = self._member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)

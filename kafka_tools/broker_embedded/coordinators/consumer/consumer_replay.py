@@ -1,4 +1,4 @@
-"""Records of consumer groups, applied: the only way in which such a group changes, live and at a start alike.
+"""Records of consumer groups, applied. A consumer group changes in no other way, live and at a start.
 
 Records that a Kafka before 4.1 wrote are understood.
 """

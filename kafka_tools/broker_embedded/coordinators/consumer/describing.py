@@ -1,4 +1,4 @@
-"""A consumer group as ConsumerGroupDescribe tells it (``ConsumerGroup.asDescribedGroup``)."""
+"""A consumer group in the response of ConsumerGroupDescribe (``ConsumerGroup.asDescribedGroup``)."""
 
 from __future__ import annotations
 

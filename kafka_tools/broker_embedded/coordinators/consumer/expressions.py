@@ -37,7 +37,7 @@ MIN_REFRESH_MS = 10_000
 """A group's expressions are not resolved more often, whatever its members ask for."""
 
 MayDescribe = Callable[[str], bool]
-"""Whether the member that asked may describe a topic: others are not told to it."""
+"""Whether the member that asked may describe a topic. Expressions match no other topics for it."""
 
 SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
 """The state of a member's expression; the topics that it matches are known for the last state only."""

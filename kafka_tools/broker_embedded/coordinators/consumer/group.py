@@ -1,4 +1,4 @@
-"""A consumer group as its records tell it: members, their targets, the owner of each partition (KIP-848).
+"""A consumer group, made of its records: members, their targets, the owner of each partition (KIP-848).
 
 State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka keep it: it changes by ``replay``, live and at a
 start alike. What it becomes is decided elsewhere in this folder, on the state before the change.

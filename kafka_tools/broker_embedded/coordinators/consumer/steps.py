@@ -118,8 +118,8 @@ class Steps:
     def commit(self, step: GroupStep) -> Work[None]:
         """Write a step and make it hold. BrokerError, and nothing has changed.
 
-        It holds at once, but that members of a group that was a classic one are told so, and their sessions begin, in
-        slices.
+        It holds immediately. Only the answers to parked requests of a former classic group, and the sessions of its
+        members, follow in slices.
         """
         group_id, made = step.group.id, step.made
         former = self._store.find_as(ClassicGroup, group_id)

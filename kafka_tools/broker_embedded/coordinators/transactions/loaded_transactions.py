@@ -59,7 +59,7 @@ def _own_ids(transaction: Transaction) -> set[int]:
 class LoadedTransactions(ReadTransactions):
     """Made for one partition; ``transactions`` are those that are served, and take over what is found.
 
-    ``partition_of`` says where an id belongs; ``go_on`` is told of each transaction once all of them are served.
+    ``partition_of`` says where an id belongs; ``go_on`` gets each transaction once all of them are served.
     """
 
     def __init__(

@@ -64,7 +64,7 @@ class Markers:
         except FencedCoordinator as error:
             log.info("%s", error)
             return error_codes.TRANSACTION_COORDINATOR_FENCED
-        except (LogError, OSError) as error:  # the log has told it
+        except (LogError, OSError) as error:  # the partition log has logged it
             log.debug("cannot write a marker to %s: %s", at, error)
             return error_codes.KAFKA_STORAGE_ERROR
         partition.appended_bytes += len(batch)

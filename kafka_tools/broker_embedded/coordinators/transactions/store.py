@@ -91,7 +91,7 @@ class TransactionStore:
     # Changes
 
     def change(self, current: Transaction, changed: Transaction) -> Work[None]:
-        """As ``write``, in slices. Who wants to change an id of very many partitions meanwhile has to come again."""
+        """As ``write``, in slices. Other changes of an id with very many partitions are refused meanwhile."""
         if len(changed.partitions) <= _FEW:
             self.write(changed)
             return
@@ -130,7 +130,7 @@ class TransactionStore:
     def load(self, spare_bytes: int, loaded: Callable[[Transaction], None]) -> int:
         """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
 
-        ``loaded`` is told of each transaction once its partition is served.
+        ``loaded`` gets each transaction once its partition is served.
         """
 
         def part(partition: int) -> LoadedTransactions:

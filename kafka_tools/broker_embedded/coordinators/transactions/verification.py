@@ -53,11 +53,11 @@ class Verification:
         wanted: Collection[TopicPartition],
         *,
         adds: bool,
-        tells_abortable: bool,
+        knows_abortable: bool,
     ) -> Work[dict[TopicPartition, BrokerError]]:
         """The partitions that are not in the producer's transaction, and why.
 
-        ``adds``: a client of version 2, for which they become part of it, all at once. ``tells_abortable``: the client
+        ``adds``: a client of version 2, for which they become part of it, all at once. ``knows_abortable``: the client
         knows TRANSACTION_ABORTABLE.
         """
         if not wanted:
@@ -68,7 +68,7 @@ class Verification:
             elif self._runtime.configs.broker.get("transaction.partition.verification.enable"):
                 codes = yield from self._transactions.check_partitions(transactional_id, producer, wanted)
                 return {
-                    at: error_for(code if tells_abortable else error_codes.INVALID_TXN_STATE)
+                    at: error_for(code if knows_abortable else error_codes.INVALID_TXN_STATE)
                     for at, code in codes.items()
                     if code
                 }
@@ -79,7 +79,7 @@ class Verification:
         return {}
 
 
-def as_produce_tells(error: BrokerError, *, adds: bool) -> BrokerError:
+def as_produce_error(error: BrokerError, *, adds: bool) -> BrokerError:
     """What ``ask`` found in the codes and texts of Produce, whose clients know nothing of coordinators."""
     code = error.code.code
     if code == error_codes.INVALID_TXN_STATE:

@@ -15,7 +15,7 @@ Target = dict[UUID, frozenset[int]]
 
 
 class MemberSpec(NamedTuple):
-    """What an assignor is told about a member (Kafka's ``MemberSubscriptionAndAssignmentImpl``)."""
+    """An assignor's view of a member (Kafka's ``MemberSubscriptionAndAssignmentImpl``)."""
 
     topics: frozenset[UUID]
     """What it subscribes to: ids of topics that exist."""
