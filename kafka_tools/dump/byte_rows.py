@@ -111,13 +111,16 @@ class ByteRows:
         size = np.fromiter(sizes, np.int64, len(texts))
         self.span(data + bytes(WIDEST), np.cumsum(size) - size, size, where)
 
-    def cut(self, bounds: Sequence[int]) -> list[bytes | memoryview]:
+    def cut(self, bounds: Sequence[int]) -> Sequence[bytes | memoryview]:
         """The lines from each of ``bounds`` (row numbers, ascending) up to the next."""
         self._flush()
         if len(self._runs) == 1:
             return _cut_matrix(*_matrix(self.count, self._blocks), bounds)
+        every_row = range(self.count + 1)
         columns = [
-            _rows(*_matrix(self.count, run)) if isinstance(run, list) else _pieces(run) for run in self._runs if run
+            _cut_matrix(*_matrix(self.count, run), every_row) if isinstance(run, list) else _pieces(run)
+            for run in self._runs
+            if run
         ]
         pieces = list(chain.from_iterable(zip(*columns, strict=True)))
         each = len(columns)
@@ -159,31 +162,14 @@ def _matrix(count: int, blocks: list[_Block]) -> tuple[Cells, Mask | None]:
     return cells, there
 
 
-def _cut_matrix(cells: Cells, there: Mask | None, bounds: Sequence[int]) -> list[bytes | memoryview]:
+def _cut_matrix(cells: Cells, there: Mask | None, bounds: Sequence[int]) -> list[memoryview]:
     if there is None:
         text = cells.reshape(-1).data
         ends = [bound * cells.shape[1] for bound in bounds]
-    elif 4 * len(bounds) > len(cells):
+    else:
         text = cells[there].data
         ends = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))[list(bounds)].tolist()
-    else:  # counting a few large pieces is cheaper than counting every row
-        text = cells[there].data
-        ends = [0]
-        for a, b in pairwise(bounds):
-            ends.append(ends[-1] + int(np.count_nonzero(there[a:b])))
     return [text[a:b] for a, b in pairwise(ends)]
-
-
-def _rows(cells: Cells, there: Mask | None) -> list[bytes]:
-    """The text of each row."""
-    if there is None:
-        text = cells.tobytes()
-        ends = np.arange(1, len(cells) + 1) * cells.shape[1]
-    else:
-        text = cells[there].tobytes()
-        ends = np.cumsum(np.count_nonzero(there, axis=1))
-    stops = ends.tolist()
-    return [text[a:b] for a, b in pairwise([0, *stops])]
 
 
 def _pieces(spans: _Spans) -> list[bytes | memoryview]:

@@ -105,9 +105,3 @@ def _field(decode: FieldDecoder, data: bytes, offset: int, what: str) -> str:
         return java_text(bytes(shown)) if isinstance(shown, bytes | bytearray | memoryview) else str(shown)
     except Exception as error:
         raise LogError(f"cannot decode the {what} at offset {offset}: {error}") from error
-
-
-# Internal topics
-
-
-# Control records

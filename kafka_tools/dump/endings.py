@@ -1,7 +1,7 @@
 """The output of a dump: the base of every form (an ending), and the one that writes Kafka's text.
 
-An ending is told what was found, in order, and writes it; ``files`` and ``walk`` find it. ``strict`` says
-what damage does: Kafka's tool stops at it, everything else goes on behind it.
+``files`` and ``walk`` call an ending with everything that they find, in order. A ``strict`` ending stops at damage, as
+Kafka's tool does. All others continue after it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Entry = OffsetEntry | TimeEntry | AbortedTransaction | ProducerStateEntry | Lead
 
 
 class Sink(Protocol):
-    """Where output goes."""
+    """The destination of the output."""
 
     def write(self, text: str) -> object: ...
 
@@ -46,7 +46,7 @@ class DumpedFile(NamedTuple):
 
 
 class Ending:
-    """A form of output: called with everything that a dump finds, in order. What a form has no place for is nothing."""
+    """A form of output. A method that a form does not override writes nothing."""
 
     strict = False
     """Whether damage ends the dump, as it ends Kafka's tool."""
@@ -85,19 +85,19 @@ class Ending:
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
     ) -> TextWindow | None:
-        """Many batches at once, as many as can be; of each is given whether its CRC fits, and what is wrong with it."""
+        """Many batches at once, as many as possible, each with whether its CRC is valid and with its findings."""
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
-        """The bytes behind the last batch are not a batch."""
+        """The bytes after the last batch are not a batch."""
 
     def end(self, gaps: Iterable[Finding], position: int, next_offset: int | None) -> None:
-        """A log is over."""
+        """The end of a log."""
 
     def empty_index(self, path: str) -> None:
         """An offset index without entries."""
 
     def sanity(self, path: str) -> None:
-        """An index that a broker would keep."""
+        """An index that passes the check of a broker."""
 
     def entry(self, entry: Entry) -> None:
         """An entry of an index, a producer snapshot or a list of leader epochs."""

@@ -1,8 +1,8 @@
 """Dumping the files of a partition: the kind, the contents, the damage and the end of each.
 
-With a strict ending (Kafka's text) everything is as in Kafka's tool: what that ends on with an exception ends
-here with a LogError, after the same text. With any other ending the dump goes on behind damage. What is only remarked
-on is gathered as findings. Knows no options and no command line.
+With a strict ending (Kafka's text) everything is as in Kafka's tool: where that tool ends with an exception, the dump
+ends with a LogError, after the same text. With any other ending the dump continues after damage. Remarks become
+findings. Knows no options and no command line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OTHERS = {names.LEADER_EPOCHS: "leader_epochs", names.PARTITION_METADATA: "part
 
 
 class DumpOptions(NamedTuple):
-    """What to read. ``selection`` None: everything."""
+    """The parts of the files to read. ``selection`` None: everything."""
 
     verify_index_only: bool = False
     index_sanity_check: bool = False
@@ -71,7 +71,7 @@ class Dump:
         self.notes = notes if notes is not None else FileNotes()
         self.walk: LogWalk | None = None
         self._problem: Finding | None = None
-        """The finding about a file's name, to be shown after the file itself."""
+        """The finding about a file's name, which is shown after the file itself."""
 
     def file(self, argument: str, start: int = 0) -> bool:
         """Dump one file; False for a name that Kafka's tool ignores. Raises LogError, OSError.
@@ -103,7 +103,7 @@ class Dump:
         return True
 
     def note(self, finding: Finding) -> None:
-        """Gather a finding and show it where the output has a place for it."""
+        """Collect a finding, and show it if the output has a place for it."""
         self.notes.note(finding)
         self.ending.line(self.ending.finding_line(finding))
 
@@ -123,14 +123,14 @@ class Dump:
 
     def _misnamed(self, path: str, words: str) -> None:
         if self.ending.strict:
-            os.stat(path)  # that it is not there at all would be worse
+            os.stat(path)  # a missing file is the worse problem
             raise LogError(f"{path} {words}", path=path, hint="use --keep-going to read it under any name")
         self._problem = Finding(path, "unknown-file", f"the file {words}")
 
     # Logs
 
     def piece(self, argument: str, start: int, piece: LogPiece) -> bool:
-        """Dump a part of a log that is cut, without its end; whether that was where it was to be.
+        """Dump a piece of a log; whether its walk ended at the end of the piece.
 
         ``start``: the byte at which reading the log begins. Raises LogError, OSError.
         """
@@ -154,7 +154,7 @@ class Dump:
             walk.run(self.options.end_of(segment), limited=self.options.is_limited)
 
     def _head(self, path: str, name: str, kind: str) -> None:
-        """What the name of a log tells."""
+        """Show the fields in the name of a log."""
         if kind == "log":
             file = DumpedFile(path, kind, self._base_offset(path, name))
         elif name == names.BOOTSTRAP_CHECKPOINT:

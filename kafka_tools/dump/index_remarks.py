@@ -71,12 +71,7 @@ def offset_index_sanity(path: str, base_offset: int) -> None:
             f"less than the base offset {base_offset}",
             path=path,
         )
-    if size % OFFSET_ENTRY.size:
-        raise CorruptIndex(
-            f"Index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of "
-            f"{OFFSET_ENTRY.size}",
-            path=path,
-        )
+    _check_size("Index", path, size, OFFSET_ENTRY.size)
 
 
 def time_index_sanity(path: str, base_offset: int) -> None:
@@ -100,10 +95,14 @@ def time_index_sanity(path: str, base_offset: int) -> None:
                 f"{base_offset + last[1]} which is less than the first offset {base_offset}",
                 path=path,
             )
-    if size % TIME_ENTRY.size:
+    _check_size("Time index", path, size, TIME_ENTRY.size)
+
+
+def _check_size(what: str, path: str, size: int, entry_bytes: int) -> None:
+    if size % entry_bytes:
         raise CorruptIndex(
-            f"Time index file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of "
-            f"{TIME_ENTRY.size}",
+            f"{what} file {path} is corrupt, found {size} bytes which is neither positive nor a multiple of "
+            f"{entry_bytes}",
             path=path,
         )
 
@@ -135,7 +134,7 @@ def index_mismatch(segment: Segment, index_path: str, entry: OffsetEntry, last_o
     """The finding for an entry whose batch ends at another offset than it says.
 
     Old brokers wrote the last offset of everything that one request appended, which may be several batches, or an
-    offset inside the batch: such an entry is right for every search, and no damage.
+    offset inside the batch. Such an entry is correct for every search, so it is not damage.
     """
     text = f"Index offset: {entry.offset}, log offset: {last_offset}"
     kind = "index-mismatch"
@@ -168,7 +167,7 @@ class OffsetIndexSearch:
         return relative, position
 
     def position(self, offset: int) -> int:
-        """Where to start looking for ``offset`` in the log."""
+        """The position in the log from which to search for ``offset``."""
         count, target = len(self._data) // OFFSET_ENTRY.size, offset - self._base_offset
         if not count:
             return 0
@@ -206,7 +205,7 @@ class TimeEntries:
         self._whole_from: int | None = None
 
     def look_at(self, entry: TimeEntry) -> list[Finding]:
-        """What is wrong with the entry. Raises CorruptIndex or CorruptBatch where the log cannot be read."""
+        """The findings about the entry. Raises CorruptIndex or CorruptBatch if the log cannot be read."""
         position = self._lookup.position(entry.offset)
         if position > self._segment.size_bytes or position < 0:
             raise CorruptIndex(
@@ -214,32 +213,23 @@ class TimeEntries:
                 f"{self._segment.size_bytes} bytes of the log",
                 path=self._path,
             )
-        findings = []
+        findings: list[Finding] = []
+
+        def finding(kind: str, text: str) -> None:
+            findings.append(Finding(self._path, kind, text, None, entry.offset))
+
         found = self._batch_at(position, entry.offset)
         if found is None or found.last_offset != entry.offset:
             other = -1 if found is None else found.last_offset
             if not (found is not None and found.max_timestamp == entry.timestamp and found.base_offset <= entry.offset):
-                findings.append(
-                    self._finding(
-                        "timeindex-offset", entry, f"Indexed offset: {entry.offset}, found log offset: {other}"
-                    )
-                )
+                finding("timeindex-offset", f"Indexed offset: {entry.offset}, found log offset: {other}")
         else:
             newest = max((record.timestamp for record in list(found.records())), default=-1)
             if newest != entry.timestamp:
-                findings.append(
-                    self._finding(
-                        "timeindex-mismatch", entry, f"Index timestamp: {entry.timestamp}, log timestamp: {newest}"
-                    )
-                )
+                finding("timeindex-mismatch", f"Index timestamp: {entry.timestamp}, log timestamp: {newest}")
             if self._previous >= entry.timestamp:
-                findings.append(
-                    self._finding(
-                        "timeindex-order",
-                        entry,
-                        f"Index timestamp: {entry.timestamp}, Previously indexed timestamp: {self._previous}",
-                    )
-                )
+                text = f"Index timestamp: {entry.timestamp}, Previously indexed timestamp: {self._previous}"
+                finding("timeindex-order", text)
         self._previous = entry.timestamp
         return findings
 
@@ -255,9 +245,6 @@ class TimeEntries:
         if not seen_whole:
             self._whole_from = position
         return found
-
-    def _finding(self, kind: str, entry: TimeEntry, text: str) -> Finding:
-        return Finding(self._path, kind, text, None, entry.offset)
 
 
 # Transaction index

@@ -102,24 +102,19 @@ def begin_at(paths: list[str], position: StartPosition) -> list[tuple[str, int]]
             )
         chosen = logs[0]
     else:
-        of_base = [path for path in logs if _base(path) == position.base_offset]
+        of_base = [path for path in logs if names.base_offset_of(path) == position.base_offset]
         if len(of_base) != 1:
             raise InputError(
                 f"--from-position: {len(of_base) or 'no'} log{'s start' if len(of_base) > 1 else ' starts'} at the "
                 f"offset {position.base_offset}"
             )
         chosen = of_base[0]
-    first = _base(chosen)
+    first = names.base_offset_of(chosen)
     return [
         (path, position.position if path == chosen else 0)
         for path in paths
-        if path == chosen or first is None or (_base(path) is None or _base(path) > first)  # type: ignore[operator]
+        if path == chosen or first is None or (names.base_offset_of(path) is None or names.base_offset_of(path) > first)  # type: ignore[operator]
     ]
-
-
-def _base(path: str) -> int | None:
-    name = names.parse_file_name(os.path.basename(path))
-    return name.base_offset if name is not None else None
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")

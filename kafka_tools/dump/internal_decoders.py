@@ -12,10 +12,17 @@ from kafka_tools.dump.java_json import java_json
 from kafka_tools.errors import CorruptBatch, LogError, WireError
 from kafka_tools.protocol.as_json import stored_to_json, to_json
 from kafka_tools.protocol.codec import decode_prefix
-from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, ControlRecordType
+from kafka_tools.protocol.enums import (
+    CONSUMER_OFFSETS,
+    CONSUMER_PROTOCOL_TYPE,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    ControlRecordType,
+)
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.records.control import NAMES, control_type, control_value
 from kafka_tools.records.framing import framed, framed_name, known_version
+from kafka_tools.records.internal_topics import structs_of
 from kafka_tools.records.record import Record
 from kafka_tools.records.text import JAVA_ERRORS
 
@@ -151,34 +158,24 @@ def _open_members(data: dict[str, Any], message: Any) -> None:
 
 def offsets() -> Decoder:
     """``__consumer_offsets``: offset commits and every kind of group."""
-    from kafka_tools.protocol.stored import consumer_group, group_metadata, offset_commit, share_group, streams_group
-
-    modules = (offset_commit, group_metadata, consumer_group, share_group, streams_group)
-    return OffsetsDecoder(
-        {number: cls for module in modules for number, cls in module.KEYS.items()},
-        {number: cls for module in modules for number, cls in module.VALUES.items()},
-    )
+    return OffsetsDecoder(*structs_of(CONSUMER_OFFSETS))
 
 
 def transaction_log() -> Decoder:
     """``__transaction_state``."""
-    from kafka_tools.protocol.stored import transaction_log as stored
-
-    return CoordinatorDecoder(stored.KEYS, stored.VALUES)
+    return CoordinatorDecoder(*structs_of(TRANSACTION_STATE))
 
 
 def share_group_state() -> Decoder:
     """``__share_group_state``."""
-    from kafka_tools.protocol.stored import share_state
-
-    return CoordinatorDecoder(share_state.KEYS, share_state.VALUES)
+    return CoordinatorDecoder(*structs_of(SHARE_GROUP_STATE))
 
 
 _JAVA_NULL_VALUE = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
 )
-"""What Kafka prints for a null value among records of tiered storage."""
+"""Kafka's text for a null value among records of tiered storage."""
 
 
 def cluster_metadata() -> Decoder:
@@ -193,7 +190,7 @@ def cluster_metadata() -> Decoder:
             message, version = framed(value or b"", RECORDS)
         except (WireError, CorruptBatch) as error:
             return None, f"Error at {offset}, skipping. {error}"
-        name = framed_name(message)
+        name = framed_name(type(message))
         data = to_json(message, known_version(type(message), version))
         return None, java_json({"type": name, "version": version, "data": data})
 
@@ -218,7 +215,7 @@ def remote_log_metadata() -> Decoder:
 
 
 def control(record: Record) -> str:
-    """What Kafka prints behind a control record. Raises LogError for a key or value that is not one of Kafka's."""
+    """Kafka's text for a control record. Raises LogError for a key or value that is not one of Kafka's."""
     try:
         number = control_type(record.key)
         if not 0 <= number < len(NAMES):

@@ -21,6 +21,13 @@ MOST_PRODUCERS = 10_000
 """The most producers with numbers of their own; batches of further ones count in the totals only."""
 
 
+_OWN = (
+    *("batches", "damaged_batches", "records", "control_batches", "transactional_batches"),
+    *("first_offset", "last_offset", "first_timestamp_ms", "last_timestamp_ms", "timestamp_types", "magics"),
+)
+"""The members of the summary object that are attributes of ``LogSum``, in the object's order."""
+
+
 class CodecSum:
     """Batches of one codec. ``uncompressed_bytes`` is of those that could be opened, ``opened_bytes`` their size."""
 
@@ -38,16 +45,16 @@ class CodecSum:
 
 
 class ProducerSum:
-    """The totals of one producer id."""
+    """The totals of one producer id, under the names of the summary object."""
 
     def __init__(self, view: BatchView) -> None:
-        self.epoch = view.producer_epoch
+        self.producer_epoch = view.producer_epoch
         self.batches = self.records = 0
         self.first_offset, self.last_offset = view.base_offset, view.last_offset
         self.last_sequence = -1
 
     def add(self, view: BatchView, records: int) -> None:
-        self.epoch = view.producer_epoch
+        self.producer_epoch = view.producer_epoch
         self.batches += 1
         self.records += records
         self.last_offset = view.last_offset
@@ -55,7 +62,7 @@ class ProducerSum:
             self.last_sequence = view.last_sequence
 
     def merge(self, later: ProducerSum) -> None:
-        self.epoch, self.last_offset = later.epoch, later.last_offset
+        self.producer_epoch, self.last_offset = later.producer_epoch, later.last_offset
         self.batches += later.batches
         self.records += later.records
         self.last_sequence = later.last_sequence if later.last_sequence >= 0 else self.last_sequence
@@ -210,17 +217,7 @@ class LogSum:
         for codec in self.codecs.values():
             everything.add(codec)
         return {
-            "batches": self.batches,
-            "damaged_batches": self.damaged_batches,
-            "records": self.records,
-            "control_batches": self.control_batches,
-            "transactional_batches": self.transactional_batches,
-            "first_offset": self.first_offset,
-            "last_offset": self.last_offset,
-            "first_timestamp_ms": self.first_timestamp_ms,
-            "last_timestamp_ms": self.last_timestamp_ms,
-            "timestamp_types": self.timestamp_types,
-            "magics": self.magics,
+            **{name: getattr(self, name) for name in _OWN},
             "batch_bytes": self.size_bytes,
             "uncompressed_bytes": everything.uncompressed_bytes,
             "ratio": everything.ratio,
@@ -244,15 +241,7 @@ class LogSum:
                 {"producer_id": each, "first_offset": offset} for each, offset in sorted(self.open.items())
             ],
             "producers": [
-                {
-                    "producer_id": producer_id,
-                    "producer_epoch": producer.epoch,
-                    "batches": producer.batches,
-                    "records": producer.records,
-                    "first_offset": producer.first_offset,
-                    "last_offset": producer.last_offset,
-                    "last_sequence": producer.last_sequence,
-                }
+                {"producer_id": producer_id, **vars(producer)}
                 for producer_id, producer in sorted(self.producers.items())
             ],
             "more_producers": self.more_producers,

@@ -1,10 +1,12 @@
 """Offset commits of ``__consumer_offsets`` as columns: many plain ones at once, as ``decoders.Offsets`` shows them.
 
-Plain is a commit under group and topic names that JSON shows as they are, without metadata, with a value as brokers
-write it since 2.1: its numbers are then at fixed places. Source: ``OffsetCommitKey``, ``OffsetCommitValue``.
+A commit is plain if JSON shows its group and topic names as they are, if it has no metadata, and if its value has a
+version that brokers have written since 2.1. Its numbers are then at fixed places. Source: ``OffsetCommitKey``,
+``OffsetCommitValue``.
 
-What it gives: ``kafka-dump-log --offsets-decoder`` of 100 MiB takes 12.4 s of CPU with it and 35.2 s without where each
-commit is a batch (before Kafka 4.0), 5.3 s and 44.2 s where a batch has twelve; as JSON lines 5.0 s and 45.1 s.
+It is worth its lines: ``kafka-dump-log --offsets-decoder`` of 100 MiB takes 12.4 s of CPU with it and 35.2 s without
+where each commit is a batch (before Kafka 4.0), 5.3 s and 44.2 s where a batch has twelve; as JSON lines 5.0 s and
+45.1 s.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _EXAMPLES = "2024-05-01T10:00:00Z:2024-05-01T10:05:00Z, 1714557600000:, 2h: or :
 
 
 class StartPosition(NamedTuple):
-    """Where to begin: a byte of the log file whose name starts with ``base_offset`` (None: of the only one)."""
+    """The start of the reading: a byte of the log whose name starts with ``base_offset`` (None: of the only log)."""
 
     base_offset: int | None
     position: int

@@ -60,14 +60,8 @@ class DumpRequest(NamedTuple):
     @property
     def internal(self) -> str | None:
         """The internal topic whose records are read, the first one asked for in the order of Kafka's tool."""
-        asked = {
-            "offsets": self.offsets_decoder,
-            "transaction_log": self.transaction_log_decoder,
-            "cluster_metadata": self.cluster_metadata_decoder,
-            "remote_log_metadata": self.remote_log_metadata_decoder,
-            "share_group_state": self.share_group_state_decoder,
-        }
-        return next((name for name, wanted in asked.items() if wanted), None)
+        topics = ("offsets", "transaction_log", "cluster_metadata", "remote_log_metadata", "share_group_state")
+        return next((name for name in topics if getattr(self, f"{name}_decoder")), None)
 
     @property
     def contents(self) -> bool:

@@ -1,6 +1,6 @@
-"""One run of kafka-dump-log over its files: each file in order, what went wrong, how far it was read.
+"""One run of kafka-dump-log over its files: each file in order, its failure, and how far it was read.
 
-Knows what to read and how to show it, no options. ``DumpRun.one`` is what a worker process does for one file.
+Knows no command-line options. A worker process calls ``DumpRun.one`` for one file.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class DumpRun:
         """Whether a file may be read in pieces: a large log, shown in an order that no range of offsets ends early."""
         selection = self.options.selection
         ranged = selection is not None and (selection.from_offset is not None or selection.to_offset is not None)
-        return not ranged and _is_large(reading) and not hasattr(self.make_ending(_Nowhere()), "take")
+        return not ranged and _is_large(reading) and self.make_ending(_Nowhere()).at_once
 
     def open(self, reading: Reading) -> Segment:
         """The log of a reading, to be cut. Raises OSError."""
@@ -83,7 +83,7 @@ class DumpRun:
         return walk.cut(segment, reading.start, self.options.end_of(segment))
 
     def warm_up(self, readings: list[Reading]) -> None:
-        """Import before processes are made what each of them would import."""
+        """Import modules that each worker process would import, before the processes start."""
         from kafka_tools.dump.walk import FAST_FROM_BYTES
 
         ending = self.make_ending(_Nowhere())
@@ -92,7 +92,7 @@ class DumpRun:
             import kafka_tools.dump.text_columns  # noqa: F401
 
     def one(self, reading: Reading, sink: Sink, notes: FileNotes, piece: LogPiece | None = None) -> FileOutcome:
-        """Dump one file, or a piece of it. What keeps it from being read is in the outcome, for a strict run too."""
+        """Dump one file, or a piece of it. The outcome contains the failure, also of a strict run."""
         ending = self.make_ending(sink)
         dump = self._dump = Dump(self.options, ending, notes)
         unknown, failure, hint, whole = False, None, None, False
@@ -117,7 +117,7 @@ class DumpRun:
 
 
 class PieceSum:
-    """What was found in the pieces of one log, added up in their order."""
+    """The results of the pieces of one log, added up in their order."""
 
     def __init__(self, path: str) -> None:
         self.notes = FileNotes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka_tools.dump.endings import DumpedFile, Ending, Entry
 from kafka_tools.dump.json.lines import document_line
@@ -16,9 +16,6 @@ from kafka_tools.dump.log_sum import LogSum
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.record import Record
 from kafka_tools.storage.findings import Finding
-
-if TYPE_CHECKING:
-    pass
 
 
 class FileSum:

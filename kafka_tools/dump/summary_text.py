@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from kafka_tools.dump.log_sum import LogSum
 from kafka_tools.dump.summary import FileSum
+from kafka_tools.shown_text import counted
 
 _MOST_LISTED = 10
 
 
 def summary_text(summary: FileSum) -> str:
     """The lines of one summary, the last one ended."""
-    title = (
-        f"{summary.path} ({summary.kind})" if summary.path is not None else f"Total of {_many(summary.files, 'file')}"
-    )
+    every = f"Total of {counted(summary.files, 'file', 'files')}"
+    title = every if summary.path is None else f"{summary.path} ({summary.kind})"
     lines = [f"{title}: {_size(summary.size_bytes)}"]
     if summary.log is not None:
         lines += [f"  {name + ':':14}{text}" for name, text in _log_lines(summary.log) if text]
@@ -37,7 +38,7 @@ def _log_lines(log: LogSum) -> list[tuple[str, str]]:
     if log.records and log.first_offset is not None:
         records.append(f"offsets {log.first_offset} to {log.last_offset}")
     if log.without_key is not None:
-        records += [f"{log.without_key} without key", _many(log.tombstones, "tombstone")]
+        records += [f"{log.without_key} without key", counted(log.tombstones or 0, "tombstone", "tombstones")]
     sizes = ""
     if log.batches:
         sizes = f"{_size(log.size_bytes)} in batches, {_size(document['uncompressed_bytes'])} uncompressed"
@@ -53,9 +54,10 @@ def _log_lines(log: LogSum) -> list[tuple[str, str]]:
     ]
 
 
-def _codec(name: str, row: dict[str, float | None]) -> str:
+def _codec(name: str, row: dict[str, Any]) -> str:
     ratio = "" if row["ratio"] is None or name == "none" else f", ratio {row['ratio']:.2f}"
-    return f"{name} {_many(row['batches'], 'batch', 'es')}, {_many(row['records'], 'record')}{ratio}"
+    batches, records = counted(row["batches"], "batch", "batches"), counted(row["records"], "record", "records")
+    return f"{name} {batches}, {records}{ratio}"
 
 
 def _times(log: LogSum) -> str:
@@ -77,7 +79,7 @@ def _time(timestamp_ms: int | None) -> str:
 
 def _producers(log: LogSum) -> str:
     rows = [
-        f"{producer_id} (epoch {producer.epoch}, {_many(producer.records, 'record')})"
+        f"{producer_id} (epoch {producer.producer_epoch}, {counted(producer.records, 'record', 'records')})"
         for producer_id, producer in sorted(log.producers.items())[:_MOST_LISTED]
     ]
     more = len(log.producers) - len(rows)
@@ -93,10 +95,6 @@ def _transactions(log: LogSum) -> str:
     if len(log.open) > _MOST_LISTED:
         parts.append(f"open: {len(log.open) - _MOST_LISTED} more")
     return ", ".join(parts)
-
-
-def _many(count: float | None, word: str, ending: str = "s") -> str:
-    return f"{count} {word}{'' if count == 1 else ending}"
 
 
 def _size(size_bytes: int) -> str:

@@ -1,11 +1,12 @@
 """The lines of many batches at once, from columns; ``text`` makes the same lines one by one.
 
-Returns None for whatever is not plain, and leaves it to the scalar way. Bytes stay bytes: what is not UTF-8 in keys
-and values is replaced at the end, which gives the same as replacing it in each, since the text between them is ASCII.
+Returns None for batches that are not plain: ``text`` shows those. Bytes stay bytes. Bytes in keys and values that are
+not UTF-8 are replaced at the end. The result is the same as if they were replaced in each one, because the text between
+them is ASCII.
 
-What it gives: ``kafka-dump-log --print-data-log`` of 200 MiB takes 2.5 s of CPU with it and 15.9 s without for records
-of one shape (120 to a batch, not compressed), 5.8 s and 13.3 s for records of all sizes (half of the batches lz4, some
-with headers, most not ASCII).
+It is worth its lines: ``kafka-dump-log --print-data-log`` of 200 MiB takes 2.5 s of CPU with it and 15.9 s without for
+records of one shape (120 to a batch, not compressed), 5.8 s and 13.3 s for records of all sizes (half of the batches
+lz4, some with headers, most not ASCII).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,10 +30,9 @@ from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.records.batches import BatchView
 from kafka_tools.records.columns import decode, new_arena
 from kafka_tools.records.header_columns import headers as header_columns
-from kafka_tools.records.record import Headers, Record
+from kafka_tools.records.record import Record
 from kafka_tools.records.record_columns import RecordColumns
 from kafka_tools.records.text import java_text
-from kafka_tools.records.v2 import read_headers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,18 +47,17 @@ _APPEND_TIME = f" {TIMESTAMP_TYPES[1]}: ".encode()
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
-class TextWindow:
+class TextWindow(NamedTuple):
     """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
 
-    def __init__(self, parts: list[bytes], offsets: Column, batch_count: int) -> None:
-        self.parts = parts
-        """The lines, in pieces to be written one after the other."""
-        self.batch_count = batch_count
-        self._offsets = offsets
+    parts: list[bytes]
+    """The lines, in pieces to be written one after the other."""
+    offsets: Column
+    batch_count: int
 
     def gaps(self, previous: int) -> list[tuple[int, int]]:
         """(offset, next offset) where offsets do not follow one another, ``previous`` (-1: none) included."""
-        offsets = self._offsets
+        offsets = self.offsets
         if not offsets.size:
             return []
         found = [(previous, int(offsets[0]))] if previous >= 0 and offsets[0] != previous + 1 else []
@@ -68,12 +67,12 @@ class TextWindow:
     @property
     def first_offset(self) -> int | None:
         """The offset of the first record, None without records."""
-        return int(self._offsets[0]) if self._offsets.size else None
+        return int(self.offsets[0]) if self.offsets.size else None
 
     @property
     def last_offset(self) -> int | None:
         """The offset of the last record, None without records."""
-        return int(self._offsets[-1]) if self._offsets.size else None
+        return int(self.offsets[-1]) if self.offsets.size else None
 
 
 Contents = Callable[[ByteRows, RecordColumns, "Mask | None"], None]
@@ -84,8 +83,8 @@ Contents = Callable[[ByteRows, RecordColumns, "Mask | None"], None]
 def _arena() -> memoryview:
     """The memory of all windows, made once; the rest of what a window takes is kept for the next one as well.
 
-    The C library gives what is freed back to the system and takes it again for the next window: faulting those pages
-    in cost as much as all the work on them.
+    Otherwise the C library returns freed memory to the system and takes it again for the next window. The page faults
+    cost as much as all the work on the pages.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's; others have no such option
     if set_option is not None:
@@ -150,7 +149,7 @@ def assemble(
             high = min(low + SLAB_ROWS, found.record_count)
             begun = bisect_left(starts, high, done)
             bounds = [0, *(start - low for start in starts[done:begun]), high - low]
-            rest, *pieces = lines(found.part(low, high)).cut(bounds)
+            rest, *pieces = lines(found.take(slice(low, high))).cut(bounds)
             slabs.append(_valid(b"".join((rest, *chain.from_iterable(zip(heads[done:begun], pieces, strict=True))))))
             done = begun
     except (LogError, IndexError, ValueError):
@@ -199,14 +198,6 @@ def _metadata(rows: ByteRows, part: RecordColumns, append_time: Mask | None) -> 
         rows.constant(b"," if number else b"", has_it)
         rows.span(part.arena, start, size)
     rows.constant(b"]")
-
-
-def headers(part: RecordColumns) -> Iterator[Headers]:
-    """The headers of every record."""
-    arena = part.arena
-    spans = zip(part.header_count.tolist(), part.headers_at.tolist(), part.end.tolist(), strict=True)
-    for count, at, end in spans:
-        yield read_headers(bytes(arena[at:end]), 0, end - at)[0] if count else ()
 
 
 def _plain_contents(rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:

@@ -1,11 +1,11 @@
 """Walking one log for a dump: batch after batch to an ending, with what is wrong on the way.
 
-A strict ending is left where Kafka's tool stops, with a LogError; every other one is told of the damage, and the walk
-goes on at the next batch whose CRC is right. A walk can go on when its file has grown.
+With a strict ending the walk stops where Kafka's tool stops, with a LogError. Every other ending gets the damage as a
+finding, and the walk continues at the next batch with a valid CRC. A walk can continue when its file has grown.
 
-A large log may be walked in pieces, which begin and end where batches do, by their headers. A walk that did not end
-where its piece does (damage, a batch hidden in the bytes that another one claims) says so: what was cut behind it then
-does not count, and the rest of the log is one piece, from where that walk ended. So everything is as in one walk.
+A large log may be walked in pieces that begin and end at batches, by their headers. Damage, or a batch hidden in the
+bytes that another one claims, can make a walk end elsewhere than its piece. The walk then says so, the pieces after it
+do not count, and the rest of the log is one piece. So the result is the same as that of one walk.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import chain, takewhile
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kafka_tools.dump.endings import Ending
+from kafka_tools.dump.notes import FileNotes
 from kafka_tools.dump.selection import BEYOND, IN, OUT, PART, DumpSelection
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, LogError
 from kafka_tools.protocol.enums import CODECS
@@ -31,15 +32,15 @@ WINDOW_BYTES = 2097152
 UNKNOWN = -(1 << 62)
 """The offset before the first one of a walk that begins within a log."""
 _BEYOND_FOR_SURE = 2
-"""So many batches beyond the last offset asked for end the walk: one alone may be damaged."""
+"""The number of batches beyond the last wanted offset after which the walk ends: a single one may be damaged."""
 PIECE_BYTES = 8 * 1024 * 1024
-"""How long a piece is at least."""
+"""The minimum size of a piece."""
 LEAST_PIECES = 2
-"""A log that would have fewer is not cut."""
+"""A log with fewer pieces is not cut."""
 
 
 class LogPiece(NamedTuple):
-    """A part of a log, from byte ``start`` up to ``end``; ``last``: with whatever is wrong up to there."""
+    """A part of a log, from byte ``start`` up to ``end``. ``last``: including any damage up to there."""
 
     segment: Segment
     start: int
@@ -49,44 +50,34 @@ class LogPiece(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """How far the walk of a piece came, and what that of the next one has to know."""
+    """The end of the walk over a piece, for the walk over the next one."""
 
     whole: bool
-    """Whether the piece ended where it was to end."""
+    """Whether the walk ended at the end of its piece."""
     first_offset: int | None
-    """The offset of the first record, if nothing before it tells that none is missing between the pieces."""
+    """The offset of the first record, if records may be missing between this piece and the one before."""
     last_offset: int
-    """That of the last record; -1 where a gap behind it would be none, ``UNKNOWN`` without records."""
-
-
-class Notes(Protocol):
-    """The collector of findings."""
-
-    def note(self, finding: Finding) -> None: ...
-
-    def gap(self, path: str, previous: int, offset: int) -> None: ...
-
-    def gap_findings(self, path: str) -> Iterator[Finding]: ...
+    """The offset of the last record. -1 if a gap after it would not be a finding, ``UNKNOWN`` without records."""
 
 
 class LogWalk:
-    """A log that is read. ``position`` is the byte after the last batch seen, ``next_offset`` the offset after it."""
+    """The walk over a log. ``position`` is the byte after the last batch seen, ``next_offset`` the offset after it."""
 
     def __init__(
         self,
         segment: Segment,
         name: str,
         ending: Ending,
-        notes: Notes,
+        notes: FileNotes,
         selection: DumpSelection | None,
         start: int = 0,
         *,
         within: bool = False,
         limit_bytes: int = LIMIT_BYTES,
     ) -> None:
-        """``within``: what lies before ``start`` is read as well, by another walk.
+        """``within``: another walk reads the log before ``start``.
 
-        ``limit_bytes``: the most that a batch may decompress to for its records to be read.
+        ``limit_bytes``: the largest size to which a batch may decompress.
         """
         self._limit_bytes = limit_bytes
         self.segment = segment
@@ -99,15 +90,15 @@ class LogWalk:
         self._notes = notes
         self._selection = selection
         self.first_offset: int | None = None
-        """The first record's offset, where that of the record before it is not known."""
+        """The first record's offset, if the offset of the record before it is unknown."""
         self.last_offset = UNKNOWN if within else -1
-        """The last record's offset; -1 where there is none, or a gap behind it would be none."""
+        """The last record's offset. -1 without a record, or if a gap after it would not be a finding."""
         self._beyond = 0
         self._hidden: int | None = None
-        """Where a whole batch starts within the bytes that a damaged one claims: the walk goes on there."""
+        """The position of a complete batch within the bytes that a damaged batch claims. The walk continues there."""
 
     def run(self, end: int, *, limited: bool = False) -> None:
-        """Read up to ``end`` and say what is there. ``limited``: the file goes on there, so nothing is torn."""
+        """Read up to ``end`` and finish. ``limited``: the file continues after ``end``, so no batch is torn."""
         self.read_all(end, limited=limited)
         self.finish()
 
@@ -130,19 +121,19 @@ class LogWalk:
             self.skip(damage, following)
 
     def skip(self, damage: Finding, following: int) -> None:
-        """Leave out what is damaged, up to the batch at byte ``following``."""
+        """Skip the damage, up to the batch at byte ``following``."""
         self._say(not_the_tail(damage))
         words = f"{following - self.position} bytes were skipped before the next complete batch"
         self._say(Finding(self.segment.path, "skipped", words, self.position))
         self.position = following
 
     def finish(self) -> None:
-        """The end of the reading: tell the ending how far it came."""
+        """The end of the walk."""
         gaps = self._notes.gap_findings(self.segment.path)
         self._ending.end(gaps, self.position, self.next_offset)
 
     def read(self, end: int) -> Finding | None:
-        """Show the whole batches up to ``end``; what is in the way of more, or None.
+        """Show the complete batches up to ``end``; the damage that stopped the walk, or None.
 
         Raises LogError for a strict ending.
         """
@@ -162,14 +153,8 @@ class LogWalk:
             return self.segment.damage(error, self.position)
 
     def _views(self, views: list[BatchView], fast: bool) -> None:
-        if self._selection is None:
-            for view in views[self._at_once(views) if fast else 0 :]:
-                self._batch(view, IN)
-                self._passed(view)
-                if self._hidden is not None:
-                    return
-            return
-        verdicts = [self._selection.of_batch(view) for view in views]
+        selection = self._selection
+        verdicts = [IN] * len(views) if selection is None else [selection.of_batch(view) for view in views]
         shown = self._at_once(views) if fast and all(verdict == IN for verdict in verdicts) else 0
         for view, verdict in zip(views[shown:], verdicts[shown:], strict=True):
             self._beyond = self._beyond + 1 if verdict == BEYOND else 0
@@ -237,11 +222,11 @@ class LogWalk:
             self._records(view, verdict)
 
     def _hidden_in(self, view: BatchView) -> int | None:
-        """Where to go on if the length of a batch with a wrong CRC is wrong too; a strict ending believes it."""
+        """The position to continue from if CRC and length of a batch are wrong. A strict ending trusts the length."""
         return None if self._ending.strict else self.segment.hidden_in(view)
 
     def _wanted(self, view: BatchView) -> Iterator[Record]:
-        """The records that are asked for, as far as the batch can be read; damage is told when they are shown."""
+        """The selected records, as far as the batch can be read. ``_records`` reports damage."""
         assert self._selection is not None
         try:
             for record in readable_records(view, self._limit_bytes):
@@ -327,7 +312,7 @@ def _located(error: LogError, path: str, view: BatchView) -> LogError:
 
 
 def cut(segment: Segment, start: int, end: int) -> Iterator[LogPiece]:
-    """The pieces of a log, found as they are asked for; everything from the first damage on is in the last one."""
+    """The pieces of a log, lazily. The last piece contains everything from the first damage on."""
     begin = start
     try:
         for at, _buffer, starts in segment.windows(start, end):
@@ -335,5 +320,5 @@ def cut(segment: Segment, start: int, end: int) -> Iterator[LogPiece]:
                 yield LogPiece(segment, begin, at + starts[found], first=begin == start, last=False)
                 begin = at + starts[found]
     except (CorruptBatch, OSError):
-        pass  # whoever reads the last piece meets it there
+        pass  # the walk over the last piece reports it
     yield LogPiece(segment, begin, end, first=begin == start, last=True)

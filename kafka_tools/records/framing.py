@@ -109,11 +109,11 @@ def known_version(cls: type[Stored], version: int) -> int:
     return cls.MIN_VERSION if version < cls.MIN_VERSION else cls.MAX_VERSION
 
 
-def framed_name(message: Stored) -> str:
+def framed_name(cls: type[Stored]) -> str:
     """Kafka's name of a record's type: ``TOPIC_RECORD`` for TopicRecord."""
     import re
 
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(message).__name__).upper()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).upper()
 
 
 def _short(value: bytes, position: int, what: str) -> tuple[int, int]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kafka_tools.protocol.primitives import read_varint
+from kafka_tools.records.build import encode_record
+from kafka_tools.records.v2 import read_headers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kafka_tools.records.record import Headers, Record
 
     Column = NDArray[np.int64]
 
@@ -45,9 +52,45 @@ class RecordColumns(NamedTuple):
         """The number of batches, of those given, whose records these are."""
         return len(self.counts)
 
-    def part(self, low: int, high: int) -> RecordColumns:
+    def take(self, at: slice | Column) -> RecordColumns:
         """Some of the records."""
-        return RecordColumns(self.arena, self.counts, *(column[low:high] for column in self[2:]))
+        return RecordColumns(self.arena, self.counts, *(column[at] for column in self[2:]))
+
+    def headers(self) -> Iterator[Headers]:
+        """The headers of every record."""
+        spans = zip(self.header_count.tolist(), self.headers_at.tolist(), self.end.tolist(), strict=True)
+        for count, at, end in spans:
+            yield read_headers(bytes(self.arena[at:end]), 0, end - at)[0] if count else ()
+
+    @classmethod
+    def of_records(cls, records: Sequence[Record]) -> RecordColumns:
+        """The records of one batch, which were read one by one. Headers are encoded again."""
+        parts: list[bytes] = []
+        rows = []
+        position = 0
+        for record in records:
+            key_size = -1 if record.key is None else len(record.key)
+            value_size = -1 if record.value is None else len(record.value)
+            headers = _encoded(record.headers) if record.headers else b""
+            value_start = position + max(key_size, 0)
+            headers_at = value_start + max(value_size, 0)
+            end = headers_at + len(headers)
+            parts += (record.key or b"", record.value or b"", headers)
+            rows.append(
+                (record.offset, record.timestamp, record.sequence, position, key_size, value_start, value_size,
+                 len(record.headers), headers_at, end)
+            )  # fmt: skip
+            position = end
+        columns = np.array(rows, np.int64).reshape(len(rows), 10).T
+        counts, batch = np.array([len(rows)]), np.zeros(len(rows), np.int64)
+        return cls(memoryview(b"".join(parts)), counts, batch, *columns)
+
+
+def _encoded(headers: Headers) -> bytes:
+    """Headers as a record has them, their number first: the end of a record without a key and a value."""
+    record = encode_record(0, 0, None, None, headers)
+    _, start = read_varint(record, 0)
+    return record[start + 5 :]
 
 
 class BatchColumns(NamedTuple):

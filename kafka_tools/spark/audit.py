@@ -29,6 +29,7 @@ from kafka_tools.spark.measures.summary import Summary
 from kafka_tools.spark.options import DEFAULT_RANGE_BYTES
 from kafka_tools.spark.plan import pack
 from kafka_tools.spark.segments import Range, partitions, segments_of
+from kafka_tools.spark.selection import Selection
 from kafka_tools.spark.store_copy import log_dir_copy
 from kafka_tools.storage.findings import ERROR, INFO, NO_PARTITIONS, SEVERITIES, Finding
 
@@ -129,7 +130,7 @@ class _Plan:
             self.on_disk[log_dir] = here
             # Before the partitions: what a checkpoint says of a log that is being written is in it when that is read.
             self.log_dirs[log_dir] = read_log_dir(here, now_ms)._replace(path=log_dir)
-            for found in partitions(log_dir, options.topics):
+            for found in partitions(log_dir, Selection(topics=options.topics)):
                 key = (log_dir, found.topic, found.partition)
                 self.keys.append(key)
                 self.directories.append(files.Directory(*key, found.directory))
@@ -163,7 +164,7 @@ def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> Finding
     ``others``: what was asked for is in other directories. A broker that has none of a topic's partitions is normal.
     """
     severity = ERROR
-    if topics and any(True for _ in partitions(log_dir, ())):
+    if topics and any(True for _ in partitions(log_dir)):
         text = f"contains no partition of a topic that matches {', '.join(topics)}"
         severity = INFO if others else ERROR
     else:
@@ -197,7 +198,7 @@ def is_small(log_dirs: Sequence[str], options: AuditOptions | None = None) -> bo
     options = options or AuditOptions()
     left = SMALL_BYTES
     for log_dir in dict.fromkeys(map(normalised, log_dirs)):
-        for found in partitions(log_dir, options.topics):
+        for found in partitions(log_dir, Selection(topics=options.topics)):
             wanted = (each.size for each in segments_of(log_dir, found) if not _is_old(each, options.since_ms))
             left -= _DIRECTORY_BYTES + sum(wanted)
             if left < 0:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS
-from kafka_tools.records.chain import HEADER_BYTES, PREFIX_BYTES
+from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.storage.findings import ERROR, WARNING
 from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 
@@ -32,7 +32,7 @@ HEADER_FAULTS = (
     ),
     ("offset-order", "the offsets are not in ascending order from the previous batch to the next"),
 )
-"""(kind, sentence) of what a header shows. Only the first that applies is told; all are errors."""
+"""(kind, sentence) of each fault that a header shows. Only the first one of a batch is reported; all are errors."""
 
 WRONG_CRC, UNKNOWN_CODEC, _, BELOW, BEYOND, _ = range(len(HEADER_FAULTS))
 
@@ -47,10 +47,7 @@ def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -
 
     ``last_offset`` is that of the batch before the first one, None at the start of a range.
     """
-    base = headers.fields["base_offset"].astype(np.int64)
-    delta = headers.fields["last_offset_delta"].astype(np.int64)
-    count = headers.fields["record_count"].astype(np.int64)
-    length = headers.fields["length"].astype(np.int64) + PREFIX_BYTES
+    base, delta, count = (headers.column(name) for name in ("base_offset", "last_offset_delta", "record_count"))
     before = np.empty_like(base)
     before[1:] = (base + delta)[:-1]
     at_start = last_offset is None and len(base) and int(headers.positions[0]) == 0
@@ -58,7 +55,7 @@ def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -
     tests = (
         np.zeros(len(base), np.bool_) if headers.crc_ok is None else ~headers.crc_ok,
         (headers.fields["attributes"] & CODEC_BITS) >= len(CODECS),
-        (delta < 0) | (count < 0) | (count > delta + 1) | ((count == 0) & (length > HEADER_BYTES)),
+        (delta < 0) | (count < 0) | (count > delta + 1) | ((count == 0) & (headers.sizes > HEADER_BYTES)),
         base < segment_base_offset,
         base - segment_base_offset > MAX_RELATIVE_OFFSET - delta,
         _out_of_order(base, before, count, segment_base_offset - 1 if at_start else last_offset),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.errors import KafkaToolsError
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 Key = tuple[str, str, int]
 """Log directory, topic, partition: a partition directory."""
 _DIRECTORIES_PER_TASK = 64
-_FEW = 64
-"""So many sets of measures are added up by the driver, without a shuffle."""
 
 
 class Engine(Protocol):
@@ -53,29 +52,13 @@ class SparkEngine:
     def measure(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
     ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
-        met = sum(len({_key(each) for each in task}) for task in tasks)
-        if len(directories) <= _FEW and met <= _FEW:
-            return self._in_one_stage(tasks, depth, directories)
         facts: dict[Key, PartitionFacts] = {}
         if tasks:
             # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
             reducers = min(len(tasks), self.parallelism)
-            measured = self._context.parallelize(tasks, len(tasks)).flatMap(Measure(depth))
-            facts = dict(measured.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
-        return facts, self.each(_file_findings, directories, _DIRECTORIES_PER_TASK)
-
-    def _in_one_stage(
-        self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]
-    ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
-        """Little to do: the driver adds it up. Each stage more takes longer than reading 100 MB of log."""
-        count = len(tasks) or 1
-        shared = [(tasks[number] if tasks else (), directories[number::count]) for number in range(count)]
-        totals: dict[Key, PartitionMeasures] = {}
-        findings: list[list[Finding]] = []
-        for measured, found in self._context.parallelize(shared, count).map(MeasureAndCheck(depth)).collect():
-            findings += found
-            _add_up(totals, measured)
-        return _finished(totals), findings
+            sets = self._context.parallelize(tasks, len(tasks)).flatMap(partial(measured, depth))
+            facts = dict(sets.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
+        return facts, self.each(file_findings, directories, _DIRECTORIES_PER_TASK)
 
     def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         if not items:
@@ -98,9 +81,10 @@ class ProcessEngine:
         totals: dict[Key, PartitionMeasures] = {}
         self.tasks += len(tasks)
         for task in tasks:
-            _add_up(totals, Measure(depth)(task))
+            _add_up(totals, measured(depth, task))
             self.tasks_done += 1
-        return _finished(totals), self.each(_file_findings, directories, _DIRECTORIES_PER_TASK)
+        facts = {key: finish(measures) for key, measures in totals.items()}
+        return facts, self.each(file_findings, directories, _DIRECTORIES_PER_TASK)
 
     def each(self, function: Callable[[Any], list[Finding]], items: Sequence[Any], per_task: int) -> list[Any]:
         self.tasks += len(items)
@@ -116,40 +100,15 @@ def _add_up(totals: dict[Key, PartitionMeasures], measured: Iterable[tuple[Key, 
         totals[key] = totals[key].add(measures) if key in totals else measures
 
 
-def _finished(totals: dict[Key, PartitionMeasures]) -> dict[Key, PartitionFacts]:
-    return {key: finish(measures) for key, measures in totals.items()}
-
-
-class Measure:
+def measured(depth: Depth, ranges: Iterable[Range]) -> Iterable[tuple[Key, PartitionMeasures]]:
     """The work of one task: the measures of each partition directory in its input."""
-
-    def __init__(self, depth: Depth) -> None:
-        self.depth = depth
-
-    def __call__(self, ranges: Iterable[Range]) -> Iterator[tuple[Key, PartitionMeasures]]:
-        totals: dict[Key, PartitionMeasures] = {}
-        _add_up(totals, ((_key(each), measure(each, self.depth)) for each in ranges))
-        return iter(totals.items())
+    totals: dict[Key, PartitionMeasures] = {}
+    _add_up(totals, (((each.log_dir, each.topic, each.partition), measure(each, depth)) for each in ranges))
+    return totals.items()
 
 
-class MeasureAndCheck:
-    """The work of one task if there is only one stage: measures, and findings about files."""
-
-    def __init__(self, depth: Depth) -> None:
-        self.measure = Measure(depth)
-
-    def __call__(
-        self, share: tuple[Sequence[Range], Sequence[files.Directory]]
-    ) -> tuple[list[tuple[Key, PartitionMeasures]], list[list[Finding]]]:
-        ranges, directories = share
-        return list(self.measure(ranges)), [_file_findings(directory) for directory in directories]
-
-
-def _key(each: Range) -> Key:
-    return each.log_dir, each.topic, each.partition
-
-
-def _file_findings(directory: files.Directory) -> list[Finding]:
+def file_findings(directory: files.Directory) -> list[Finding]:
+    """The findings about the files of one partition directory."""
     try:
         check_seen(directory.log_dir)
     except KafkaToolsError as error:

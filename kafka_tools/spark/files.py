@@ -69,13 +69,6 @@ class LocalFile(File):
         self.size_bytes = found.st_size
         self.identity = found.st_dev, found.st_ino
 
-    def read(self, position: int, size_bytes: int) -> bytes:
-        data = os.pread(self._descriptor, size_bytes, position)
-        if 0 < len(data) < size_bytes:
-            # At the end of the file, or more than one call gives.
-            return data + self.read(position + len(data), size_bytes - len(data))
-        return data
-
     def read_into(self, room: memoryview, position: int) -> int:
         filled = 0
         while filled < len(room):
@@ -132,7 +125,7 @@ class RemoteFile(File):
         return fetched
 
     def refresh(self) -> int:
-        size = size_of(self.path)
+        size, _ = size_and_identity(self.path)
         # An open object is the one that was opened; a larger one has to be opened again.
         if size != self.size_bytes:
             self._file.close()
@@ -186,7 +179,7 @@ def check_seen(log_dir: str) -> None:
 
 
 def open_file(path: str) -> File:
-    """The file for reading. FileNotFoundError if there is none, OSError for what else is wrong."""
+    """The file, opened for reading. Raises FileNotFoundError or another OSError."""
     return RemoteFile(path) if is_remote(path) else LocalFile(path)
 
 
@@ -201,22 +194,15 @@ def open_log(path: str) -> File:
     return file
 
 
-def size_of(path: str) -> int:
-    """The size of a file in bytes. FileNotFoundError, OSError."""
+def size_and_identity(path: str) -> tuple[int, Identity | None]:
+    """The size of a file in bytes, and which file it is (None in a store). FileNotFoundError, OSError."""
     if not is_remote(path):
-        return os.stat(path).st_size
+        found = os.stat(path)
+        return found.st_size, (found.st_dev, found.st_ino)
     info = _info(path)
     if not info.is_file:
         raise FileNotFoundError(2, "No such file or directory", path)
-    return int(info.size)
-
-
-def size_and_identity(path: str) -> tuple[int, Identity | None]:
-    """The size of a file in bytes, and which file it is (None in a store). FileNotFoundError, OSError."""
-    if is_remote(path):
-        return size_of(path), None
-    found = os.stat(path)
-    return found.st_size, (found.st_dev, found.st_ino)
+    return int(info.size), None
 
 
 def modified_ms(path: str) -> int | None:

@@ -1,8 +1,8 @@
 """Headers of many magic 2 batches of a file, window by window: the fast path of the audit.
 
 Reads a file in windows of bounded size, follows the chain of batches in each (``records.chain_columns``), and checks
-every CRC on the way; records are neither decompressed nor parsed. It understands well-formed magic 2 batches only and
-stops at the first byte of anything else: what that is, ``storage.segment`` says.
+every CRC. It does not decompress or parse records. It reads well-formed magic 2 batches only, and stops at the first
+byte of anything else. ``storage.segment`` then finds out what is there.
 """
 
 from __future__ import annotations
@@ -27,13 +27,30 @@ WINDOW_BYTES = 1024 * 1024
 class Headers(NamedTuple):
     """Headers of consecutive batches.
 
-    ``positions`` in the file (bytes), ``fields`` (dtype ``chain_columns.HEADER``), and per batch whether its CRC fits:
-    None when that was not checked.
+    ``positions`` are bytes in the file, ``fields`` has the dtype ``chain_columns.HEADER``. ``crc_ok`` is None if no CRC
+    was checked.
     """
 
     positions: NDArray[np.int64]
     fields: NDArray[np.void]
     crc_ok: NDArray[np.bool_] | None
+
+    def take(self, at: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Headers:
+        """Some of the batches."""
+        return Headers(self.positions[at], self.fields[at], None if self.crc_ok is None else self.crc_ok[at])
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """A field of the headers."""
+        return self.fields[name].astype(np.int64)
+
+    @property
+    def last_offsets(self) -> NDArray[np.int64]:
+        return self.column("base_offset") + self.column("last_offset_delta")
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The sizes of the batches in bytes, with their headers."""
+        return self.column("length") + PREFIX_BYTES
 
 
 def scan(

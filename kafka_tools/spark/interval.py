@@ -1,7 +1,7 @@
 """The part of a range that belongs to one step of a stream: each batch and each damage to exactly one.
 
-A batch belongs where its last offset is, which compaction keeps. Damage has no offset that can be trusted: it belongs
-where the next sound batch does, and what is damaged at the end of a log is waited for until something follows it.
+A batch belongs to the step with its last offset, which compaction keeps. Damage has no offset that can be trusted. It
+belongs to the step of the next sound batch. Damage at the end of a log waits until a sound batch follows it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,9 @@ import numpy as np
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.spark.damage import SOUND
-from kafka_tools.spark.headers import Headers
 from kafka_tools.spark.scan import HeaderRun, Row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from kafka_tools.spark.segments import Range
 
 _NONE_YET = 2**63 - 1
@@ -29,8 +26,8 @@ def within(
 ) -> Iterator[HeaderRun | list[Row]]:
     """The rows of a range's parts that lie in ``[first, end)`` by offset.
 
-    A file that vanished has no rows: retention took what a stream did not read in time. KafkaToolsError for one that
-    cannot be read, so that the stream does not go on without it.
+    A file that vanished has no rows: retention removed it before the stream read it. Raises KafkaToolsError for a file
+    that cannot be read, so that the stream does not continue without it.
     """
     first, end = interval
     waiting: list[HeaderRun | list[Row]] = []
@@ -59,10 +56,10 @@ def _pieces(part: HeaderRun | list[Row]) -> Iterator[tuple[HeaderRun | list[Row]
         sound = np.flatnonzero(part.codes == SOUND)
         decided = int(sound[-1]) + 1 if len(sound) else 0
         if decided:
-            last = _last_offsets(part)
-            yield _cut(part, np.arange(decided)), (int(last[sound[0]]), int(last[sound[-1]]))
+            last = part.headers.last_offsets
+            yield part.take(np.arange(decided)), (int(last[sound[0]]), int(last[sound[-1]]))
         if decided < len(part.codes):
-            yield _cut(part, np.arange(decided, len(part.codes))), None
+            yield part.take(np.arange(decided, len(part.codes))), None
         return
     for row in part:
         if row.get("damage") is None:
@@ -76,22 +73,8 @@ def _pieces(part: HeaderRun | list[Row]) -> Iterator[tuple[HeaderRun | list[Row]
 def _chosen(piece: HeaderRun | list[Row], first: int, end: int) -> HeaderRun | list[Row] | None:
     """The rows of a piece that are in the interval; damaged batches go with the next sound one."""
     if isinstance(piece, HeaderRun):
-        last = np.where(piece.codes == SOUND, _last_offsets(piece), _NONE_YET)
+        last = np.where(piece.codes == SOUND, piece.headers.last_offsets, _NONE_YET)
         deciding = np.minimum.accumulate(last[::-1])[::-1]
         at = np.flatnonzero((deciding >= first) & (deciding < end))
-        return _cut(piece, at) if len(at) else None
+        return piece.take(at) if len(at) else None
     return piece if first <= piece[0]["last_offset"] < end else None
-
-
-def _last_offsets(run: HeaderRun) -> NDArray[np.int64]:
-    fields = run.headers.fields
-    return fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]  # type: ignore[no-any-return]
-
-
-def _cut(run: HeaderRun, at: NDArray[np.int64]) -> HeaderRun:
-    if len(at) == len(run.codes):
-        return run
-    headers, crc_ok = run.headers, run.headers.crc_ok
-    return HeaderRun(
-        Headers(headers.positions[at], headers.fields[at], None if crc_ok is None else crc_ok[at]), run.codes[at]
-    )

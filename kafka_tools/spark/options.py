@@ -100,14 +100,10 @@ def parse_options(
 
 
 def _selection(values: Mapping[str, str]) -> Selection:
-    return Selection(
-        topics=_listed(values.get("topics", "")),
-        partitions=parse_partitions(values["partitions"]) if "partitions" in values else None,
-        min_offset=_offset("minOffset", values["minOffset"]) if "minOffset" in values else None,
-        max_offset=_offset("maxOffset", values["maxOffset"]) if "maxOffset" in values else None,
-        since_ms=parse_time("since", values["since"]) if "since" in values else None,
-        until_ms=parse_time("until", values["until"]) if "until" in values else None,
-    )
+    partitions = parse_partitions(values["partitions"]) if "partitions" in values else None
+    parsers = {"minOffset": _offset, "maxOffset": _offset, "since": parse_time, "until": parse_time}
+    bounds = [parse(name, values[name]) if name in values else None for name, parse in parsers.items()]
+    return Selection(_listed(values.get("topics", "")), None, partitions, *bounds)
 
 
 def _paths(values: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """One range of a segment, batch by batch: sound ones as runs of headers, everything else as rows.
 
-``headers`` takes runs of well-formed magic 2 batches; where it stops, ``storage.segment`` says what there is: older
-batches, damage, or the end. A file that vanishes, grows or shrinks while it is read is a row as well, never an error.
-Knows no Arrow and no Spark.
+``headers`` reads runs of well-formed magic 2 batches. Where it stops, ``storage.segment`` finds older batches, damage,
+or the end. A file that vanishes, grows or shrinks during the read becomes a row, never an error. Knows no Arrow and no
+Spark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.spark import headers
 from kafka_tools.spark.columns.tables import spark_time
-from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, UNKNOWN_CODEC, WRONG_CRC, judge, severity
+from kafka_tools.spark.damage import BELOW, BEYOND, HEADER_FAULTS, SOUND, UNKNOWN_CODEC, WRONG_CRC, judge, severity
 from kafka_tools.spark.files import File, check_seen, is_remote, open_log
 from kafka_tools.storage.findings import ERROR, INFO, KINDS, WARNING, Finding, kind_of_unread
 from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kafka_tools.spark.segments import Range
 
 ROWS_PER_PART = 32_768
-"""Enough to make a part cheap to hand over, few enough to stay below 10 MB."""
+"""Many enough that handing over a part costs little, and few enough that a part stays below 10 MB."""
 
 
 Row = dict[str, Any]
@@ -46,6 +47,15 @@ class HeaderRun(NamedTuple):
     headers: headers.Headers
     codes: NDArray[np.int8]
 
+    def take(self, at: NDArray[np.int64] | NDArray[np.bool_]) -> HeaderRun:
+        """Some of the batches."""
+        return HeaderRun(self.headers.take(at), self.codes[at])
+
+    def sound(self) -> HeaderRun:
+        """The batches in which nothing is wrong."""
+        sound = self.codes == SOUND
+        return self if sound.all() else self.take(sound)
+
 
 def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterator[HeaderRun | list[Row]]:
     """The parts of a range, in order; no run or list is longer than two ROWS_PER_PART.
@@ -57,7 +67,7 @@ def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterato
         yield [file]
         return
     with file:
-        yield from scan_file(range_, file, check_crc=check_crc, count_legacy=count_legacy)
+        yield from Scan(range_, file, check_crc, count_legacy).parts()
 
 
 def open_range(range_: Range) -> File | Row:
@@ -77,19 +87,6 @@ def open_range(range_: Range) -> File | Row:
         return event(range_, "vanished", INFO, "the segment was removed during the audit")
     except OSError as error:
         return event(range_, "unreadable", ERROR, f"cannot open the segment: {reason(error)}")
-
-
-def scan_file(
-    range_: Range,
-    file: File,
-    *,
-    check_crc: bool,
-    count_legacy: bool,
-    rows_per_part: int = ROWS_PER_PART,
-    window_bytes: int = headers.WINDOW_BYTES,
-) -> Iterator[HeaderRun | list[Row]]:
-    """The parts of a range of an open file, as ``scan_range`` gives them; read ``window_bytes`` at a time."""
-    yield from _Scan(range_, file, check_crc, count_legacy, rows_per_part, window_bytes).parts()
 
 
 def event(
@@ -130,38 +127,33 @@ class FileSegment(SegmentReader):
         return self._file.read(position, size_bytes)
 
 
-class _Scan:
-    """The walk over one range. Rows are mappings of column names."""
+@dataclass
+class Scan:
+    """The walk over a range of an open file, read ``window_bytes`` at a time. Rows are mappings of column names."""
 
-    def __init__(
-        self, range_: Range, file: File, check_crc: bool, count_legacy: bool, rows_per_part: int, window_bytes: int
-    ) -> None:
-        self.range = range_
-        self.file = file
-        self.check_crc = check_crc
-        self.count_legacy = count_legacy
-        self.rows_per_part = rows_per_part
-        self.window_bytes = window_bytes
-        self.position = range_.start
-        self.last_offset: int | None = None
-        self.origin = origin(range_)
+    range: Range
+    file: File
+    check_crc: bool
+    count_legacy: bool
+    rows_per_part: int = ROWS_PER_PART
+    window_bytes: int = headers.WINDOW_BYTES
+    last_offset: int | None = None
+
+    def __post_init__(self) -> None:
+        self.position = self.range.start
 
     def parts(self) -> Iterator[HeaderRun | list[Row]]:
+        """The parts of the range, as ``scan_range`` gives them."""
         try:
             while self.position < self.range.end:
                 yield from self._sound_batches()
                 if self.position < self.range.end:
                     yield from self._what_is_there()
         except FileNotFoundError:
-            yield [self.event("vanished", INFO, "the segment was removed during the audit", self.position)]
+            yield [event(self.range, "vanished", INFO, "the segment was removed during the audit", self.position)]
         except OSError as error:
             text = f"cannot read: {reason(error)}"
-            yield [self.event("unreadable", ERROR, text, self.position, self.range.end - self.position)]
-
-    def event(
-        self, kind: str, how_bad: str, text: str, position: int | None = None, size_bytes: int | None = None
-    ) -> Row:
-        return event(self.range, kind, how_bad, text, position, size_bytes)
+            yield [event(self.range, "unreadable", ERROR, text, self.position, self.range.end - self.position)]
 
     def _sound_batches(self) -> Iterator[HeaderRun | list[Row]]:
         runs: list[headers.Headers] = []
@@ -189,11 +181,10 @@ class _Scan:
             yield self._judged(last)
             return
         if len(last.positions) > 1:
-            crc_ok = None if last.crc_ok is None else last.crc_ok[:-1]
-            yield self._judged(headers.Headers(last.positions[:-1], last.fields[:-1], crc_ok))
+            yield self._judged(last.take(slice(-1)))
         position = int(last.positions[-1])
         text = f"the length in the header is wrong: a complete batch begins within it at {hidden}"
-        yield [self.event("bad-length", ERROR, text, position, hidden - position)]
+        yield [event(self.range, "bad-length", ERROR, text, position, hidden - position)]
         self.position = hidden
 
     def _hidden_in_last(self, run: headers.Headers) -> int | None:
@@ -206,8 +197,7 @@ class _Scan:
 
     def _judged(self, run: headers.Headers) -> HeaderRun:
         codes = judge(run, self.last_offset, self.range.base_offset)
-        last = run.fields[-1]
-        self.last_offset = int(last["base_offset"]) + int(last["last_offset_delta"])
+        self.last_offset = int(run.last_offsets[-1])
         return HeaderRun(run, codes)
 
     def _what_is_there(self) -> Iterator[list[Row]]:
@@ -215,7 +205,7 @@ class _Scan:
         rows: list[Row] = []
         finding: Finding | None = None
         segment = FileSegment(self.file, self.range.base_offset)
-        for item in segment.batches(self.position, strict=False, end=self.range.end):
+        for item in segment.batches(self.position, end=self.range.end):
             if isinstance(item, Finding):
                 # "skipped" only says where the next batch is, which is the size of the stretch before it.
                 finding = finding or item
@@ -237,14 +227,14 @@ class _Scan:
                 rows.append(self._end(finding))
             elif segment.size_bytes < self.range.end:
                 text = "the broker truncated the segment during the audit"
-                rows.append(self.event("shrunk", INFO, text, segment.size_bytes))
+                rows.append(event(self.range, "shrunk", INFO, text, segment.size_bytes))
             self.position = self.range.end
         if rows:
             yield rows
 
     def _view(self, view: BatchView) -> Row:
         """A row about a batch of magic 0 or 1, or of a magic that does not exist."""
-        row = self.origin | {
+        row = origin(self.range) | {
             "position": view.file_position,
             "size_bytes": view.size_bytes,
             "last_offset": view.last_offset,
@@ -295,7 +285,7 @@ class _Scan:
         if kind == "torn-tail":
             # The reader saw a batch go beyond the end of the file; what follows shows that it is not the tail.
             kind, text = "bad-length", "the length in the header extends beyond the end of the file"
-        return self.event(kind, severity(kind, at_open_end=False), text, position, next_batch - position)
+        return event(self.range, kind, severity(kind, at_open_end=False), text, position, next_batch - position)
 
     def _end(self, finding: Finding) -> Row:
         """The row for a finding after which no batch comes any more in this range."""
@@ -303,13 +293,13 @@ class _Scan:
         left = self.range.end - position
         at_end_of_file = self.range.end == self.range.size
         if at_end_of_file and finding.kind == "torn-tail" and self._grows():
-            return self.event("growing", INFO, "the broker was writing here during the audit", position, left)
+            return event(self.range, "growing", INFO, "the broker was writing here during the audit", position, left)
         at_open_end = at_end_of_file and self.range.last_segment
         how_bad = severity(finding.kind, at_open_end=at_open_end)
         if at_open_end and how_bad == WARNING and not is_remote(self.range.file):
             how_bad = tail_severity(self.range.file, finding.kind)
         text = f"the last {left} bytes are zeros" if finding.kind == "zero-tail" else self._text(finding)
-        return self.event(finding.kind, how_bad, text, position, left)
+        return event(self.range, finding.kind, how_bad, text, position, left)
 
     def _grows(self) -> bool:
         """Whether the file has become larger: the end of a log that is being written may lie within a batch."""

@@ -5,30 +5,22 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
 from kafka_tools.spark.files import is_remote, list_store, normalised, size_and_identity
-from kafka_tools.storage.layout import PartitionFiles, SegmentFiles, partition_files
+from kafka_tools.spark.selection import EVERYTHING, Selection
+from kafka_tools.storage.layout import PartitionFiles, arranged, partition_files
 from kafka_tools.storage.live import Identity
 from kafka_tools.storage.names import (
-    CHECKPOINT,
-    INDEX,
-    LOG,
     LOG_DIR_FILES,
     PARTITION_FILES,
-    SNAPSHOT,
-    TIME_INDEX,
-    TXN_INDEX,
-    PartitionDirectory,
     parse_file_name,
     parse_partition_dir,
 )
 from kafka_tools.storage.opening import is_directory
 
 _OF_PARTITIONS_ONLY = frozenset(PARTITION_FILES) - frozenset(LOG_DIR_FILES)
-_SEGMENT_FILES = {LOG: "log", INDEX: "offset_index", TIME_INDEX: "time_index", TXN_INDEX: "txn_index"}
 
 
 class Range(NamedTuple):
@@ -50,18 +42,13 @@ class Range(NamedTuple):
     identity: Identity | None = None
 
 
-def wanted(topic: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a topic matches one of the glob patterns; without patterns everything does."""
-    return not patterns or any(fnmatchcase(topic, pattern) for pattern in patterns)
-
-
 def segments(log_dir: str, topics: tuple[str, ...]) -> Iterator[Range]:
     """Every segment below ``log_dir``, which is a log directory or one partition's; each as one range.
 
     Directories that a broker is removing (``-delete``) or has not put in place (``-future``, ``-stray``) are left out.
     InputError if the directory cannot be read.
     """
-    for found in partitions(log_dir, topics):
+    for found in partitions(log_dir, Selection(topics=topics)):
         yield from segments_of(log_dir, found)
 
 
@@ -78,10 +65,10 @@ def segments_of(log_dir: str, found: PartitionFiles) -> Iterator[Range]:
         yield Range(found.topic, found.partition, log_dir, path, base_offset, 0, size, size, is_last, which)
 
 
-def partitions(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
-    """The partition directories of a log directory in use, or the one that ``log_dir`` itself is."""
+def partitions(log_dir: str, selection: Selection = EVERYTHING) -> Iterator[PartitionFiles]:
+    """The selected partition directories of a log directory in use, or the one that ``log_dir`` itself is."""
     try:
-        yield from (_in_store if is_remote(log_dir) else _on_disk)(log_dir, topics)
+        yield from (_in_store if is_remote(log_dir) else _on_disk)(log_dir, selection)
     except OSError as error:
         raise InputError(f"log directory {error.filename or log_dir}: {error.strerror or error}") from error
 
@@ -109,7 +96,7 @@ def is_partition_on_disk(directory: str) -> bool:
         return is_partition(path, (entry.name for entry in entries))
 
 
-def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
+def _on_disk(log_dir: str, selection: Selection) -> Iterator[PartitionFiles]:
     if is_partition_on_disk(log_dir):
         directories = [log_dir]
     else:
@@ -117,7 +104,7 @@ def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
             directories = sorted(entry.path for entry in entries if is_directory(entry))
     for directory in directories:
         parsed = parse_partition_dir(os.path.basename(os.path.abspath(directory)))
-        if parsed is None or parsed.state or not wanted(parsed.topic_partition.topic, topics):
+        if parsed is None or parsed.state or not selection.has_partition(*parsed.topic_partition):
             continue
         try:
             yield partition_files(directory)
@@ -132,7 +119,7 @@ def _on_disk(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
             yield PartitionFiles(directory, *parsed.topic_partition, parsed.state, (), (), (), (), 0)
 
 
-def _in_store(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]:
+def _in_store(log_dir: str, selection: Selection) -> Iterator[PartitionFiles]:
     """One listing of everything below: far fewer requests than one for each directory."""
     log_dir = normalised(log_dir)
     directories: dict[str, dict[str, int]] = {}
@@ -142,39 +129,7 @@ def _in_store(log_dir: str, topics: tuple[str, ...]) -> Iterator[PartitionFiles]
         parsed = parse_partition_dir(posixpath.basename(directory))
         below = posixpath.dirname(directory) == log_dir
         itself = directory == log_dir and is_partition(directory, map(posixpath.basename, sizes))
-        if (
-            (below or itself)
-            and parsed is not None
-            and not parsed.state
-            and wanted(parsed.topic_partition.topic, topics)
-        ):
-            yield _arranged(directory, parsed, sizes)
-
-
-def _arranged(directory: str, parsed: PartitionDirectory, sizes: dict[str, int]) -> ListedFiles:
-    """The files of one directory as ``storage.layout`` arranges those of a disk."""
-    segments: dict[int, dict[str, str]] = {}
-    others: dict[str, list[str]] = {SNAPSHOT: [], CHECKPOINT: [], "": []}
-    for path in sizes:
-        name = parse_file_name(posixpath.basename(path))
-        if name is None:
-            continue
-        if name.state:
-            others[""].append(path)
-        elif name.suffix in _SEGMENT_FILES:
-            segments.setdefault(name.base_offset, {})[_SEGMENT_FILES[name.suffix]] = path
-        else:
-            others[name.suffix].append(path)
-    listed = ListedFiles(
-        directory=directory,
-        topic=parsed.topic_partition.topic,
-        partition=parsed.topic_partition.partition,
-        state=parsed.state,
-        segments=tuple(SegmentFiles(offset, **segments[offset]) for offset in sorted(segments)),
-        snapshots=tuple(others[SNAPSHOT]),
-        checkpoints=tuple(others[CHECKPOINT]),
-        leftovers=tuple(others[""]),
-        size_bytes=sum(sizes[files["log"]] for files in segments.values() if "log" in files),
-    )
-    listed.sizes = sizes
-    return listed
+        if (below or itself) and parsed and not parsed.state and selection.has_partition(*parsed.topic_partition):
+            listed = ListedFiles(*arranged(directory, sizes, sizes.get))
+            listed.sizes = sizes
+            yield listed

@@ -1,7 +1,7 @@
-"""Which rows are wanted: topics, partitions, offsets and times, from options and from filters that Spark pushes down.
+"""The selection of rows by topic, partition, offset and time, from options and from filters that Spark pushes down.
 
-One value serves both. Options choose exactly these rows; of a pushed filter Spark checks every row again, so that it
-only has to leave out what cannot match. Damage is never left out by offset or time: it has none that could be trusted.
+Options select exactly these rows. Spark checks every row again with the filters that it pushed, so a pushed filter may
+select more. No selection by offset or time leaves out damage, because its offsets and times cannot be trusted.
 """
 
 from __future__ import annotations
@@ -45,12 +45,6 @@ class Selection(NamedTuple):
             and (self.partitions is None or any(low <= partition <= high for low, high in self.partitions))
         )
 
-    def has_segment(self, base_offset: int, next_base_offset: int | None) -> bool:
-        """Whether a segment, and the one after it, leave room for wanted offsets."""
-        if self.max_offset is not None and base_offset > self.max_offset:
-            return False
-        return self.min_offset is None or next_base_offset is None or next_base_offset > self.min_offset
-
     @property
     def chooses_rows(self) -> bool:
         """Whether rows are chosen by offset or time."""
@@ -74,98 +68,73 @@ class Selection(NamedTuple):
             wanted &= max_timestamp >= self.since_ms
         return wanted
 
-    def records(self, offset: Any, timestamp: Any) -> NDArray[np.bool_]:
-        """Which records are wanted."""
-        wanted = self.batches_with_records(offset, offset, timestamp)
-        if self.until_ms is not None:
-            wanted &= timestamp < self.until_ms
-        return wanted
-
-    def and_below(self, bound: int, *, of: str) -> Selection:
-        """Also nothing from ``bound`` on, for ``offset`` or ``time``."""
-        if of == "offset":
-            return self._replace(max_offset=_least(self.max_offset, bound - 1))
-        return self._replace(until_ms=_least(self.until_ms, bound))
-
-    def and_from(self, bound: int, *, of: str) -> Selection:
-        """Also nothing before ``bound``, for ``offset`` or ``time``."""
-        if of == "offset":
-            return self._replace(min_offset=_most(self.min_offset, bound))
-        return self._replace(since_ms=_most(self.since_ms, bound))
+    def between(self, of: str, first: int | None, end: int | None) -> Selection:
+        """Also nothing before ``first`` and nothing from ``end`` on; ``of`` is offset or time."""
+        names = ("min_offset", "max_offset") if of == "offset" else ("since_ms", "until_ms")
+        last = end - 1 if end is not None and of == "offset" else end
+        changed: dict[str, Any] = {}
+        for name, bound, closer in zip(names, (first, last), (max, min), strict=True):
+            known = [each for each in (getattr(self, name), bound) if each is not None]
+            changed[name] = closer(known, default=None)
+        return self._replace(**changed)
 
 
-class Filterable(NamedTuple):
-    """Which columns of a table stand for what a selection knows.
+EVERYTHING = Selection()
 
-    ``lower``/``upper``: columns of which a lower or upper bound says something about offset or time.
-    """
-
-    lower: dict[str, str]
-    upper: dict[str, str]
-
-
-BATCH_FILTERS = Filterable(
-    lower={"base_offset": "offset", "last_offset": "offset", "max_timestamp": "time", "max_timestamp_ms": "time"},
-    upper={"base_offset": "offset", "last_offset": "offset", "max_timestamp": "time", "max_timestamp_ms": "time"},
-)
-RECORD_FILTERS = Filterable(
-    lower={"offset": "offset", "timestamp": "time", "timestamp_ms": "time"},
-    upper={"offset": "offset", "timestamp": "time", "timestamp_ms": "time"},
-)
-FILE_FILTERS = Filterable({}, {})
+_BOUNDED = {
+    **dict.fromkeys(("base_offset", "last_offset", "offset"), "offset"),
+    **dict.fromkeys(("max_timestamp", "max_timestamp_ms", "timestamp", "timestamp_ms"), "time"),
+}
+"""Columns of all tables that say something about offset or time."""
 
 
-def push(selection: Selection, filters: Iterable[Any], columns: Filterable) -> Selection:
+def push(selection: Selection, filters: Iterable[Any]) -> Selection:
     """The selection less what ``pyspark.sql.datasource`` filters exclude, as far as they say something about it."""
     for each in filters:
         name = each.attribute[0] if len(getattr(each, "attribute", ())) == 1 else None
         operator = type(each).__name__
         value: Any = getattr(each, "value", None)
-        if name == "topic" and operator in ("EqualTo", "EqualNullSafe", "In"):
+        is_one_of = operator in ("EqualTo", "EqualNullSafe", "In")
+        if name == "topic" and is_one_of:
             names = frozenset(value if operator == "In" else [value])
             selection = selection._replace(names=names if selection.names is None else selection.names & names)
         elif name == "partition":
             selection = _partition(selection, operator, value)
-        elif name is not None and operator in ("EqualTo", "EqualNullSafe", "In"):
-            values = [_number(one) for one in (value if operator == "In" else [value])]
-            numbers = [one for one in values if one is not None]
-            if len(numbers) == len(values) > 0:
-                selection = _lower(selection, columns, name, min(numbers))
-                selection = _upper(selection, columns, name, max(numbers) + 1)
-        elif name is not None and (number := _number(value)) is not None:
-            if operator in ("GreaterThan", "GreaterThanOrEqual"):
-                # A time is cut to milliseconds, so one that is only greater is no later than this.
-                after = operator == "GreaterThan" and not isinstance(value, datetime)
-                selection = _lower(selection, columns, name, number + after)
-            elif operator in ("LessThan", "LessThanOrEqual"):
-                before = operator == "LessThan" and not isinstance(value, datetime)
-                selection = _upper(selection, columns, name, number + (not before))
+        elif name in _BOUNDED:
+            first, end = _bounds(operator, value)
+            selection = selection.between(_BOUNDED[name], first, end)
     return selection
 
 
+def _bounds(operator: str, value: Any) -> tuple[int | None, int | None]:
+    """(the first number, the first one beyond) that a filter lets pass; None for no bound."""
+    if operator in ("EqualTo", "EqualNullSafe", "In"):
+        numbers = [number for one in (value if operator == "In" else [value]) if (number := _number(one)) is not None]
+        complete = len(numbers) == (len(value) if operator == "In" else 1)
+        return (min(numbers), max(numbers) + 1) if numbers and complete else (None, None)
+    number = _number(value)
+    if number is None:
+        return None, None
+    # A time is cut to milliseconds: one that is only greater is no later, and one that is only less no earlier.
+    exact = not isinstance(value, datetime)
+    if operator in ("GreaterThan", "GreaterThanOrEqual"):
+        return number + (operator == "GreaterThan" and exact), None
+    if operator in ("LessThan", "LessThanOrEqual"):
+        return None, number + 1 - (operator == "LessThan" and exact)
+    return None, None
+
+
 def _partition(selection: Selection, operator: str, value: Any) -> Selection:
-    bounds: dict[str, Any] = {
-        "EqualTo": lambda: [(value, value)],
-        "EqualNullSafe": lambda: [(value, value)],
-        "In": lambda: [(one, one) for one in value if one is not None],
-        "GreaterThan": lambda: [(value + 1, _MOST)],
-        "GreaterThanOrEqual": lambda: [(value, _MOST)],
-        "LessThan": lambda: [(0, value - 1)],
-        "LessThanOrEqual": lambda: [(0, value)],
-    }
-    if operator not in bounds or value is None:
-        return selection
+    if operator == "In":
+        ranges = [(one, one) for one in value if one is not None]
+    else:
+        first, end = _bounds(operator, value)
+        if first is None and end is None:
+            return selection
+        ranges = [(first or 0, _MOST if end is None else end - 1)]
     old = ((0, _MOST),) if selection.partitions is None else selection.partitions
-    both = ((max(a, c), min(b, d)) for a, b in old for c, d in bounds[operator]())
+    both = ((max(a, c), min(b, d)) for a, b in old for c, d in ranges)
     return selection._replace(partitions=tuple((low, high) for low, high in both if low <= high))
-
-
-def _lower(selection: Selection, columns: Filterable, name: str, bound: int) -> Selection:
-    return selection.and_from(bound, of=columns.lower[name]) if name in columns.lower else selection
-
-
-def _upper(selection: Selection, columns: Filterable, name: str, bound: int) -> Selection:
-    return selection.and_below(bound, of=columns.upper[name]) if name in columns.upper else selection
 
 
 def _number(value: Any) -> int | None:
@@ -201,11 +170,3 @@ def parse_time(name: str, text: str) -> int:
             f"invalid option '{name}' '{text}': expected milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z"
         )
     return number
-
-
-def _least(one: int | None, other: int) -> int:
-    return other if one is None else min(one, other)
-
-
-def _most(one: int | None, other: int) -> int:
-    return other if one is None else max(one, other)

@@ -161,8 +161,11 @@ def _connect(process: subprocess.Popen[bytes], settings: dict[str, str], folder:
             conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm)
             for key, value in settings.items():
                 conf.set(key, value)
-            with _interrupt_handler_kept():
-                context = SparkContext(gateway=gateway, conf=conf)
+            handler = signal.getsignal(signal.SIGINT)
+            context = SparkContext(gateway=gateway, conf=conf)
+            if threading.current_thread() is threading.main_thread():
+                # Keep our handling of Ctrl-C: PySpark's own talks to the JVM from within the handler, during a call.
+                signal.signal(signal.SIGINT, handler)
             if not settings["spark.master"].startswith("local"):
                 context.addPyFile(_packed(folder))
             return SparkSession(context)
@@ -242,19 +245,6 @@ def _signals_raise(jvm: subprocess.Popen[bytes] | None = None) -> Iterator[None]
     finally:
         signal.signal(signal.SIGINT, interrupt)
         signal.signal(signal.SIGTERM, terminate)
-
-
-@contextmanager
-def _interrupt_handler_kept() -> Iterator[None]:
-    """Keep our handling of Ctrl-C: PySpark's own talks to the JVM from within the handler, in the middle of a call."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers, PySpark knows that too
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from kafka_tools.spark.columns.tables import (
     Column,
     spark_schema,
 )
-from kafka_tools.spark.files import check_seen
 from kafka_tools.spark.options import (
     BATCH_OPTIONS,
     FILE_OPTIONS,
@@ -32,12 +31,12 @@ from kafka_tools.spark.options import (
     ReadOptions,
     parse_options,
 )
-from kafka_tools.spark.selection import BATCH_FILTERS, FILE_FILTERS, RECORD_FILTERS, Filterable, push
+from kafka_tools.spark.selection import push
+from kafka_tools.spark.streaming import LogStreamReader
+from kafka_tools.spark.work import BATCHES, FILES, RECORDS, Work, read_work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from kafka_tools.spark.segments import Range
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 """Spark hands filters to Python sources only with this setting, and fails a source that takes them without it."""
@@ -76,7 +75,6 @@ class _LogSource(DataSource):
     COLUMNS: ClassVar[Sequence[Column]]
     CONTENT: ClassVar[Sequence[Column]] = ()
     OPTIONS: ClassVar[Mapping[str, str]]
-    FILTERS: ClassVar[Filterable]
 
     @classmethod
     def name(cls) -> str:
@@ -93,71 +91,55 @@ class _LogSource(DataSource):
         return LogReader(self.NAME, self._read)
 
 
-class KafkaLogBatches(_LogSource):
-    """Segments as rows of batches, from their headers only."""
-
-    NAME = "kafka_log_batches"
-    COLUMNS = BATCH_COLUMNS
-    OPTIONS = BATCH_OPTIONS
-    FILTERS = BATCH_FILTERS
+class _StreamedSource(_LogSource):
+    """The common part of the tables that can be streams."""
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return _stream_reader(self.NAME, self._read)
+        return LogStreamReader(self.NAME, self._read)
 
 
-class KafkaLogRecords(_LogSource):
+class KafkaLogBatches(_StreamedSource):
+    """Segments as rows of batches, from their headers only."""
+
+    NAME = BATCHES
+    COLUMNS = BATCH_COLUMNS
+    OPTIONS = BATCH_OPTIONS
+
+
+class KafkaLogRecords(_StreamedSource):
     """Segments as rows of records."""
 
-    NAME = "kafka_log_records"
+    NAME = RECORDS
     COLUMNS = RECORD_COLUMNS
     CONTENT = CONTENT_COLUMNS
     OPTIONS = RECORD_OPTIONS
-    FILTERS = RECORD_FILTERS
-
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return _stream_reader(self.NAME, self._read)
 
 
 class KafkaLogFiles(_LogSource):
     """Log directories as rows of files."""
 
-    NAME = "kafka_log_files"
+    NAME = FILES
     COLUMNS = FILE_COLUMNS
     OPTIONS = FILE_OPTIONS
-    FILTERS = FILE_FILTERS
 
 
-class FilteredBatches(KafkaLogBatches):
+class _Filtered(_LogSource):
     """With filters pushed down; only for a session that has the setting."""
 
     def reader(self, schema: Any) -> DataSourceReader:
-        return FilteredReader(self.NAME, self._read, self.FILTERS)
+        return FilteredReader(self.NAME, self._read)
 
 
-class FilteredRecords(KafkaLogRecords):
-    """With filters pushed down; only for a session that has the setting."""
-
-    def reader(self, schema: Any) -> DataSourceReader:
-        return FilteredReader(self.NAME, self._read, self.FILTERS)
+class FilteredBatches(_Filtered, KafkaLogBatches):
+    """``kafka_log_batches`` with filters."""
 
 
-class FilteredFiles(KafkaLogFiles):
-    """With filters pushed down; only for a session that has the setting."""
-
-    def reader(self, schema: Any) -> DataSourceReader:
-        return FilteredReader(self.NAME, self._read, self.FILTERS)
+class FilteredRecords(_Filtered, KafkaLogRecords):
+    """``kafka_log_records`` with filters."""
 
 
-class Work(InputPartition):
-    """The input of one task: ranges of segments in order, or directories with files.
-
-    ``interval``: of a stream, the first offset of the ranges' partition and the first one no longer wanted.
-    """
-
-    def __init__(self, items: Sequence[Any], interval: tuple[int, int] | None = None) -> None:
-        super().__init__(tuple(items))
-        self.items = tuple(items)
-        self.interval = interval
+class FilteredFiles(_Filtered, KafkaLogFiles):
+    """``kafka_log_files`` with filters."""
 
 
 class LogReader(DataSourceReader):
@@ -172,7 +154,7 @@ class LogReader(DataSourceReader):
         return list(self._planned()) or [Work(())]
 
     def _planned(self) -> Iterator[Work]:
-        if self.table == KafkaLogFiles.NAME:
+        if self.table == FILES:
             from kafka_tools.spark.columns.files import directories
 
             yield from map(Work, directories(self.options))
@@ -189,41 +171,6 @@ class LogReader(DataSourceReader):
 class FilteredReader(LogReader):
     """Leaves out what the filters of a query exclude; Spark checks every row again."""
 
-    def __init__(self, table: str, options: ReadOptions, columns: Filterable) -> None:
-        super().__init__(table, options)
-        self.columns = columns
-
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        self.options = self.options._replace(selection=push(self.options.selection, filters, self.columns))
+        self.options = self.options._replace(selection=push(self.options.selection, filters))
         return filters
-
-
-def read_work(table: str, work: Work, options: ReadOptions) -> Iterator[Any]:
-    """The Arrow record batches of one task. KafkaToolsError where the machine does not see what the driver listed."""
-    if table == KafkaLogFiles.NAME:
-        from kafka_tools.spark.columns.files import record_batches as of_files
-
-        for log_dir in {log_dir for log_dir, _, _ in work.items}:
-            check_seen(log_dir)
-        for directory in work.items:
-            yield from of_files(directory, options)
-        return
-    each: Range
-    for log_dir in {each.log_dir for each in work.items}:
-        check_seen(log_dir)
-    if table == KafkaLogBatches.NAME:
-        from kafka_tools.spark.columns.batches import record_batches as of_batches
-
-        for each in work.items:
-            yield from of_batches(each, options, work.interval)
-    else:
-        from kafka_tools.spark.columns.records import record_batches as of_records
-
-        for each in work.items:
-            yield from of_records(each, options, work.interval)
-
-
-def _stream_reader(table: str, options: ReadOptions) -> DataSourceStreamReader:
-    from kafka_tools.spark.streaming import LogStreamReader
-
-    return LogStreamReader(table, options)

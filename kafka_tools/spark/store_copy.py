@@ -13,13 +13,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.spark.files import ListedFile, list_directory, open_file
+from kafka_tools.spark.measures.configs import METADATA_DIR
 from kafka_tools.storage import names
 
 LARGEST_BYTES = 1024 * 1024 * 1024
 """A file that is larger is copied by its size alone."""
-METADATA_DIR = f"{CLUSTER_METADATA}-0"
 _CHUNK_BYTES = 8 * 1024 * 1024
 
 

@@ -1,8 +1,8 @@
-"""Following log directories as they grow: what each step of a stream reads, exactly once.
+"""Streams that follow log directories as they grow. The steps of a stream read each batch exactly once.
 
-The position of a stream is, per partition directory, the offset that comes next, so that it survives what brokers do to
-files: new segments, retention, compaction. A step ends behind a whole batch with the right CRC, never within one. A
-directory whose topic was deleted and made anew (another topic id) begins again. API: ``DataSourceStreamReader``.
+The position of a stream is the next offset of each partition directory. So it survives new segments, retention and
+compaction. A step ends after a complete batch with a valid CRC. If a topic was deleted and created again (with another
+topic id), its directories start again from the beginning. API: ``DataSourceStreamReader``.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafka_tools.errors import KafkaToolsError
-from kafka_tools.records.chain import PREFIX_BYTES
-from kafka_tools.spark.cutting import cut, position_of
-from kafka_tools.spark.damage import SOUND
+from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.files import File, read_whole
 from kafka_tools.spark.options import LATEST, ReadOptions
-from kafka_tools.spark.plan import pack, with_next
-from kafka_tools.spark.scan import HeaderRun, open_range, scan_file
-from kafka_tools.spark.segments import Range, partitions, segments_of
-from kafka_tools.spark.source import Work, read_work
+from kafka_tools.spark.plan import pack, segments_between
+from kafka_tools.spark.scan import HeaderRun, Scan, open_range
+from kafka_tools.spark.segments import Range, partitions
+from kafka_tools.spark.work import Work, read_work
 from kafka_tools.storage.names import PARTITION_METADATA
 
 if TYPE_CHECKING:
@@ -62,7 +59,8 @@ class LogStreamReader(DataSourceStreamReader):
                 continue
             interval = (_next_offset(start, found.directory, until["topic_id"]), until["offset"])
             if interval[0] < interval[1]:
-                ranges = [part for each in _between(log_dir, found, interval) for part in cut(each, self._range_bytes)]
+                segments = segments_between(log_dir, found, *interval)
+                ranges = [part for each in segments for part in cut(each, self._range_bytes)]
                 tasks += [Work(task, interval) for task in pack(ranges, self._range_bytes)]
         return tasks
 
@@ -71,18 +69,16 @@ class LogStreamReader(DataSourceStreamReader):
         return read_work(self.table, partition, self.options)
 
     def commit(self, end: Offsets) -> None:
-        """Nothing to do: the log directories keep what they keep."""
+        """Nothing to do: the stream deletes nothing."""
 
     @property
     def _range_bytes(self) -> int:
         return self.options.range_bytes
 
     def _directories(self) -> Iterator[tuple[str, PartitionFiles]]:
-        selection = self.options.selection
         for log_dir in self.options.paths:
-            for found in partitions(log_dir, selection.topics):
-                if selection.has_partition(found.topic, found.partition):
-                    yield log_dir, found
+            for found in partitions(log_dir, self.options.selection):
+                yield log_dir, found
 
     def _ends(self, start: Offsets, limit_bytes: int | None) -> Offsets:
         ends = dict(start)  # a directory that is not there now may come back
@@ -93,7 +89,7 @@ class LogStreamReader(DataSourceStreamReader):
             first = _next_offset(start, found.directory, topic_id)
             last = _end(log_dir, found, first, share)
             if last is not None:
-                # A log that was cut keeps its place: what was read is not read again.
+                # A log that was truncated keeps its position: no batch is read again.
                 ends[found.directory] = {"offset": max(first, last), "topic_id": topic_id}
         return ends
 
@@ -105,18 +101,9 @@ def _next_offset(offsets: Offsets, directory: str, topic_id: str) -> int:
     return int(known["offset"])
 
 
-def _between(log_dir: str, found: PartitionFiles, interval: tuple[int, int]) -> Iterator[Range]:
-    """The segments of a directory that may hold offsets of an interval, from near its first one on."""
-    for segment, next_base_offset in with_next(segments_of(log_dir, found)):
-        if segment.base_offset < interval[1] and (next_base_offset is None or next_base_offset > interval[0]):
-            if segment.base_offset < interval[0]:
-                segment = segment._replace(start=position_of(segment, interval[0]))
-            yield segment
-
-
 def _end(log_dir: str, found: PartitionFiles, first: int, share_bytes: int | None) -> int | None:
     """The offset behind the last batch to read now; None for a directory without segments."""
-    segments = list(_between(log_dir, found, (first, 2**63 - 1)))
+    segments = list(segments_between(log_dir, found, first))
     if not segments:
         return None
     if share_bytes is None:
@@ -145,13 +132,10 @@ def _sound_batches(segment: Range) -> Iterator[tuple[int, int]]:
             raise KafkaToolsError(f"{segment.file}: {file['detail']}")
         return
     with file:
-        for part in scan_file(segment, file, check_crc=True, count_legacy=False, rows_per_part=1):
+        for part in Scan(segment, file, check_crc=True, count_legacy=False, rows_per_part=1).parts():
             if isinstance(part, HeaderRun):
-                sound = part.codes == SOUND
-                fields = part.headers.fields[sound]
-                last = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]
-                sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
-                yield from zip(last.tolist(), sizes.tolist(), strict=True)
+                sound = part.sound().headers
+                yield from zip(sound.last_offsets.tolist(), sound.sizes.tolist(), strict=True)
             else:
                 for row in part:
                     if row.get("damage") is None:

@@ -42,7 +42,7 @@ def check_segment(
     where a torn or zero tail is what a crash leaves and only a warning.
     """
     log_path = os.fspath(path)
-    check = SegmentCheck(log_path, base_offset=_base_offset(log_path), records=records, open_end=open_end)
+    check = SegmentCheck(log_path, base_offset=names.base_offset_of(log_path) or 0, records=records, open_end=open_end)
     yield from limited(_regular(log_path, lambda: walk_segment(check, OpenTransactions())), most)
 
 
@@ -166,7 +166,7 @@ def _index(path: str, suffix: str) -> Iterator[Finding]:
     if not os.path.exists(log_path):
         yield Finding(path, "orphan-file", "belongs to a segment whose log is missing")
         return
-    check = SegmentCheck(log_path, base_offset=_base_offset(path), records=False, open_end=True)
+    check = SegmentCheck(log_path, base_offset=names.base_offset_of(path) or 0, records=False, open_end=True)
     for finding in walk_segment(check, OpenTransactions()):
         if finding.path == path:
             yield finding
@@ -179,11 +179,6 @@ def _regular(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Findi
         yield from read_safely(path, walk)
     else:
         yield refused
-
-
-def _base_offset(path: str) -> int:
-    parsed = names.parse_file_name(os.path.basename(path))
-    return parsed.base_offset if parsed is not None else 0
 
 
 def _into(found: dict[TopicPartition, int], path: str) -> Callable[[], None]:

@@ -212,7 +212,7 @@ def file_mode(directory: str) -> int:
 
 
 def _opened(path: str, what: str) -> BinaryIO:
-    """The file, to be read. OSError; CorruptIndex for what is none, such as a FIFO."""
+    """The file, opened for reading. Raises OSError, and CorruptIndex for a FIFO and the like."""
     try:
         return open_file(path)
     except OSError as error:

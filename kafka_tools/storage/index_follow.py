@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.indexes import OFFSET_ENTRY, TIME_ENTRY, Index, IndexFile
+from kafka_tools.storage.segment_check import Observer
 
 _MOST_PENDING = 1000
 _NO_TIME = -1
@@ -72,7 +73,7 @@ class _Time(NamedTuple):
     timestamp: int
 
 
-class IndexFollower(Generic[E]):
+class IndexFollower(Observer, Generic[E]):
     """The entries of a file one after the other, and what is wrong with the file itself on the way."""
 
     def __init__(self, path: str, file: Index | None, items: Iterator[E | Finding]) -> None:

@@ -34,7 +34,7 @@ from kafka_tools.storage.checkpoints import replace_file
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.layout import PartitionFiles
 from kafka_tools.storage.segment import Segment
-from kafka_tools.storage.segment_check import SegmentCheck
+from kafka_tools.storage.segment_check import Observer, SegmentCheck
 
 
 class KraftSnapshot(NamedTuple):
@@ -166,7 +166,7 @@ def kraft_snapshot(
     yield build_control_batch(footer, timestamp=written_ms, base_offset=offset, leader_epoch=epoch)
 
 
-class KraftSnapshotCheck:
+class KraftSnapshotCheck(Observer):
     """Whether a snapshot is whole: sound batches from offset 0 on, a header first and a footer last."""
 
     def __init__(self, path: str, *, records: bool) -> None:
@@ -196,13 +196,6 @@ class KraftSnapshotCheck:
         if not self._seen:
             self._first, self._seen = first, True
 
-    def hole(self, start: int, end: int) -> Iterator[Finding]:
-        """The check of the batches tells it."""
-        return iter(())
-
-    def end(self, size_bytes: int) -> Iterator[Finding]:
-        return iter(())
-
 
 def _types(view: BatchView) -> tuple[int | None, int | None]:
     """The types of the first and the last record of a control batch, None of any other. Raises CorruptBatch."""
@@ -218,21 +211,21 @@ _MOST_NAMED = 20
 """So many types and versions are counted by name; what comes after them together."""
 
 
-class NewerRecords:
-    """An observer of a walk (``segment_check.Observer``): one finding at the end, about all of them."""
+class NewerRecords(Observer):
+    """One finding at the end of a walk, about all newer records."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.counts: Counter[str] = Counter()
 
-    def batch(self, view: BatchView) -> Iterator[Finding]:
+    def batch(self, view: BatchView) -> Iterable[Finding]:
         if not view.is_control:
             try:
                 for record in view.records():
                     self.count(record.value or b"")
             except CorruptBatch:
                 pass  # whoever parses the records tells it
-        return iter(())
+        return ()
 
     def count(self, value: bytes) -> None:
         """One record's value."""
@@ -240,9 +233,6 @@ class NewerRecords:
         if newer is not None:
             name = str(newer)
             self.counts[name if name in self.counts or len(self.counts) < _MOST_NAMED else "others"] += 1
-
-    def hole(self, start: int, end: int) -> Iterator[Finding]:
-        return iter(())
 
     def end(self, size_bytes: int) -> Iterator[Finding]:
         if self.counts:

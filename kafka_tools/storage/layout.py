@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kafka_tools.storage import names
@@ -57,39 +57,51 @@ _FIELDS = {names.LOG: "log", names.INDEX: "offset_index", names.TIME_INDEX: "tim
 
 def partition_files(directory: str) -> PartitionFiles:
     """The files of one partition directory, whatever the directory's name is. Raises OSError."""
+    with os.scandir(directory) as entries:
+        found = {entry.path: is_regular(entry) for entry in entries}
+    files = arranged(directory, sorted(path for path, regular in found.items() if regular), _size_of)
+    irregular = [path for path, regular in found.items() if not regular]
+    return files._replace(others=tuple(sorted((*files.others, *irregular))))
+
+
+def _size_of(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return None  # a broker at work removed the segment since the directory was listed
+
+
+def arranged(directory: str, paths: Iterable[str], size_of: Callable[[str], int | None]) -> PartitionFiles:
+    """The files of one partition directory by their names, in the order of ``paths``.
+
+    ``size_of``: the size of a log in bytes, None for a log that is gone. Raises OSError as ``size_of`` does.
+    """
     parsed = names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
     segments: dict[int, dict[str, str]] = {}
-    snapshots, checkpoints, leftovers, others = [], [], [], []
+    rest: dict[str, list[str]] = {kind: [] for kind in (names.SNAPSHOT, names.CHECKPOINT, "leftover", "other")}
     size_bytes = 0
-    with os.scandir(directory) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            name = names.parse_file_name(entry.name)
-            if name is None or not is_regular(entry):
-                others.append(entry.path)
-            elif name.state:
-                leftovers.append(entry.path)
-            elif name.suffix in _FIELDS:
-                if name.suffix == names.LOG:
-                    try:
-                        size_bytes += entry.stat().st_size
-                    except FileNotFoundError:
-                        continue  # a broker at work removed the segment since the directory was listed
-                segments.setdefault(name.base_offset, {})[_FIELDS[name.suffix]] = entry.path
-            elif name.suffix == names.SNAPSHOT:
-                snapshots.append(entry.path)
-            else:
-                checkpoints.append(entry.path)
+    for path in paths:
+        name = names.parse_file_name(os.path.basename(path))
+        if name is None or name.state:
+            rest["leftover" if name else "other"].append(path)
+        elif name.suffix in _FIELDS:
+            size = size_of(path) if name.suffix == names.LOG else 0
+            if size is not None:
+                size_bytes += size
+                segments.setdefault(name.base_offset, {})[_FIELDS[name.suffix]] = path
+        else:
+            rest[name.suffix].append(path)
     return PartitionFiles(
         directory,
         parsed.topic_partition.topic if parsed else os.path.basename(os.path.abspath(directory)),
         parsed.topic_partition.partition if parsed else -1,
         parsed.state if parsed else "",
         tuple(SegmentFiles(offset, **segments[offset]) for offset in sorted(segments)),
-        tuple(snapshots),
-        tuple(checkpoints),
-        tuple(leftovers),
+        tuple(rest[names.SNAPSHOT]),
+        tuple(rest[names.CHECKPOINT]),
+        tuple(rest["leftover"]),
         size_bytes,
-        tuple(others),
+        tuple(rest["other"]),
     )
 
 

@@ -5,6 +5,7 @@ Knows no contents. Source: ``LogFileUtils``, ``UnifiedLog``, ``LocalLog``, ``Sna
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -79,6 +80,12 @@ def parse_file_name(name: str) -> FileName | None:
     if int(offset) > _MAX_OFFSET:
         return None
     return FileName(int(offset), suffix, state, int(epoch) if epoch else None)
+
+
+def base_offset_of(path: str) -> int | None:
+    """The offset in the name of a segment's file, None for any other name."""
+    parsed = parse_file_name(os.path.basename(path))
+    return parsed.base_offset if parsed is not None else None
 
 
 def file_name(base_offset: int, suffix: str = LOG) -> str:

@@ -19,7 +19,7 @@ LARGEST_INDEX_BYTES = 512 * 1024 * 1024
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a listing is a directory; what nobody can follow (links in a circle) is none."""
+    """Whether an entry of a listing is a directory. Links in a circle are not."""
     try:
         return entry.is_dir()
     except OSError:
@@ -27,7 +27,7 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a listing is a regular file; what nobody can follow (links in a circle) is none."""
+    """Whether an entry of a listing is a regular file. Links in a circle are not."""
     try:
         return entry.is_file()
     except OSError:

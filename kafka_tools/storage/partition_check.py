@@ -106,7 +106,7 @@ class PartitionCheck:
         segments = [segment for segment in files.segments if segment.log is not None]
         yield from orphans(files)
         first_offset = segments[0].base_offset if segments else 0
-        snapshots = [(_offset_of(path), path) for path in files.snapshots]
+        snapshots = [(names.base_offset_of(path) or 0, path) for path in files.snapshots]
         producers = ProducerSnapshotCheck(sorted(snapshots), first_offset)
         across: list[Observer] = [producers]
         if epochs:
@@ -208,31 +208,21 @@ def _beside(
     log_path: str, base_offset: int, transactions: OpenTransactions
 ) -> tuple[list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck], list[Finding]]:
     """The observers for the indexes beside a log, and findings about those that are not there or cannot be read."""
-    stem = log_path.removesuffix(names.LOG)
     observers: list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck] = []
     missing = []
-    try:
-        observers.append(OffsetIndexCheck(stem + names.INDEX, base_offset))
-    except FileNotFoundError:
-        missing.append(Finding(stem + names.INDEX, "index-missing", "the segment has no offset index"))
-    except OSError as error:
-        missing.append(_unreadable(stem + names.INDEX, error))
-    try:
-        observers.append(TimeIndexCheck(stem + names.TIME_INDEX, base_offset))
-    except FileNotFoundError:
-        missing.append(Finding(stem + names.TIME_INDEX, "timeindex-missing", "the segment has no time index"))
-    except OSError as error:
-        missing.append(_unreadable(stem + names.TIME_INDEX, error))
-    try:
-        observers.append(TransactionIndexCheck(stem + names.TXN_INDEX, log_path, transactions))
-    except OSError as error:
-        missing.append(_unreadable(stem + names.TXN_INDEX, error))
+    for suffix, check, what in (
+        (names.INDEX, partial(OffsetIndexCheck, base_offset=base_offset), "offset index"),
+        (names.TIME_INDEX, partial(TimeIndexCheck, base_offset=base_offset), "time index"),
+        (names.TXN_INDEX, partial(TransactionIndexCheck, log_path=log_path, open_transactions=transactions), ""),
+    ):
+        path = log_path.removesuffix(names.LOG) + suffix
+        try:
+            observers.append(check(path))
+        except FileNotFoundError:
+            missing.append(Finding(path, f"{suffix[1:]}-missing", f"the segment has no {what}"))
+        except OSError as error:
+            missing.append(Finding(path, "unreadable", f"is unreadable: {error.strerror}"))
     return observers, missing
-
-
-def _unreadable(path: str, error: OSError) -> Finding:
-    """The finding about an index without which its log is walked."""
-    return Finding(path, "unreadable", f"is unreadable: {error.strerror}")
 
 
 def is_read_with_log(path: str) -> bool:
@@ -276,12 +266,6 @@ def still_says(checkpoint: str, directory: str, partition: TopicPartition, offse
         return read_offset_checkpoint(checkpoint).get(partition) == offset
     except (OSError, CorruptIndex):
         return True
-
-
-def _offset_of(path: str) -> int:
-    name = names.parse_file_name(os.path.basename(path))
-    assert name is not None
-    return name.base_offset
 
 
 def _out_of_order(path: str, epochs: list[LeaderEpoch]) -> Iterator[Finding]:

@@ -92,11 +92,16 @@ def read_snapshot(path: str, states: ProducerStates) -> None:
             )
 
 
-def end_transaction(view: BatchView, states: ProducerStates) -> FinishedTransaction | None:
-    """Apply a control batch: the transaction that its marker ends, None for any other control record.
+def note_batch(view: BatchView, states: ProducerStates) -> FinishedTransaction | None:
+    """Take a batch of the log into the producer state: the transaction that its marker ends, None for other batches.
 
     Raises CorruptBatch for a marker that cannot be read.
     """
+    if view.producer_id < 0:
+        return None
+    if not view.is_control:
+        states.update(view, view.base_offset, view.last_offset, view.max_timestamp)
+        return None
     marker = read_marker(view)
     if marker is None:
         return None

@@ -120,8 +120,6 @@ class OpenTransactions:
     def __init__(self) -> None:
         self.starts: dict[int, int] = {}
         """Producer id -> first offset."""
-        self.complete = True
-        """Whether nothing was forgotten."""
 
     def begin(self, producer_id: int, offset: int) -> None:
         """A transactional batch; only the first one of a transaction counts."""
@@ -129,7 +127,6 @@ class OpenTransactions:
             return
         if len(self.starts) >= MOST_OPEN:
             del self.starts[next(iter(self.starts))]
-            self.complete = False
         self.starts[producer_id] = offset
 
     def end(self, producer_id: int) -> int | None:

@@ -19,7 +19,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.records.chain import LEAST_LENGTH, MAGIC_POSITION, OF_FILES, PREFIX_BYTES, follow, size_at
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.layout import FIRST_BYTES, MAX_BATCH_BYTES
-from kafka_tools.storage.names import parse_file_name
+from kafka_tools.storage.names import base_offset_of
 from kafka_tools.storage.opening import open_log
 
 if TYPE_CHECKING:
@@ -112,9 +112,7 @@ class SegmentReader(ABC):
             for at in starts:
                 yield BatchView(buffer, at, position + at)
 
-    def batches(
-        self, start: int = 0, *, strict: bool = False, end: int | None = None, window_bytes: int = WINDOW_BYTES
-    ) -> Iterator[BatchView | Finding]:
+    def batches(self, start: int = 0, *, strict: bool = False, end: int | None = None) -> Iterator[BatchView | Finding]:
         """The batches of the file. Strict: raises CorruptBatch at the first damage, also for a torn tail.
 
         Not strict: damage is a Finding in its place in the order, and the walk goes on at the next batch whose
@@ -125,7 +123,7 @@ class SegmentReader(ABC):
         first_bytes = FIRST_BYTES if start else None
         while True:
             try:
-                for view in self.walk(position, last_end, window_bytes=window_bytes, first_bytes=first_bytes):
+                for view in self.walk(position, last_end, first_bytes=first_bytes):
                     position = view.file_position + view.size_bytes
                     yield view
                 if position >= last_end:
@@ -180,10 +178,9 @@ class Segment(SegmentReader, Closing):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         path = os.fspath(path)
-        name = parse_file_name(os.path.basename(path))
         self._fd = open_log(path)
         found = os.fstat(self._fd)
-        super().__init__(path, name.base_offset if name else 0, found.st_size)
+        super().__init__(path, base_offset_of(path) or 0, found.st_size)
         self.identity = found.st_dev, found.st_ino
         """Which file it is (``storage.live``), whatever lies at its path by now."""
 

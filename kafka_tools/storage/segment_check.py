@@ -1,7 +1,7 @@
 """The check of one segment's log, batch by batch: its findings, and the state that its neighbours' checks need.
 
-Observers follow the walk and compare something else with it (``index_follow``, ``state_check``): they are told of
-sound batches, and of holes, which are bytes that nothing can be concluded from. Memory is bounded by the largest batch.
+Observers follow the walk and compare other files with it (``index_follow``, ``state_check``). They get sound batches,
+and holes: bytes from which they must conclude nothing. Memory is bounded by the largest batch.
 Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureValid`` of Kafka.
 """
 
@@ -11,7 +11,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import CorruptBatch, CorruptIndex, NewerFile, UnsupportedCodec
@@ -29,17 +28,20 @@ _NO_LENGTH = ("crc-mismatch", "unknown-magic")
 _TAILS = ("torn-tail", "zero-tail")
 
 
-class Observer(Protocol):
+class Observer:
     """Something that is compared with a log while it is walked."""
 
     def batch(self, view: BatchView) -> Iterable[Finding]:
         """A sound batch: its CRC is right and its offsets follow."""
+        return ()
 
     def hole(self, start: int, end: int) -> Iterable[Finding]:
         """Nothing is known of the bytes from ``start`` to ``end``."""
+        return ()
 
     def end(self, size_bytes: int) -> Iterable[Finding]:
         """The walk is over; the log has ``size_bytes``."""
+        return ()
 
 
 class SegmentCheck:

@@ -8,7 +8,7 @@ compared. Sources: ``LeaderEpochFileCache``, ``ProducerStateManager`` of Kafka.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex
@@ -17,11 +17,11 @@ from kafka_tools.records.control import read_marker
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.live import Identity, identity
 from kafka_tools.storage.producer_state import MOST_OPEN, OpenTransactions
-from kafka_tools.storage.segment_check import read_file
+from kafka_tools.storage.segment_check import Observer, read_file
 from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry, read_leader_epochs, read_producers
 
 
-class LeaderEpochCheck:
+class LeaderEpochCheck(Observer):
     """A leader-epoch-checkpoint against the epochs in the batches; each disagreement once."""
 
     def __init__(self, path: str, epochs: Sequence[LeaderEpoch], as_of: Identity | None = None) -> None:
@@ -66,16 +66,9 @@ class LeaderEpochCheck:
             self._as_of = now
             epochs = read_leader_epochs(self._path)
         except (OSError, CorruptIndex):
-            return False  # removed with its partition; a damaged one is told where it is read first
+            return False  # removed with its partition; the first reading reports a damaged file
         self._epochs, self._at = epochs, -1
         return bool(epochs)
-
-    def hole(self, start: int, end: int) -> Iterator[Finding]:
-        """No state to reset after a hole: each batch is compared by itself."""
-        return iter(())
-
-    def end(self, size_bytes: int) -> Iterator[Finding]:
-        return iter(())
 
 
 class _Last(NamedTuple):
@@ -86,7 +79,7 @@ class _Last(NamedTuple):
     last_offset: int
 
 
-class ProducerSnapshotCheck:
+class ProducerSnapshotCheck(Observer):
     """The producer snapshots of a partition, each against what the log says of the offsets before it.
 
     Bounded: of more than MOST_OPEN producers the one that wrote first is forgotten.
@@ -127,12 +120,9 @@ class ProducerSnapshotCheck:
                 del self._ended[next(iter(self._ended))]
             self._ended[producer] = marker.offset
 
-    def hole(self, start: int, end: int) -> Iterator[Finding]:
+    def hole(self, start: int, end: int) -> Iterable[Finding]:
         self._open.forget()
-        return iter(())
-
-    def end(self, size_bytes: int) -> Iterator[Finding]:
-        return iter(())
+        return ()
 
     def finish(self, log_end_offset: int, *, whole: bool) -> Iterator[Finding]:
         """After the last segment. ``whole``: nothing was damaged, so that the end is really the end."""

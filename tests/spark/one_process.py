@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_tools.spark.audit import Audit, AuditOptions, audit_with
-from kafka_tools.spark.engine import Key, Measure
+from kafka_tools.spark.engine import Key, measured
 from kafka_tools.spark.findings.facts import PartitionFacts, finish
 from kafka_tools.spark.findings.files import Directory, partition_file_findings
 from kafka_tools.spark.measures.partition import Depth, PartitionMeasures
@@ -27,7 +27,7 @@ class OneProcess:
         totals: dict[Key, PartitionMeasures] = {}
         # The other way round: the order in which ranges are added up must not matter.
         for task in reversed(tasks):
-            for key, found in Measure(depth)(task):
+            for key, found in measured(depth, task):
                 found = pickle.loads(pickle.dumps(found))
                 totals[key] = totals[key].add(found) if key in totals else found
         facts = {key: pickle.loads(pickle.dumps(finish(found))) for key, found in totals.items()}

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,14 +130,14 @@ import pickle, sys
 sys.path = [sys.argv[1]] + [path for path in sys.path if path != sys.argv[2]]
 sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
 import kafka_tools
-work, share = pickle.load(sys.stdin.buffer)
-((_, measures),), findings = work(share)
+measured, ranges, file_findings, directory = pickle.load(sys.stdin.buffer)
+((_, measures),), findings = measured(ranges), file_findings(directory)
 print(kafka_tools.__file__, measures.summary.records, measures.records.records, len(findings))
 """
 
 
 def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_path: Path) -> None:
-    from kafka_tools.spark.engine import MeasureAndCheck
+    from kafka_tools.spark.engine import file_findings, measured
     from kafka_tools.spark.findings.files import Directory
     from kafka_tools.spark.measures.partition import Depth
     from kafka_tools.spark.segments import segments
@@ -147,14 +148,18 @@ def test_an_executor_needs_the_package_sent_along_and_nothing_else_of_ours(tmp_p
     made = [build_batch([(1, None, bytes(300), ())] * 4, base_offset=4 * n, codec="lz4") for n in range(10)]
     (folder / f"{0:020d}.log").write_bytes(b"".join(made))
     package = _packed(str(tmp_path))
-    share = list(segments(str(tmp_path / "logs"), ())), [Directory(str(tmp_path / "logs"), "orders", 0, str(folder))]
+    ranges, directory = (
+        list(segments(str(tmp_path / "logs"), ())),
+        Directory(str(tmp_path / "logs"), "orders", 0, str(folder)),
+    )
+    work = partial(measured, Depth(10**13)), ranges, file_findings, directory
     answer = subprocess.run(
         [sys.executable, "-P", "-c", EXECUTOR, package, str(ROOT)],
-        input=pickle.dumps((MeasureAndCheck(Depth(10**13)), share)), capture_output=True, cwd=tmp_path, timeout=WAIT_S,
+        input=pickle.dumps(work), capture_output=True, cwd=tmp_path, timeout=WAIT_S,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, check=False,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr.decode()[-2000:]
-    assert answer.stdout.decode().split() == [f"{package}/kafka_tools/__init__.py", "40", "40", "1"]
+    assert answer.stdout.decode().split() == [f"{package}/kafka_tools/__init__.py", "40", "40", "0"]
 
 
 @pytest.mark.skipif(not os.environ.get("KAFKA_TOOLS_THOROUGH"), reason="six JVMs: set KAFKA_TOOLS_THOROUGH=1")

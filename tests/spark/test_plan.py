@@ -202,10 +202,10 @@ def test_a_log_directory_may_be_called_like_a_partition(tmp_path: Path) -> None:
     write_segment(tmp_path / "broker-1" / "orders-0", count=2)
     (tmp_path / "broker-1" / "meta.properties").write_text("version=1\n")
     (tmp_path / "broker-2").mkdir()
-    assert [(found.topic, found.partition) for found in partitions(str(tmp_path / "broker-1"), ())] == [("orders", 0)]
-    assert list(partitions(str(tmp_path / "broker-2"), ())) == []
+    assert [(found.topic, found.partition) for found in partitions(str(tmp_path / "broker-1"))] == [("orders", 0)]
+    assert list(partitions(str(tmp_path / "broker-2"))) == []
     alone = str(tmp_path / "broker-1" / "orders-0")
-    assert [(found.topic, found.partition) for found in partitions(alone, ())] == [("orders", 0)]
+    assert [(found.topic, found.partition) for found in partitions(alone)] == [("orders", 0)]
     options = parse_options({"path": str(tmp_path / "broker-1")}, FILE_COLUMNS, FILE_OPTIONS)
     rows = [row for task in directories(options) for each in task for part in record_batches(each, options)
             for row in part.to_pylist()]  # fmt: skip

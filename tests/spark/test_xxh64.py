@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xxhash
 
-from kafka_tools.spark.xxh64 import PADDING_BYTES, SEED, xxh64_spans
+from kafka_tools.spark.xxh64 import SEED, xxh64_spans
 
 
 def unsigned(hashes: np.ndarray) -> list[int]:
@@ -22,7 +22,7 @@ def spans(seed: int, sizes: list[int]) -> tuple[bytes, np.ndarray, np.ndarray]:
         arena += pick.randbytes(pick.randrange(5))
         starts.append(len(arena))
         arena += pick.randbytes(size)
-    return bytes(arena + bytes(PADDING_BYTES)), np.array(starts, np.int64), np.array(sizes, np.int64)
+    return bytes(arena), np.array(starts, np.int64), np.array(sizes, np.int64)
 
 
 @pytest.mark.parametrize("order", ["ascending", "mixed", "equal"])
@@ -39,4 +39,4 @@ def test_many_spans_have_the_librarys_hashes(order: str) -> None:
 
 def test_no_spans() -> None:
     none = np.zeros(0, np.int64)
-    assert len(xxh64_spans(bytes(PADDING_BYTES), none, none)) == 0
+    assert len(xxh64_spans(b"", none, none)) == 0

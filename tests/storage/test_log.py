@@ -610,17 +610,6 @@ def test_without_delete_in_the_policy_retention_keeps_everything(tmp_path: Path)
     assert log.log_start_offset == 0
 
 
-def test_truncation_forgets_batches_epochs_and_producers(reopen: Callable[..., PartitionLog]) -> None:
-    log = reopen(LogConfig(segment_bytes=1000))
-    for at in range(30):
-        log.append(idempotent(at), leader_epoch=at // 10)
-    log.truncate_to(12)
-    assert log.log_end_offset == 12
-    assert log.epochs.entries == [(0, 0), (1, 10)]
-    assert values(log) == expected(12)
-    assert log.append(idempotent(12), leader_epoch=3).base_offset == 12
-
-
 def test_a_log_that_was_closed_changes_nothing_where_another_one_is_by_then(tmp_path: Path) -> None:
     directory = tmp_path / "t-0"
     old = PartitionLog.open(str(directory), LogConfig(retention_bytes=0), ManualClock(), clean=True)
@@ -660,8 +649,6 @@ def test_a_recovery_point_is_not_beyond_the_end_of_a_log_that_was_cut(
     log = reopen(recovery_point=end + 1, log_start_offset=log_start_offset)
     found = driven(log.offset_for_timestamp(newest_ms))
     assert found is not None and found.offset == end
-    log.truncate_to(end)
-    assert log.recovery_point == log.log_end_offset == end
 
 
 def test_a_failed_write_leaves_no_part_of_the_batch(

@@ -69,7 +69,7 @@ def _framed(records: Mapping[int, type[Stored]], field: Field, *, may_be_secret:
         try:
             message, version = framed(value, records)
             data = to_json(message, known_version(type(message), version))
-            document = {"type": framed_name(message), "version": version, "data": data}
+            document = {"type": framed_name(type(message)), "version": version, "data": data}
         except (WireError, CorruptBatch) as error:
             newer = newer_record(value, records)
             if newer is not None and newer.type >= 0:
@@ -85,7 +85,7 @@ def _framed(records: Mapping[int, type[Stored]], field: Field, *, may_be_secret:
 def _newer(newer: NewerRecord, records: Mapping[int, type[Stored]]) -> str:
     """A record that came after what is known, as its bytes; those of a type that holds secrets are masked."""
     cls = records.get(newer.type)
-    name = f"UNKNOWN({newer.type})" if cls is None else framed_name(cls())
+    name = f"UNKNOWN({newer.type})" if cls is None else framed_name(cls)
     is_secret = cls is not None and any(
         field.secret or field.config_value for struct in nested_structs(cls) for field in struct.FIELDS
     )

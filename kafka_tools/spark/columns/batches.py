@@ -21,7 +21,6 @@ from kafka_tools.protocol.enums import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_BIT,
 )
-from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.columns.tables import NEWEST_MS, OLDEST_MS, Column
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.headers import Headers
@@ -48,8 +47,8 @@ _TYPES = {
     "binary": pa.binary(),
     "array<struct<name:string,value:binary>>": HEADERS,
 }
-_CODECS = pa.array([*CODECS, *(f"unknown({number})" for number in range(len(CODECS), 8))])
-_TIMESTAMP_TYPES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
+CODEC_NAMES = pa.array([*CODECS, *(f"unknown({number})" for number in range(len(CODECS), 8))])
+TIMESTAMP_TYPE_NAMES = pa.array([TIMESTAMP_TYPES[0], TIMESTAMP_TYPES[1]])
 _SEQUENCES = 2**31
 _RANGE_COLUMNS = ("topic", "partition", "log_dir", "file")
 _DAMAGE_COLUMNS = {
@@ -85,12 +84,9 @@ def _chosen(run: HeaderRun, selection: Selection) -> HeaderRun:
     """The batches of a run that are wanted, and all that are damaged."""
     if not selection.chooses_rows:
         return run
-    base = _wide(run.headers, "base_offset")
-    last = base + _wide(run.headers, "last_offset_delta")
-    wanted = selection.batches(base, last, _wide(run.headers, "max_timestamp")) | (run.codes != SOUND)
-    headers, crc_ok = run.headers, run.headers.crc_ok
-    chosen = Headers(headers.positions[wanted], headers.fields[wanted], None if crc_ok is None else crc_ok[wanted])
-    return HeaderRun(chosen, run.codes[wanted])
+    headers = run.headers
+    wanted = selection.batches(headers.column("base_offset"), headers.last_offsets, headers.column("max_timestamp"))
+    return run.take(wanted | (run.codes != SOUND))
 
 
 def _is_chosen(row: Row, selection: Selection) -> bool:
@@ -139,23 +135,15 @@ def _bit(mask: int) -> Callable[[Headers], Any]:
     return lambda headers: pa.array((headers.fields["attributes"] & mask) != 0)
 
 
-def _wide(headers: Headers, name: str) -> NDArray[np.int64]:
-    return headers.fields[name].astype(np.int64)
-
-
 def _crc_ok(headers: Headers) -> Any:
     return pa.nulls(len(headers.positions), pa.bool_()) if headers.crc_ok is None else pa.array(headers.crc_ok)
 
 
 def _last_sequence(headers: Headers) -> Any:
-    base = _wide(headers, "base_sequence")
+    base = headers.column("base_sequence")
     # Sequences count from 0 to 2^31 - 1 and start again (DefaultRecordBatch.incrementSequence).
-    last = (base + _wide(headers, "last_offset_delta")) % _SEQUENCES
+    last = (base + headers.column("last_offset_delta")) % _SEQUENCES
     return pa.array(np.where(base < 0, -1, last))
-
-
-def _max_timestamp(headers: Headers) -> Any:
-    return times(_wide(headers, "max_timestamp"))
 
 
 def times(milliseconds: NDArray[np.int64]) -> Any:
@@ -170,11 +158,11 @@ def times(milliseconds: NDArray[np.int64]) -> Any:
 
 def _base_timestamp(headers: Headers) -> Any:
     # With a delete horizon the field holds that instead (KIP-534).
-    return pa.array(_wide(headers, "base_timestamp"), mask=_has_horizon(headers))
+    return pa.array(headers.column("base_timestamp"), mask=_has_horizon(headers))
 
 
 def _delete_horizon(headers: Headers) -> Any:
-    return pa.array(_wide(headers, "base_timestamp"), mask=~_has_horizon(headers))
+    return pa.array(headers.column("base_timestamp"), mask=~_has_horizon(headers))
 
 
 def _has_horizon(headers: Headers) -> NDArray[np.bool_]:
@@ -183,18 +171,18 @@ def _has_horizon(headers: Headers) -> NDArray[np.bool_]:
 
 _HEADER_COLUMNS: dict[str, Callable[[Headers], Any]] = {
     "position": lambda headers: pa.array(headers.positions),
-    "size_bytes": lambda headers: pa.array(_wide(headers, "length") + PREFIX_BYTES),
+    "size_bytes": lambda headers: pa.array(headers.sizes),
     "base_offset": _field("base_offset"),
-    "last_offset": lambda headers: pa.array(_wide(headers, "base_offset") + _wide(headers, "last_offset_delta")),
+    "last_offset": lambda headers: pa.array(headers.last_offsets),
     "magic": _field("magic"),
-    "codec": lambda headers: _CODECS.take(pa.array(headers.fields["attributes"] & CODEC_BITS)),
+    "codec": lambda headers: CODEC_NAMES.take(pa.array(headers.fields["attributes"] & CODEC_BITS)),
     "crc_ok": _crc_ok,
-    "timestamp_type": lambda headers: _TIMESTAMP_TYPES.take(
+    "timestamp_type": lambda headers: TIMESTAMP_TYPE_NAMES.take(
         pa.array(((headers.fields["attributes"] & LOG_APPEND_TIME_BIT) != 0).astype(np.int8))
     ),
     "base_timestamp_ms": _base_timestamp,
     "max_timestamp_ms": _field("max_timestamp"),
-    "max_timestamp": _max_timestamp,
+    "max_timestamp": lambda headers: times(headers.column("max_timestamp")),
     "producer_id": _field("producer_id"),
     "producer_epoch": _field("producer_epoch"),
     "base_sequence": _field("base_sequence"),

@@ -8,9 +8,8 @@ are null, because these topics may contain types of newer releases. Secrets are 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from struct import Struct as Layout
 from typing import Any
 
@@ -19,15 +18,15 @@ from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode_prefix
 from kafka_tools.protocol.enums import (
     CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
-    TRANSACTION_STATE,
     ControlRecordType,
     TransactionState,
 )
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.protocol.schema import Stored
-from kafka_tools.records.control import control_type
+from kafka_tools.records.control import NAMES, control_type, control_value
+from kafka_tools.records.framing import FRAME_VERSION, framed_name
+from kafka_tools.records.internal_topics import structs_of
 
 COLUMNS = (
     "record_type",
@@ -48,8 +47,6 @@ Values = dict[str, Any]
 Decode = Callable[[bytes | None, bytes | None], Values]
 
 _INT16 = Layout(">h")
-_METADATA_FRAME = 1
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOTHING: Values = {}
 
 
@@ -58,68 +55,28 @@ def decoder(topic: str) -> Decode | None:
     if topic == CLUSTER_METADATA:
         return _metadata_record
     if topic in INTERNAL_TOPICS:
-        keys, values = _structs(topic)
+        keys, values = structs_of(topic)
         return lambda key, value: _coordinator_record(keys, values, key, value)
     return None
 
 
 def control_record(key: bytes | None, value: bytes | None) -> Values:
     """The values of a control record; empty for one that cannot be read."""
-    from kafka_tools.protocol.stored import control_records as stored
-
     try:
         number = control_type(key)
     except CorruptBatch:
         return _NOTHING
-    structs: dict[int, type[Stored]] = {
-        ControlRecordType.ABORT: stored.EndTxnMarker,
-        ControlRecordType.COMMIT: stored.EndTxnMarker,
-        ControlRecordType.LEADER_CHANGE: stored.LeaderChangeMessage,
-        ControlRecordType.SNAPSHOT_HEADER: stored.SnapshotHeaderRecord,
-        ControlRecordType.SNAPSHOT_FOOTER: stored.SnapshotFooterRecord,
-        ControlRecordType.KRAFT_VERSION: stored.KRaftVersionRecord,
-        ControlRecordType.KRAFT_VOTERS: stored.VotersRecord,
-    }
-    if number not in structs:
+    if not 0 <= number < len(NAMES):
         return {"record_type": f"UNKNOWN({number})"}
-    name, cls = ControlRecordType.word(number), structs[number]
-    data = value or b""
+    found: Values = {"record_type": NAMES[number]}
     try:
-        # Kafka reads a version beyond those it knows as the nearest one.
-        version = min(max(_int16(data), cls.MIN_VERSION), cls.MAX_VERSION)
-        message, _ = decode_prefix(cls, version, data, _INT16.size if cls is stored.EndTxnMarker else 0)
-    except KafkaToolsError:
-        return {"record_type": name}
-    found: Values = {"record_type": name, "decoded": _json({"type": name, "value": to_json(message, version)})}
-    if isinstance(message, stored.EndTxnMarker):
-        found["coordinator_epoch"] = message.coordinator_epoch
-    return found
-
-
-@cache
-def _structs(topic: str) -> tuple[Mapping[int, type[Stored]], Mapping[int, type[Stored]]]:
-    """(key structs, value structs) by record type."""
-    modules: list[Any]
-    if topic == CONSUMER_OFFSETS:
-        from kafka_tools.protocol.stored import (
-            consumer_group,
-            group_metadata,
-            offset_commit,
-            share_group,
-            streams_group,
-        )
-
-        modules = [offset_commit, group_metadata, consumer_group, share_group, streams_group]
-    elif topic == TRANSACTION_STATE:
-        from kafka_tools.protocol.stored import transaction_log
-
-        modules = [transaction_log]
-    else:
-        from kafka_tools.protocol.stored import share_state
-
-        modules = [share_state]
-    keys = {number: cls for module in modules for number, cls in module.KEYS.items()}
-    return keys, {number: cls for module in modules for number, cls in module.VALUES.items()}
+        message, version = control_value(number, value)
+    except CorruptBatch:
+        return found
+    document = to_json(message, version)
+    if number <= ControlRecordType.COMMIT:
+        found["coordinator_epoch"] = document["coordinatorEpoch"]
+    return found | {"decoded": _json({"type": NAMES[number], "value": document})}
 
 
 def _coordinator_record(
@@ -188,11 +145,11 @@ def _metadata_record(key: bytes | None, value: bytes | None) -> Values:
         number, position = read_unsigned_varint(value, position)
         version, position = read_unsigned_varint(value, position)
         cls = RECORDS.get(number)
-        if frame != _METADATA_FRAME or cls is None:
+        if frame != FRAME_VERSION or cls is None:
             return {"record_type": f"UNKNOWN({number})"}
     except (KafkaToolsError, IndexError, ValueError):
         return _NOTHING
-    name = _WORD.sub("_", cls.__name__).upper()
+    name = framed_name(cls)
     try:
         message, _ = decode_prefix(cls, version, value, position)
     except KafkaToolsError:  # damaged, or of a version that came later

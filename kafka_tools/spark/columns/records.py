@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from kafka_tools.errors import CorruptBatch, UnsupportedCodec
 from kafka_tools.records.batches import BatchView
-from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.records.columns import decode, new_arena
 from kafka_tools.records.record import Record
+from kafka_tools.records.record_columns import RecordColumns
 from kafka_tools.spark.columns import internal_topics
 from kafka_tools.spark.columns.batches import from_rows, is_behind, schema_of
 from kafka_tools.spark.columns.record_spans import COLUMN_MAKERS, RecordSpans
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
 from kafka_tools.spark.files import File
 from kafka_tools.spark.interval import within
-from kafka_tools.spark.scan import HeaderRun, Row, event, open_range, scan_file
+from kafka_tools.spark.scan import HeaderRun, Row, Scan, event, open_range
 from kafka_tools.storage.findings import ERROR, KINDS, kind_of_unread
 
 if TYPE_CHECKING:
@@ -75,14 +75,9 @@ class _Reader:
         return from_rows(rows, self.schema)
 
     def batches(self, file: File) -> Iterator[Any]:
-        parts = scan_file(
-            self.range,
-            file,
-            check_crc=self.options.check_crc,
-            count_legacy=False,
-            rows_per_part=1,
-            window_bytes=WINDOW_BYTES,
-        )
+        check_crc = self.options.check_crc
+        scan = Scan(self.range, file, check_crc, count_legacy=False, rows_per_part=1, window_bytes=WINDOW_BYTES)
+        parts = scan.parts()
         for part in parts if self.interval is None else within(parts, self.range, self.interval):
             if isinstance(part, HeaderRun):
                 yield from self._of_run(file, part)
@@ -94,13 +89,12 @@ class _Reader:
 
     def _of_run(self, file: File, run: HeaderRun) -> Iterator[Any]:
         """Damage and records in the order of the file: stretches of readable batches between damaged ones."""
-        fields, positions = run.headers.fields, run.headers.positions
-        base = fields["base_offset"].astype(np.int64)
-        last = base + fields["last_offset_delta"]
-        max_timestamp = fields["max_timestamp"].astype(np.int64)
-        wanted = self.options.selection.batches_with_records(base, last, max_timestamp)
+        headers, positions, base = run.headers, run.headers.positions, run.headers.column("base_offset")
+        wanted = self.options.selection.batches_with_records(
+            base, headers.last_offsets, headers.column("max_timestamp")
+        )
         readable = (run.codes == SOUND) | np.isin(run.codes, _READABLE)
-        ends = positions + fields["length"] + PREFIX_BYTES
+        ends = positions + headers.sizes
         damaged = np.flatnonzero(run.codes != SOUND).tolist()
         start = 0
         for at in [*damaged, len(base)]:
@@ -134,7 +128,7 @@ class _Reader:
             except UnsupportedCodec:
                 columns = None  # told where the batch is read by itself
             if columns is not None:
-                yield from self._of_columns(RecordSpans.of_columns(views, columns))
+                yield from self._of_columns(RecordSpans(views, columns))
                 views = views[columns.batch_count :]
             elif len(views) > 1:
                 for view in views:
@@ -153,16 +147,16 @@ class _Reader:
                 records.append(record)
                 size_bytes += len(record.key or b"") + len(record.value or b"")
                 if len(records) >= ROWS_PER_BATCH or size_bytes > BYTES_PER_BATCH:
-                    yield from self._of_columns(RecordSpans.of_records(view, records))
+                    yield from self._of_columns(RecordSpans([view], RecordColumns.of_records(records)))
                     records, size_bytes = [], 0
         except CorruptBatch as error:
-            yield from self._of_columns(RecordSpans.of_records(view, records))
+            yield from self._of_columns(RecordSpans([view], RecordColumns.of_records(records)))
             kind = kind_of_unread(error)
             severity = KINDS[kind].severity
             row = event(self.range, kind, severity, str(error), view.file_position, view.size_bytes)
             yield self.rows([row | {"offset": view.base_offset if view.magic >= 2 else view.last_offset}])
             return
-        yield from self._of_columns(RecordSpans.of_records(view, records))
+        yield from self._of_columns(RecordSpans([view], RecordColumns.of_records(records)))
 
     def _of_row(self, file: File, row: Row) -> Iterator[Any]:
         """A batch of magic 0 or 1, or damage."""
@@ -173,22 +167,22 @@ class _Reader:
             yield self.rows([row | {"offset": offset}])
 
     def _of_columns(self, records: RecordSpans) -> Iterator[Any]:
-        selection = self.options.selection
+        selection, columns = self.options.selection, records.columns
         chosen = None
         if selection.chooses_rows:
-            chosen = np.flatnonzero(selection.records(records.offset, records.timestamp))
-        total = records.count if chosen is None else len(chosen)
-        step = self._step(records)
+            chosen = np.flatnonzero(selection.batches(columns.offset, columns.offset, columns.timestamp))
+        total = columns.record_count if chosen is None else len(chosen)
+        step = self._step(columns)
         for start in range(0, total, step):
             stop = min(start + step, total)
             part = records.take(np.arange(start, stop) if chosen is None else chosen[start:stop])
             yield self._batch(part)
 
-    def _step(self, records: RecordSpans) -> int:
+    def _step(self, columns: RecordColumns) -> int:
         """How many rows one record batch takes: fewer where large contents are copied into it."""
-        if not any(field.name in ("key", "value", "headers") for field in self.schema) or not records.count:
+        if not any(field.name in ("key", "value", "headers") for field in self.schema) or not columns.record_count:
             return ROWS_PER_BATCH
-        largest = int((records.key_size + records.value_size).max()) + 2
+        largest = int((columns.key_size + columns.value_size).max()) + 2
         return max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(largest, 1)))
 
     def _batch(self, records: RecordSpans) -> Any:
@@ -197,13 +191,15 @@ class _Reader:
         for field in self.schema:
             if field.name in internal_topics.COLUMNS:
                 if internal is None:
-                    arrays.append(pa.nulls(records.count, field.type))
+                    arrays.append(pa.nulls(records.columns.record_count, field.type))
                 else:
                     arrays.append(pa.array([values.get(field.name) for values in internal], field.type))
             elif field.name in ("topic", "partition", "log_dir", "file"):
-                arrays.append(pa.repeat(pa.scalar(getattr(self.range, field.name), field.type), records.count))
+                arrays.append(
+                    pa.repeat(pa.scalar(getattr(self.range, field.name), field.type), records.columns.record_count)
+                )
             elif field.name in ("damage", "severity", "detail"):
-                arrays.append(pa.nulls(records.count, field.type))
+                arrays.append(pa.nulls(records.columns.record_count, field.type))
             else:
                 made = COLUMN_MAKERS[field.name](records)
                 arrays.append(made if made.type == field.type else made.cast(field.type))

@@ -12,6 +12,7 @@ from kafka_tools.spark.findings.facts import Around, PartitionFacts
 from kafka_tools.spark.measures.summary import LOST
 from kafka_tools.spark.scan import HeaderRun, scan_range
 from kafka_tools.spark.segments import partitions, segments_of
+from kafka_tools.spark.selection import Selection
 from kafka_tools.storage.findings import Finding
 from kafka_tools.values import TopicPartition
 
@@ -72,9 +73,8 @@ def _batches(suspect: Suspect, log_dir: str) -> tuple[dict[tuple[int, int, int],
     """
     found: dict[tuple[int, int, int], tuple[str, int]] = {}
     complete_from = suspect.end
-    for partition in partitions(log_dir, (suspect.topic,)):
-        if (partition.topic, partition.partition) != (suspect.topic, suspect.partition):
-            continue
+    number = suspect.partition, suspect.partition
+    for partition in partitions(log_dir, Selection(names=frozenset((suspect.topic,)), partitions=(number,))):
         every = list(segments_of(log_dir, partition))
         complete_from = every[0].base_offset if every else suspect.end
         for segment, following in zip(every, [*every[1:], None], strict=True):
@@ -90,12 +90,11 @@ def _batches(suspect: Suspect, log_dir: str) -> tuple[dict[tuple[int, int, int],
 
 
 def _note(run: HeaderRun, file: str, suspect: Suspect, found: dict[tuple[int, int, int], tuple[str, int]]) -> None:
-    fields = run.headers.fields
-    firsts = fields["base_offset"].astype(np.int64)
+    headers = run.headers
+    firsts, lasts = headers.column("base_offset"), headers.last_offsets
     for at in np.flatnonzero((firsts >= suspect.start) & (firsts < suspect.end)).tolist():
-        first = int(firsts[at])
-        key = first, first + int(fields["last_offset_delta"][at]), int(fields["crc"][at])
-        found[key] = file, int(run.headers.positions[at])
+        key = int(firsts[at]), int(lasts[at]), int(headers.fields["crc"][at])
+        found[key] = file, int(headers.positions[at])
 
 
 def behind_findings(copies: Sequence[PartitionFacts]) -> Iterator[Finding]:

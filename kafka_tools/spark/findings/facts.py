@@ -97,7 +97,7 @@ class PartitionFacts(NamedTuple):
 
 def finish(found: PartitionMeasures) -> PartitionFacts:
     """The facts of a whole partition directory: what goes back to the driver."""
-    compare_edges(found.summary)
+    compare_edges(found.summary, found.batches.pieces)
     pieces = _with_absent(sorted(found.batches.pieces, key=lambda piece: (piece.base_offset, piece.start)))
     lost = {(piece.base_offset, piece.start) for piece in pieces if piece.lost}
     whole = fold([each._replace(lost=(each.base_offset, each.start) in lost) for each in found.producers])
@@ -191,12 +191,7 @@ def read_log_dir(path: str, now_ms: int) -> LogDir:
         except (OSError, KafkaToolsError):
             return None
 
-    recovery, starts, watermarks, cleaner = (
-        "recovery-point-offset-checkpoint",
-        "log-start-offset-checkpoint",
-        "replication-offset-checkpoint",
-        "cleaner-offset-checkpoint",
-    )
+    recovery, starts, watermarks, cleaner = names.OFFSET_CHECKPOINTS
     times = [-1]
     for name in names.OFFSET_CHECKPOINTS:
         try:

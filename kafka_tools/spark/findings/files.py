@@ -100,13 +100,9 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
     if end is None or facts.summary.corrupt or facts.pieces[-1].lost:
         return  # after damage the end of what was read is not the end of the log
     log_dir = around.log_dir(facts)
-    for name, offsets in (
-        ("recovery-point-offset-checkpoint", log_dir.recovery_points or {}),
-        ("log-start-offset-checkpoint", log_dir.log_starts),
-        ("replication-offset-checkpoint", log_dir.high_watermarks),
-        ("cleaner-offset-checkpoint", log_dir.cleaner_offsets),
-    ):
-        partition = TopicPartition(facts.topic, facts.partition)
+    told = log_dir.recovery_points or {}, log_dir.log_starts, log_dir.high_watermarks, log_dir.cleaner_offsets
+    partition = TopicPartition(facts.topic, facts.partition)
+    for name, offsets in zip(names.OFFSET_CHECKPOINTS, told, strict=True):
         offset = offsets.get(partition)
         path = os.path.join(facts.log_dir, name)
         directory = os.path.join(facts.log_dir, f"{facts.topic}-{facts.partition}")

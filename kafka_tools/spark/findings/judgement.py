@@ -15,15 +15,9 @@ MOST_DOUBTFUL = 200
 
 def of_partition(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[Finding]:
     """The findings about one partition directory that its own numbers show."""
-    for fault in (each for found in facts.records.faults.values() for each in found):
-        yield facts.finding(
-            fault.kind,
-            fault.detail,
-            path=fault.file,
-            position=fault.position,
-            offset=fault.offset,
-            size_bytes=fault.size_bytes,
-        )
+    for found in facts.records.faults.values():
+        for fault in found:
+            yield fault._replace(topic=facts.topic, partition=facts.partition)
     yield from _gaps(facts, around)
     yield from producers.sequence_findings(facts, around)
     yield from producers.transaction_findings(facts, around, transactional_ids)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.protocol.enums import CONTROL_BIT, DELETE_HORIZON_BIT
-from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.measures.sketches import Histogram
 from kafka_tools.spark.measures.times import DAY_MS, DAYS_KEPT, HOUR_MS, HOURS_KEPT, OddTimes, Spans, odd_times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from kafka_tools.spark.headers import Headers
     from kafka_tools.spark.scan import HeaderRun, Row
-    from kafka_tools.spark.segments import Range
+
+    Numbers = NDArray[np.int64]
 
 
 class Piece(NamedTuple):
@@ -100,15 +101,37 @@ class BatchMeasures:
 
     def add_run(self, run: HeaderRun, file: str, now_ms: int, digests: bool) -> tuple[int | None, int, int | None]:
         """Count a run of sound batches; (newest timestamp or None, missing offsets, the first of them)."""
-        fields, positions = run.headers.fields, run.headers.positions
-        sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
-        records = fields["record_count"].astype(np.int64)
-        offsets = fields["base_offset"].astype(np.int64)
-        attributes = fields["attributes"]
+        headers = run.headers
+        records, offsets, lasts = headers.column("record_count"), headers.column("base_offset"), headers.last_offsets
+        self.records_per_batch.add_all(records[(headers.fields["attributes"] & CONTROL_BIT) == 0])
+        newest = self._see(
+            file, headers.positions, offsets, headers.sizes, records, headers.column("max_timestamp"), now_ms
+        )
+        self.emptied += int(np.count_nonzero(records == 0))
+        self.thinned += int(np.count_nonzero(records <= lasts - offsets))
+        self._see_horizons(headers, file)
+        if digests:
+            self.digests.add_all(headers)
+        jumps = offsets[1:] - lasts[:-1] - 1
+        first_jump = np.flatnonzero(jumps > 0)[:1]
+        gap_offset = int(lasts[first_jump[0]]) + 1 if len(first_jump) else None
+        return newest, int(jumps[jumps > 0].sum()), gap_offset
+
+    def add_row(self, row: Row, now_ms: int) -> int | None:
+        """Count a sound batch of magic 0 or 1; its newest timestamp, None if it has none."""
+        offset = row["last_offset"] if row.get("base_offset") is None else row["base_offset"]
+        time_ms = -1 if row.get("max_timestamp_ms") is None else row["max_timestamp_ms"]
+        values = row["position"], offset, row["size_bytes"], row.get("record_count") or 0, time_ms
+        position, first, size, records, newest = (np.array([value], np.int64) for value in values)
+        self.records_per_batch.add_all(records)
+        return self._see(row["file"], position, first, size, records, newest, now_ms)
+
+    def _see(
+        self, file: str, positions: Numbers, offsets: Numbers, sizes: Numbers, records: Numbers, times: Numbers,
+        now_ms: int,
+    ) -> int | None:  # fmt: skip
+        """Count sound batches of any magic; their newest timestamp, None if they have none."""
         self.sizes.add_all(sizes)
-        data = (attributes & CONTROL_BIT) == 0
-        self.records_per_batch.add_all(records[data])
-        times = fields["max_timestamp"].astype(np.int64)
         dated = times != -1
         self.seen_ms = max(self.seen_ms, int(times.max(initial=-1, where=times <= now_ms)))
         self.hours.add_all(times[dated], records[dated], sizes[dated])
@@ -119,54 +142,7 @@ class BatchMeasures:
         self._see_largest(
             [Largest(int(sizes[at]), file, int(positions[at]), int(offsets[at]), int(records[at])) for at in large]
         )
-        self.emptied += int(np.count_nonzero(records == 0))
-        lasts = offsets + fields["last_offset_delta"]
-        self.thinned += int(np.count_nonzero(records <= lasts - offsets))
-        self._see_horizons(fields, attributes, positions, file)
-        if digests:
-            self.digests.add_all(fields, offsets, lasts)
-        jumps = offsets[1:] - lasts[:-1] - 1
-        first_jump = np.flatnonzero(jumps > 0)[:1]
-        gap_offset = int(lasts[first_jump[0]]) + 1 if len(first_jump) else None
-        newest = int(times[dated].max()) if dated.any() else None
-        return newest, int(jumps[jumps > 0].sum()), gap_offset
-
-    def add_row(self, row: Row, now_ms: int) -> int | None:
-        """Count a sound batch of magic 0 or 1; its newest timestamp, None if it has none."""
-        size = np.array([row["size_bytes"]], np.int64)
-        records = np.array([row.get("record_count") or 0], np.int64)
-        self.sizes.add_all(size)
-        self.records_per_batch.add_all(records)
-        offset = row["last_offset"] if row.get("base_offset") is None else row["base_offset"]
-        self._see_largest([Largest(int(size[0]), row["file"], row["position"], offset, int(records[0]))])
-        time_ms = row.get("max_timestamp_ms")
-        if time_ms is None or time_ms == -1:
-            return None
-        if time_ms <= now_ms:
-            self.seen_ms = max(self.seen_ms, time_ms)
-        times = np.array([time_ms], np.int64)
-        self.hours.add_all(times, records, size)
-        self.days.add_all(times, records, size)
-        place = np.array([row["position"]], np.int64), np.array([offset], np.int64)
-        for odd in odd_times(row["file"], *place, size, times, now_ms):
-            self._see_odd(odd)
-        return int(time_ms)
-
-    def close(
-        self,
-        range_: Range,
-        newest_ms: int | None,
-        first_offset: int | None,
-        last_offset: int | None,
-        gaps: tuple[int, int | None],
-        written_ms: int | None,
-        *,
-        lost: bool = False,
-    ) -> None:
-        """Note the range that was just counted; ``gaps`` are the missing offsets and the first of them."""
-        place = range_.base_offset, range_.start, range_.end, range_.size, range_.file, range_.last_segment
-        next_offset = None if last_offset is None else last_offset + 1
-        self.pieces.append(Piece(*place, newest_ms, first_offset, next_offset, *gaps, written_ms, lost))
+        return int(times[dated].max()) if dated.any() else None
 
     def _see_odd(self, odd: OddTimes) -> None:
         key = odd.way, odd.file
@@ -176,16 +152,14 @@ class BatchMeasures:
         ordered = sorted(self.largest + more, key=lambda each: (-each.size_bytes, each.offset))
         self.largest = ordered[: self.LARGEST_KEPT]
 
-    def _see_horizons(
-        self, fields: NDArray[np.void], attributes: NDArray[np.int16], positions: NDArray[np.int64], file: str
-    ) -> None:
-        at = np.flatnonzero(attributes & DELETE_HORIZON_BIT)
-        if len(at):
-            self.horizons += len(at)
-            times = fields["base_timestamp"][at].astype(np.int64)
-            first = at[int(times.argmin())]
-            place = file, int(positions[first]), int(fields["base_offset"][first])
-            self._see_horizon((int(times.min()), *place))
+    def _see_horizons(self, headers: Headers, file: str) -> None:
+        headers = headers.take((headers.fields["attributes"] & DELETE_HORIZON_BIT) != 0)
+        if len(headers.positions):
+            times = headers.column("base_timestamp")
+            self.horizons += len(times)
+            at = int(times.argmin())
+            place = file, int(headers.positions[at]), int(headers.fields["base_offset"][at])
+            self._see_horizon((int(times[at]), *place))
 
     def _see_horizon(self, other: tuple[int, str, int, int] | None) -> None:
         if other is not None:
@@ -206,9 +180,10 @@ class Digests:
         self.stretches: dict[int, int] = {}
         """Offset >> shift -> digest."""
 
-    def add_all(self, fields: NDArray[np.void], firsts: NDArray[np.int64], lasts: NDArray[np.int64]) -> None:
+    def add_all(self, headers: Headers) -> None:
         """Take in batches: the CRC covers what a replica must not change."""
-        value = fields["crc"].astype(np.uint64) | (firsts.astype(np.uint64) << np.uint64(32))
+        firsts, lasts = headers.column("base_offset"), headers.last_offsets
+        value = headers.fields["crc"].astype(np.uint64) | (firsts.astype(np.uint64) << np.uint64(32))
         value ^= lasts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         value = (value ^ (value >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
         value ^= value >> np.uint64(29)

@@ -6,18 +6,19 @@ Every broker of a KRaft cluster keeps that log (``__cluster_metadata-0``) in its
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
-from kafka_tools.errors import KafkaToolsError
-from kafka_tools.protocol.codec import decode_prefix
+from kafka_tools.errors import CorruptBatch, KafkaToolsError
 from kafka_tools.protocol.enums import CLUSTER_METADATA, ConfigResourceType
-from kafka_tools.protocol.primitives import read_unsigned_varint
-from kafka_tools.protocol.stored.cluster_metadata import ConfigRecord
+from kafka_tools.protocol.schema import Stored
+from kafka_tools.protocol.stored.cluster_metadata import RECORDS, ConfigRecord
+from kafka_tools.records.framing import framed
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.kraft_snapshots import NewerRecords
+from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.segment import Segment
 
 METADATA_DIR = f"{CLUSTER_METADATA}-0"
@@ -38,7 +39,7 @@ class Configs(NamedTuple):
         return own if own is not None else self.defaults.get(_BROKER_NAMES.get(name, "log." + name))
 
     def number(self, topic: str, name: str) -> int | None:
-        """The same as a number, None where it is not set or is none."""
+        """The same as a number, None if it is not set or not a number."""
         text = self.value(topic, name)
         try:
             return None if text is None else int(text)
@@ -51,6 +52,7 @@ class Configs(NamedTuple):
         return None if policy is None else "compact" in policy
 
 
+_CONFIG_RECORDS: dict[int, type[Stored]] = {number: cls for number, cls in RECORDS.items() if cls is ConfigRecord}
 _BROKER_NAMES = {
     "max.message.bytes": "message.max.bytes",
     "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
@@ -59,29 +61,27 @@ _BROKER_NAMES = {
 
 def read_configs(log_dirs: Iterable[str]) -> Configs:
     """The configs of the newest metadata log in the directories; empty where none is readable."""
-    newest: tuple[int, str] | None = None
+    there = []
     for log_dir in log_dirs:
-        path = os.path.join(log_dir, METADATA_DIR)
-        logs = sorted(glob.glob(os.path.join(glob.escape(path), "*.log")))
-        if logs:
-            end = int(os.path.basename(logs[-1])[:20]) if os.path.basename(logs[-1])[:20].isdecimal() else -1
-            size = sum(os.stat(each).st_size for each in logs if os.path.exists(each))
-            newest = max(newest, (end + size, path)) if newest else (end + size, path)
+        with suppress(OSError):
+            there.append(partition_files(os.path.join(log_dir, METADATA_DIR)))
+    newest = max((files for files in there if files.segments), default=None, key=_reach)
     if newest is None:
         return Configs(False, {}, {}, NewerRecords(""))
-    found = Configs(True, {}, {}, NewerRecords(newest[1]))
-    snapshots = sorted(glob.glob(os.path.join(glob.escape(newest[1]), "*.checkpoint")))
-    for file in snapshots[-1:] + sorted(glob.glob(os.path.join(glob.escape(newest[1]), "*.log"))):
-        try:
+    found = Configs(True, {}, {}, NewerRecords(newest.directory))
+    for file in (*newest.checkpoints[-1:], *(segment.log for segment in newest.segments if segment.log)):
+        with suppress(OSError):  # removed meanwhile; the walk over the log tells what is unreadable
             _read(file, found)
-        except OSError:
-            continue  # removed meanwhile; the walk over the log tells what is unreadable
     return found
+
+
+def _reach(files: PartitionFiles) -> int:
+    return files.segments[-1].base_offset + files.size_bytes
 
 
 def _read(file: str, found: Configs) -> None:
     with Segment(file) as segment:
-        for batch in segment.batches(strict=False):
+        for batch in segment.batches():
             if isinstance(batch, Finding) or batch.magic != 2 or batch.is_control:
                 continue
             try:
@@ -93,15 +93,13 @@ def _read(file: str, found: Configs) -> None:
 
 
 def _apply(value: bytes, found: Configs) -> None:
-    """One record of the metadata log: frame version, type, version as varints, then the message."""
+    """One record of the metadata log."""
     try:
-        frame, position = read_unsigned_varint(value, 0)
-        kind, position = read_unsigned_varint(value, position)
-        version, position = read_unsigned_varint(value, position)
-        if frame != 1 or version != 0 or kind != ConfigRecord.ID:
-            return
-        record, _ = decode_prefix(ConfigRecord, version, value, position)
-    except (KafkaToolsError, ValueError, IndexError):
+        record, version = framed(value, _CONFIG_RECORDS)
+    except CorruptBatch:
+        return
+    assert isinstance(record, ConfigRecord)
+    if version != 0:
         return
     if record.resource_type == ConfigResourceType.TOPIC:
         configs = found.topics.setdefault(record.resource_name, {})

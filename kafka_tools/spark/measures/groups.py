@@ -15,7 +15,6 @@ from kafka_tools.errors import KafkaToolsError
 from kafka_tools.protocol.codec import decode_versioned
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.protocol.stored import offset_commit, transaction_log
-from kafka_tools.spark.xxh64 import xxh64_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,18 +67,15 @@ class InternalMeasures:
         """Count the records of an internal topic; those of other topics are not the business of this."""
         if topic not in (CONSUMER_OFFSETS, TRANSACTION_STATE) or not columns.record_count:
             return
-        chosen = np.flatnonzero(columns.key_size >= 2)
-        hashes = xxh64_spans(columns.arena, columns.key_start[chosen], columns.key_size[chosen])
-        order = np.argsort(hashes, kind="stable")
-        begins = np.flatnonzero(np.diff(hashes[order])) + 1
-        for rows in np.split(chosen[order], begins):
-            if not len(rows):
-                continue
-            start = int(columns.key_start[rows[0]])
-            key = bytes(columns.arena[start : start + int(columns.key_size[rows[0]])])
-            see = self._see_commits if topic == CONSUMER_OFFSETS else self._see_transactions
+        by_key: dict[bytes, list[int]] = {}
+        spans = zip(columns.key_start.tolist(), columns.key_size.tolist(), strict=True)
+        for row, (start, size) in enumerate(spans):
+            if size >= 2:
+                by_key.setdefault(bytes(columns.arena[start : start + size]), []).append(row)
+        see = self._see_commits if topic == CONSUMER_OFFSETS else self._see_transactions
+        for key, rows in by_key.items():
             try:
-                see(key, columns, rows)
+                see(key, columns, np.array(rows))
             except (KafkaToolsError, ValueError):
                 self.unknown += len(rows)
         self._shrink()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.spark.files import exists, read_whole, size_and_identity, size_of
+from kafka_tools.spark.files import exists, read_whole, size_and_identity
 from kafka_tools.spark.scan import reason
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.index_columns import SoundBatches, offset_index_findings, time_index_findings
@@ -72,7 +72,7 @@ def _load(path: str, layout: Struct, range_: Range, problems: list[Finding]) -> 
     """An index file, None if it cannot be used."""
     kind = "timeindex" if path.endswith(TIME_INDEX) else "index"
     try:
-        size = size_of(path)
+        size, _ = size_and_identity(path)
         if size > MAX_INDEX_BYTES:
             text = f"{size} bytes are too many for an index, so it was not checked"
             problems.append(Finding(path, f"{kind}-size", text))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from kafka_tools.records.chain import PREFIX_BYTES
-from kafka_tools.spark.damage import SOUND
 from kafka_tools.spark.files import modified_ms, open_file
-from kafka_tools.spark.measures.batches import BatchMeasures
+from kafka_tools.spark.measures.batches import BatchMeasures, Piece
 from kafka_tools.spark.measures.groups import InternalMeasures
-from kafka_tools.spark.measures.indexes import read_indexes
+from kafka_tools.spark.measures.indexes import check_indexes, read_indexes
 from kafka_tools.spark.measures.producers import ProducerPiece, RangeProducers
 from kafka_tools.spark.measures.records import AlikeBatches, RecordMeasures, windows
-from kafka_tools.spark.measures.summary import Seen, Summary, check_range
+from kafka_tools.spark.measures.summary import Seen, Summary, most
 from kafka_tools.spark.scan import HeaderRun, reason, scan_range
+from kafka_tools.storage.findings import Finding
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from kafka_tools.spark.segments import Range
+    from kafka_tools.storage.index_columns import SoundBatches
 
 
 class Depth(NamedTuple):
@@ -63,71 +60,52 @@ def measure(range_: Range, depth: Depth) -> PartitionMeasures:
     newest: int | None = None
     last: int | None = None
     gaps, gap_offset = 0, None
-    places: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for part in scan_range(range_, check_crc=True, count_legacy=True):
         if isinstance(part, HeaderRun):
             found.summary.add_run(part, range_.file)
-            seen.add_run(part)
-            run = sound_part(part)
+            run = part.sound()
+            seen.add_headers(run.headers)
             if not len(run.codes):
                 continue
-            fields = run.headers.fields
-            first = int(fields[0]["base_offset"])
+            first = int(run.headers.fields[0]["base_offset"])
             if last is not None and first > last + 1:
                 gaps, gap_offset = gaps + first - last - 1, last + 1 if gap_offset is None else gap_offset
             newest_here, gaps_here, offset_here = found.batches.add_run(run, range_.file, depth.now_ms, depth.digests)
             gap_offset = offset_here if gap_offset is None else gap_offset
             gaps += gaps_here
-            newest = _most(newest, newest_here)
-            last = int(fields[-1]["base_offset"]) + int(fields[-1]["last_offset_delta"])
-            producers.add_all(fields, run.headers.positions)
-            places.append((run.headers.positions, fields["length"].astype(np.int64) + PREFIX_BYTES))
+            newest = most(newest, newest_here)
+            last = int(run.headers.last_offsets[-1])
+            producers.add_all(run.headers)
         else:
             for row in part:
                 found.summary.add_row(row)
                 seen.add_row(row)
                 if row.get("magic") is not None and row.get("damage") is None:
-                    newest = _most(newest, found.batches.add_row(row, depth.now_ms))
+                    newest = most(newest, found.batches.add_row(row, depth.now_ms))
                     last = row["last_offset"]
-                    places.append((np.array([row["position"]]), np.array([row["size_bytes"]])))
-    check_range(range_, indexes, seen, found.summary)
+    batches = seen.batches()
     summary = found.summary
-    offsets = summary.first_offset, summary.last_offset
-    found.batches.close(range_, newest, *offsets, (gaps, gap_offset), modified_ms(range_.file), lost=seen.lost)
-    found.producers.append(producers.piece(range_.base_offset, range_.start, lost=seen.lost))
-    if depth.records:
-        _read_records(range_, places, found)
+    if not seen.lost:
+        # A log that is removed meanwhile contradicts nothing.
+        with suppress(FileNotFoundError):
+            for wrong in check_indexes(range_, indexes, batches):
+                summary.find(wrong)
+    next_offset = None if summary.last_offset is None else summary.last_offset + 1
+    offsets = newest, summary.first_offset, next_offset, gaps, gap_offset
+    place = range_.base_offset, range_.start, range_.end, range_.size, range_.file, range_.last_segment
+    found.batches.pieces.append(Piece(*place, *offsets, modified_ms(range_.file), seen.lost))
+    found.producers.append(ProducerPiece(range_.base_offset, range_.start, producers, seen.lost))
+    if depth.records and len(batches.position):
+        _read_records(range_, batches, found)
     return found
 
 
-def sound_part(run: HeaderRun) -> HeaderRun:
-    """The run without the batches in which something is wrong."""
-    sound = run.codes == SOUND
-    if sound.all():
-        return run
-    headers = run.headers
-    kept = headers._replace(
-        positions=headers.positions[sound],
-        fields=headers.fields[sound],
-        crc_ok=None if headers.crc_ok is None else headers.crc_ok[sound],
-    )
-    return HeaderRun(kept, run.codes[sound])
-
-
-def _read_records(
-    range_: Range, places: list[tuple[NDArray[np.int64], NDArray[np.int64]]], found: PartitionMeasures
-) -> None:
-    if not places:
-        return
-    positions, sizes = (np.concatenate(column) for column in zip(*places, strict=True))
+def _read_records(range_: Range, batches: SoundBatches, found: PartitionMeasures) -> None:
     try:
         with open_file(range_.file) as file:
             if range_.identity is not None and file.identity != range_.identity:
                 return  # compaction put another segment in its place since its headers were read
-            for group in windows(file, positions, sizes):
-                if isinstance(group, AlikeBatches) and group.is_control:
-                    found.records.add_control(group, range_.file)
-                    continue
+            for group in windows(file, batches.position, batches.size_bytes):
                 if isinstance(group, AlikeBatches):
                     counted = found.records.add_group(group, range_.file)
                 else:
@@ -137,8 +115,4 @@ def _read_records(
     except FileNotFoundError:
         return  # removed since its headers were read: its records went the way of retention
     except OSError as error:
-        found.summary.unreadable(range_.file, f"cannot read: {reason(error)}")
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else max(one, other)
+        found.summary.find(Finding(range_.file, "unreadable", f"cannot read: {reason(error)}"))

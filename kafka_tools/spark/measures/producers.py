@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kafka_tools.protocol.enums import CONTROL_BIT, TRANSACTIONAL_BIT
-from kafka_tools.records.chain import PREFIX_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kafka_tools.spark.headers import Headers
 
 FOLLOWED = 500
 """Producers of one range that are followed, the first ones; the others are only counted."""
@@ -108,19 +109,6 @@ class ProducerSpan(NamedTuple):
         )
 
 
-class ProducerPiece(NamedTuple):
-    """The producers of one range, by where the range lies in the log; ``lost``: not all of it could be read."""
-
-    base_offset: int
-    start: int
-    producers: dict[int, ProducerSpan]
-    anomalies: list[Anomaly]
-    anomaly_count: int
-    unfollowed: int
-    newest_marker_ms: int
-    lost: bool = False
-
-
 class RangeProducers:
     """Collects the producers of one range, run by run."""
 
@@ -132,18 +120,18 @@ class RangeProducers:
         self.unfollowed = 0
         self.newest_marker_ms = -1
 
-    def add_all(self, fields: NDArray[np.void], positions: NDArray[np.int64]) -> None:
+    def add_all(self, headers: Headers) -> None:
         """Take in sound magic 2 batches in the order of the log."""
-        ids = fields["producer_id"].astype(np.int64)
+        ids = headers.column("producer_id")
         chosen = np.flatnonzero(ids >= 0)
         if not len(chosen):
             return
         order = chosen[np.argsort(ids[chosen], kind="stable")]
-        control = (fields["attributes"] & CONTROL_BIT) != 0
-        markers = np.where(control, fields["max_timestamp"].astype(np.int64), -1)
+        control = (headers.fields["attributes"] & CONTROL_BIT) != 0
+        markers = np.where(control, headers.column("max_timestamp"), -1)
         markers = np.maximum(np.maximum.accumulate(markers), self.newest_marker_ms)
         self.newest_marker_ms = int(markers[-1])
-        rows = _Rows(fields[order], positions[order], markers[order], self.file)
+        rows = _Rows(headers.take(order), markers[order], self.file)
         begins = np.flatnonzero(np.concatenate(([True], rows.ids[1:] != rows.ids[:-1])))
         ends = np.append(begins[1:], len(order))
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
@@ -165,40 +153,33 @@ class RangeProducers:
             if len(self.anomalies) < ANOMALIES_KEPT:
                 self.anomalies.append(anomaly)
 
-    def piece(self, base_offset: int, start: int, *, lost: bool = False) -> ProducerPiece:
-        """The result for the range at ``start`` of the segment ``base_offset``."""
-        return ProducerPiece(
-            base_offset,
-            start,
-            self.producers,
-            self.anomalies,
-            self.anomaly_count,
-            self.unfollowed,
-            self.newest_marker_ms,
-            lost,
-        )
+
+class ProducerPiece(NamedTuple):
+    """The producers of one range, by where the range lies in the log; ``lost``: not all of it could be read."""
+
+    base_offset: int
+    start: int
+    found: RangeProducers
+    lost: bool = False
 
 
 class _Rows:
     """Batches sorted by producer, in the order of the log within each, as columns."""
 
-    def __init__(
-        self, fields: NDArray[np.void], positions: NDArray[np.int64], markers: NDArray[np.int64], file: str
-    ) -> None:
+    def __init__(self, headers: Headers, markers: NDArray[np.int64], file: str) -> None:
         self.file = file
         self.markers = markers
-        self.ids = fields["producer_id"].astype(np.int64)
-        self.positions = positions
-        self.offsets = fields["base_offset"].astype(np.int64)
-        deltas = fields["last_offset_delta"].astype(np.int64)
-        self.lasts = self.offsets + deltas
-        self.epochs = fields["producer_epoch"].astype(np.int64)
-        self.sequences = fields["base_sequence"].astype(np.int64)
-        self.last_sequences = (self.sequences + deltas) % _SEQUENCES
-        self.times = fields["max_timestamp"].astype(np.int64)
-        self.records = fields["record_count"].astype(np.int64)
-        self.sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
-        attributes = fields["attributes"]
+        self.ids = headers.column("producer_id")
+        self.positions = headers.positions
+        self.offsets = headers.column("base_offset")
+        self.lasts = headers.last_offsets
+        self.epochs = headers.column("producer_epoch")
+        self.sequences = headers.column("base_sequence")
+        self.last_sequences = (self.sequences + self.lasts - self.offsets) % _SEQUENCES
+        self.times = headers.column("max_timestamp")
+        self.records = headers.column("record_count")
+        self.sizes = headers.sizes
+        attributes = headers.fields["attributes"]
         self.control = (attributes & CONTROL_BIT) != 0
         self.transactional = (attributes & TRANSACTIONAL_BIT) != 0
         self.numbered = ~self.control & (self.sequences >= 0)
@@ -282,8 +263,8 @@ def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
     whole = RangeProducers("")
     unsure: set[int] = set()
     for piece in sorted(pieces, key=lambda piece: (piece.base_offset, piece.start)):
-        whole.unfollowed += piece.unfollowed
-        for producer_id, found in piece.producers.items():
+        whole.unfollowed += piece.found.unfollowed
+        for producer_id, found in piece.found.producers.items():
             if found.opening is not None and found.opening.time_ms < whole.newest_marker_ms:
                 found = found._replace(opening=found.opening._replace(time_ms=whole.newest_marker_ms))
             before = whole.producers.get(producer_id)
@@ -295,9 +276,9 @@ def fold(pieces: Sequence[ProducerPiece]) -> RangeProducers:
                 whole.unfollowed += 1
                 continue
             whole.producers[producer_id] = before.then(found) if before else found
-        whole.anomalies += piece.anomalies[: max(0, ANOMALIES_KEPT - len(whole.anomalies))]
-        whole.anomaly_count += piece.anomaly_count
-        whole.newest_marker_ms = max(whole.newest_marker_ms, piece.newest_marker_ms)
+        whole.anomalies += piece.found.anomalies[: max(0, ANOMALIES_KEPT - len(whole.anomalies))]
+        whole.anomaly_count += piece.found.anomaly_count
+        whole.newest_marker_ms = max(whole.newest_marker_ms, piece.found.newest_marker_ms)
         if piece.lost:
             unsure = set(whole.producers)
             for producer_id, found in whole.producers.items():

@@ -25,7 +25,7 @@ from kafka_tools.records.columns import decode_headers, new_arena
 from kafka_tools.records.record_columns import BatchColumns, RecordColumns
 from kafka_tools.spark.measures.sketches import Histogram, HotKeys, KeySample
 from kafka_tools.spark.xxh64 import xxh64_spans
-from kafka_tools.storage.findings import kind_of_unread
+from kafka_tools.storage.findings import Finding, kind_of_unread
 from kafka_tools.storage.segment_check import timestamp_text
 
 if TYPE_CHECKING:
@@ -39,20 +39,8 @@ WINDOW_BYTES = 7 * 1024 * 1024
 LIMIT_BYTES = 128 * 1024 * 1024
 """The most bytes that a batch which is read record by record may decompress to."""
 
-_PADDING = bytes(32)
 _NAMED_RECORDS = 32
 _NAMES_KEPT = 100
-
-
-class RecordFault(NamedTuple):
-    """A fault that only the records of a batch show: the finding's kind, its place and its sentence."""
-
-    kind: str
-    file: str
-    position: int
-    size_bytes: int
-    offset: int
-    detail: str
 
 
 class RecordMeasures:
@@ -81,7 +69,7 @@ class RecordMeasures:
         self.hot = HotKeys()
         self.largest: tuple[int, str, int] | None = None
         """(bytes, file, offset) of the largest record."""
-        self.faults: dict[str, list[RecordFault]] = {}
+        self.faults: dict[str, list[Finding]] = {}
         """Kind -> batches in which it was found."""
 
     def add(self, other: RecordMeasures) -> None:
@@ -109,7 +97,10 @@ class RecordMeasures:
         self.keys, self.hot = KeySample(), HotKeys()
 
     def add_group(self, group: AlikeBatches, file: str) -> Iterator[RecordColumns]:
-        """Count the records of batches of magic 2; yields the columns they were read into."""
+        """Count the records of batches of magic 2; yields the columns they were read into.
+
+        Of control batches only the times are compared: their records are looked at where markers are.
+        """
         batches = group.batches
         at_once = len(batches.position)
         while len(batches.position):
@@ -117,19 +108,23 @@ class RecordMeasures:
             if columns is not None:
                 done = columns.batch_count
                 self._see_times(group, batches, columns, file)
-                plain = stored = int(batches.size_bytes[:done].sum())
+                stored = int(batches.size_bytes[:done].sum())
+                batches, at_once = batches.after(done), 2 * at_once
+                if group.is_control:
+                    continue
+                plain = stored
                 if group.codec:
                     # The bodies lie behind each other in the arena.
                     bodies = int(columns.end[-1]) if columns.record_count else 0
                     plain = bodies + done * HEADER_BYTES
                 yield self._add(columns, CODECS[group.codec], stored, plain, file)
-                batches, at_once = batches.after(done), 2 * at_once
             elif at_once > 1:
                 # One of them is for the scalar loop: that one is found without reading the others again and again.
                 at_once = min(at_once, len(batches.position)) // 2
             else:
-                position = int(batches.position[0])
-                yield from self.add_views([BatchView(group.buffer, position, group.start + position)], file)
+                if not group.is_control:
+                    position = int(batches.position[0])
+                    yield from self.add_views([BatchView(group.buffer, position, group.start + position)], file)
                 batches = batches.after(1)
 
     def add_views(self, views: Sequence[BatchView], file: str) -> Iterator[RecordColumns]:
@@ -138,25 +133,16 @@ class RecordMeasures:
             try:
                 found, plain = _one_by_one(view)
             except (CorruptBatch, UnsupportedCodec) as error:
-                place = file, view.file_position, view.size_bytes, view.last_offset
-                self._see_fault(RecordFault(kind_of_unread(error), *place, str(error)))
+                place = view.file_position, view.last_offset
+                self._see_fault(Finding(file, kind_of_unread(error), str(error), *place, size_bytes=view.size_bytes))
                 continue
             if view.magic == 2 and found.record_count:
                 newest = int(found.timestamp.max())
                 if newest != view.max_timestamp:
-                    place = file, view.file_position, view.size_bytes, view.base_offset
-                    self._see_fault(RecordFault("bad-timestamp", *place, timestamp_text(view.max_timestamp, newest)))
+                    place = view.file_position, view.base_offset
+                    text = timestamp_text(view.max_timestamp, newest)
+                    self._see_fault(Finding(file, "bad-timestamp", text, *place, size_bytes=view.size_bytes))
             yield self._add(found, CODECS[view.codec], view.size_bytes, plain, file)
-
-    def add_control(self, group: AlikeBatches, file: str) -> None:
-        """Compare control batches with the times of their records; what they say is looked at where markers are."""
-        batches = group.batches
-        while len(batches.position):
-            columns = decode_headers(group.buffer, batches, group.codec, _arena())
-            done = 1 if columns is None else columns.batch_count
-            if columns is not None:
-                self._see_times(group, batches, columns, file)
-            batches = batches.after(done)
 
     def _see_times(self, group: AlikeBatches, batches: BatchColumns, columns: RecordColumns, file: str) -> None:
         """Batches whose newest timestamp is not that of their records."""
@@ -168,11 +154,12 @@ class RecordMeasures:
         claimed = batches.max_timestamp[filled]
         for at in np.flatnonzero(newest != claimed)[: self.FAULTS_KEPT].tolist():
             batch = int(filled[at])
-            place = file, group.start + int(batches.position[batch]), int(batches.size_bytes[batch])
+            place = group.start + int(batches.position[batch]), int(batches.base_offset[batch])
             text = timestamp_text(int(claimed[at]), int(newest[at]))
-            self._see_fault(RecordFault("bad-timestamp", *place, int(batches.base_offset[batch]), text))
+            size_bytes = int(batches.size_bytes[batch])
+            self._see_fault(Finding(file, "bad-timestamp", text, *place, size_bytes=size_bytes))
 
-    def _see_fault(self, fault: RecordFault) -> None:
+    def _see_fault(self, fault: Finding) -> None:
         found = self.faults.setdefault(fault.kind, [])
         if len(found) < self.FAULTS_KEPT:
             found.append(fault)
@@ -294,47 +281,10 @@ def _groups(
 
 
 def _one_by_one(view: BatchView) -> tuple[RecordColumns, int]:
-    """The records of one batch as columns, read with the scalar loop, and the size of the batch decompressed.
+    """The records of one batch, read with the scalar loop, and the size of the batch decompressed.
 
     Raises CorruptBatch.
     """
-    parts: list[bytes] = []
-    rows = []
-    position = 0
-    for record in view.records(limit_bytes=LIMIT_BYTES):
-        headers = _encoded_headers(record.headers)
-        key, value = record.key, record.value
-        key_size = -1 if key is None else len(key)
-        value_size = -1 if value is None else len(value)
-        value_start = position + max(key_size, 0)
-        headers_at = value_start + max(value_size, 0)
-        parts += (key or b"", value or b"", headers)
-        end = headers_at + len(headers)
-        rows.append(
-            (record.offset, record.timestamp, record.sequence, position, key_size, value_start, value_size,
-             len(record.headers), headers_at, end)
-        )  # fmt: skip
-        position = end
-    columns = np.array(rows, np.int64).reshape(len(rows), 10).T
-    whole = position + len(rows) * 8 + HEADER_BYTES if view.is_compressed else view.size_bytes
-    arena = memoryview(b"".join(parts) + _PADDING)
-    counts, batch = np.array([len(rows)]), np.zeros(len(rows), np.int64)
-    return RecordColumns(arena, counts, batch, *columns), whole
-
-
-def _encoded_headers(headers: Sequence[tuple[str, bytes | None]]) -> bytes:
-    from kafka_tools.records.build import encode_record
-
-    if not headers:
-        return b""
-    # The bytes of the headers are the end of a record that has nothing else.
-    empty = encode_record(0, 0, b"", b"")
-    record = encode_record(0, 0, b"", b"", headers)
-    length_bytes = len(record) - _body_bytes(record)
-    return record[length_bytes + len(empty) - 2 :]
-
-
-def _body_bytes(record: bytes) -> int:
-    from kafka_tools.protocol.primitives import read_varint
-
-    return read_varint(record, 0)[0]
+    columns = RecordColumns.of_records(list(view.records(limit_bytes=LIMIT_BYTES)))
+    size_bytes = len(columns.arena) + columns.record_count * 8 + HEADER_BYTES
+    return columns, size_bytes if view.is_compressed else view.size_bytes

@@ -94,9 +94,7 @@ class Histogram:
         }
 
 
-_SAMPLE = np.dtype(
-    [("hash", "u8"), ("count", "i8"), ("bytes", "i8"), ("offset", "i8"), ("size", "i8"), ("tombstone", "?")]
-)
+_SAMPLE = np.dtype([("hash", "u8"), ("offset", "i8"), ("size", "i8"), ("tombstone", "?")])
 
 
 class KeySample:
@@ -144,7 +142,7 @@ class KeySample:
         chosen = self._chosen(hashes)
         rows = np.zeros(len(chosen), _SAMPLE)
         rows["hash"], rows["offset"], rows["size"] = hashes[chosen], offsets[chosen], sizes[chosen]
-        rows["tombstone"], rows["count"], rows["bytes"] = tombstones[chosen], 1, sizes[chosen]
+        rows["tombstone"] = tombstones[chosen]
         self._take(rows)
 
     def add(self, other: KeySample) -> None:
@@ -163,11 +161,8 @@ class KeySample:
             return
         rows = np.concatenate((self.rows, rows))
         rows = rows[np.lexsort((rows["offset"], rows["hash"]))]
-        begins = np.flatnonzero(np.concatenate(([True], rows["hash"][1:] != rows["hash"][:-1])))
-        newest = rows[np.append(begins[1:], len(rows)) - 1].copy()
-        for name in ("count", "bytes"):
-            newest[name] = np.add.reduceat(rows[name], begins)
-        self.rows = newest
+        newest = np.flatnonzero(np.concatenate((rows["hash"][1:] != rows["hash"][:-1], [True])))
+        self.rows = rows[newest]
         while len(self.rows) > self.CAPACITY:
             self.level += 1
             self.rows = self.rows[self._chosen(self.rows["hash"])]

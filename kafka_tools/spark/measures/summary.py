@@ -8,33 +8,24 @@ same result in any order.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, DELETE_HORIZON_BIT, LOG_APPEND_TIME_BIT
 from kafka_tools.records.chain import PREFIX_BYTES
 from kafka_tools.spark.damage import HEADER_FAULTS, SOUND
-from kafka_tools.spark.measures.indexes import Indexes, check_indexes
 from kafka_tools.spark.scan import HeaderRun, Row
 from kafka_tools.storage.findings import ERROR, INFO, Finding
 from kafka_tools.storage.index_columns import SoundBatches
 
 if TYPE_CHECKING:
-    from kafka_tools.spark.segments import Range
+    from kafka_tools.spark.headers import Headers
+    from kafka_tools.spark.measures.batches import Piece
 
 FINDINGS_KEPT = 200
 """Findings of one kind that a summary lists; all are counted."""
-
-
-class Edge(NamedTuple):
-    """First and last offset of the sound batches of one range, to compare it with the range before."""
-
-    file: str
-    start: int
-    first_offset: int
-    last_offset: int
 
 
 class CodecTotals:
@@ -77,7 +68,6 @@ class Summary:
         self.codecs: dict[str, CodecTotals] = {}
         self.finding_counts: Counter[tuple[str, str]] = Counter()
         self.findings: list[Finding] = []
-        self.edges: list[Edge] = []
 
     def add(self, other: Summary) -> Summary:
         """Take in another summary of the same partition directory; returns self."""
@@ -92,7 +82,6 @@ class Summary:
             self.codecs.setdefault(name, CodecTotals()).add(codec.batches, codec.records, codec.size_bytes)
         self.finding_counts += other.finding_counts
         self.findings = _bounded(self.findings + other.findings)
-        self.edges += other.edges
         return self
 
     def find(self, finding: Finding) -> None:
@@ -103,27 +92,21 @@ class Summary:
 
     def add_run(self, run: HeaderRun, file: str) -> None:
         """Count a run of magic 2 batches."""
-        headers, codes = run
-        count = len(codes)
-        sound = codes == SOUND
-        self.batches += count
-        self.batch_bytes += int(headers.fields["length"].sum(dtype=np.int64)) + PREFIX_BYTES * count
-        if not sound.all():
-            self._find_in_run(run, file)
-        fields = headers.fields if sound.all() else headers.fields[sound]
-        if len(fields) == 0:
+        self.batches += len(run.codes)
+        self.batch_bytes += int(run.headers.sizes.sum())
+        self._find_in_run(run, file)
+        headers = run.sound().headers
+        if not len(headers.positions):
             return
-        records = fields["record_count"].astype(np.int64)
-        attributes = fields["attributes"]
+        records, attributes = headers.column("record_count"), headers.fields["attributes"]
         self.records += int(records.sum())
         self.control_records += int(records[(attributes & CONTROL_BIT) != 0].sum())
-        base = fields["base_offset"].astype(np.int64)
-        self._see_offsets(int(base.min()), int((base + fields["last_offset_delta"]).max()))
-        self._see_codecs(attributes & CODEC_BITS, records, fields["length"].astype(np.int64) + PREFIX_BYTES)
-        ends = fields["max_timestamp"].astype(np.int64)
+        self._see_offsets(int(headers.column("base_offset").min()), int(headers.last_offsets.max()))
+        self._see_codecs(attributes & CODEC_BITS, records, headers.sizes)
+        ends = headers.column("max_timestamp")
         # With LogAppendTime the broker's time is that of all records, whatever the producer wrote.
         by_broker = (attributes & LOG_APPEND_TIME_BIT) != 0
-        starts = np.where(by_broker, ends, fields["base_timestamp"].astype(np.int64))
+        starts = np.where(by_broker, ends, headers.column("base_timestamp"))
         starts = starts[(starts != -1) & (by_broker | ((attributes & DELETE_HORIZON_BIT) == 0))]
         ends = ends[ends != -1]
         self._see_times(int(starts.min()) if len(starts) else None, int(ends.max()) if len(ends) else None)
@@ -149,13 +132,9 @@ class Summary:
     def _find_in_run(self, run: HeaderRun, file: str) -> None:
         for at in np.flatnonzero(run.codes != SOUND):
             kind, text = HEADER_FAULTS[run.codes[at]]
-            fields = run.headers.fields[at]
-            size_bytes = int(fields["length"]) + PREFIX_BYTES
-            self.damage(ERROR, kind, file, int(run.headers.positions[at]), size_bytes, int(fields["base_offset"]), text)
-
-    def unreadable(self, file: str, text: str) -> None:
-        """Note a file that the operating system does not give."""
-        self.find(Finding(file, "unreadable", text))
+            header = run.headers.fields[at]
+            size_bytes = int(header["length"]) + PREFIX_BYTES
+            self.damage(ERROR, kind, file, int(run.headers.positions[at]), size_bytes, int(header["base_offset"]), text)
 
     def damage(
         self, severity: str, kind: str, file: str, position: int | None, size: int | None, offset: int | None, text: str
@@ -172,23 +151,12 @@ class Summary:
             self.codecs.setdefault(CODECS[number], CodecTotals()).add(*totals)
 
     def _see_offsets(self, first: int | None, last: int | None) -> None:
-        self.first_offset = _least(self.first_offset, first)
-        self.last_offset = _most(self.last_offset, last)
+        self.first_offset = least(self.first_offset, first)
+        self.last_offset = most(self.last_offset, last)
 
     def _see_times(self, first: int | None, last: int | None) -> None:
-        self.first_timestamp_ms = _least(self.first_timestamp_ms, first)
-        self.last_timestamp_ms = _most(self.last_timestamp_ms, last)
-
-
-def check_range(range_: Range, indexes: Indexes, seen: Seen, summary: Summary) -> None:
-    """The end of a range: its index entries are compared with it, its edges are noted."""
-    if not seen.lost:
-        # A log that is removed meanwhile contradicts nothing.
-        with suppress(FileNotFoundError):
-            for wrong in check_indexes(range_, indexes, seen.batches()):
-                summary.find(wrong)
-    if summary.first_offset is not None and summary.last_offset is not None:
-        summary.edges.append(Edge(range_.file, range_.start, summary.first_offset, summary.last_offset))
+        self.first_timestamp_ms = least(self.first_timestamp_ms, first)
+        self.last_timestamp_ms = most(self.last_timestamp_ms, last)
 
 
 LOST = ("vanished", "unseen", "shrunk", "unreadable")
@@ -203,13 +171,9 @@ class Seen:
         self.lost = False
         """Whether a broker took the file away, or a part of it, before all was read."""
 
-    def add_run(self, run: HeaderRun) -> None:
-        sound = run.codes == SOUND
-        positions, fields = run.headers.positions[sound], run.headers.fields[sound]
-        sizes = fields["length"].astype(np.int64) + PREFIX_BYTES
-        first = fields["base_offset"].astype(np.int64)
-        last = first + fields["last_offset_delta"]
-        self._parts.append(SoundBatches(positions, sizes, first, last, fields["max_timestamp"].astype(np.int64)))
+    def add_headers(self, headers: Headers) -> None:
+        first, newest = headers.column("base_offset"), headers.column("max_timestamp")
+        self._parts.append(SoundBatches(headers.positions, headers.sizes, first, headers.last_offsets, newest))
 
     def add_row(self, row: Row) -> None:
         if row.get("magic") is None:
@@ -227,15 +191,20 @@ class Seen:
         return SoundBatches(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
 
 
-def compare_edges(summary: Summary) -> None:
+def compare_edges(summary: Summary, pieces: Iterable[Piece]) -> None:
     """Find ranges that begin before the range ahead of them has ended: batches out of order across segments."""
-    previous: Edge | None = None
-    for edge in sorted(summary.edges):
-        if previous is not None and edge.first_offset <= previous.last_offset:
-            text = f"the offsets decrease: offset {previous.last_offset} is before this position"
-            kind = "offset-order" if edge.file == previous.file else "segment-overlap"
-            summary.damage(ERROR, kind, edge.file, edge.start, None, edge.first_offset, text)
-        previous = edge if previous is None or edge.last_offset > previous.last_offset else previous
+    before, end = "", -1
+    for file, start, first_offset, next_offset in sorted(
+        (piece.file, piece.start, piece.first_offset, piece.next_offset)
+        for piece in pieces
+        if piece.first_offset is not None and piece.next_offset is not None
+    ):
+        if first_offset < end:
+            text = f"the offsets decrease: offset {end - 1} is before this position"
+            kind = "offset-order" if file == before else "segment-overlap"
+            summary.damage(ERROR, kind, file, start, None, first_offset, text)
+        if next_offset > end:
+            before, end = file, next_offset
 
 
 def _bounded(findings: list[Finding]) -> list[Finding]:
@@ -248,9 +217,11 @@ def _bounded(findings: list[Finding]) -> list[Finding]:
     return kept
 
 
-def _least(one: int | None, other: int | None) -> int | None:
+def least(one: int | None, other: int | None) -> int | None:
+    """The smaller of two numbers, of which any may be unknown."""
     return other if one is None else one if other is None else min(one, other)
 
 
-def _most(one: int | None, other: int | None) -> int | None:
+def most(one: int | None, other: int | None) -> int | None:
+    """The larger of two numbers, of which any may be unknown."""
     return other if one is None else one if other is None else max(one, other)

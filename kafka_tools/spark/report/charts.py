@@ -70,9 +70,8 @@ def columns(rows: Sequence[tuple[int, float]], span_ms: int, form: Format, label
         x = left + (start - first) / span_ms * step
         tall = value / most * height
         title = f"{time_text(start, form='%Y-%m-%d' if day else '%Y-%m-%d %H:00')}: {form(value)}"
-        marks.append(Markup("<g><title>{}</title>").format(title))
-        marks.append(_rect("bar", x, top + height - tall, max(0.6, min(step - 1 if step > 3 else step, 40)), tall))
-        marks.append(Markup("</g>"))
+        width = max(0.6, min(step - 1 if step > 3 else step, 40))
+        marks.append(_titled(title, _rect("bar", x, top + height - tall, width, tall)))
     written = "%Y-%m-%d" if day else "%m-%d %H:00"
     for at, anchor, when in ((left, "start", first), (WIDTH - 4, "end", last)):
         if anchor == "start" or spans > 4:
@@ -91,11 +90,8 @@ def skew(sizes: Sequence[float], label: str) -> Markup:
     marks: list[Markup] = []
     for number, size in enumerate(sizes):
         tall = max(1.0, size / most * height)
-        marks.append(Markup("<g><title>{}</title>").format(f"partition {number}: {bytes_text(size)}"))
-        marks.append(
-            _rect("bar", number * step, height - tall, max(0.5, min(step - 1 if step > 3 else step, 24)), tall)
-        )
-        marks.append(Markup("</g>"))
+        bar = _rect("bar", number * step, height - tall, max(0.5, min(step - 1 if step > 3 else step, 24)), tall)
+        marks.append(_titled(f"partition {number}: {bytes_text(size)}", bar))
     mean = sum(sizes) / max(1, len(sizes)) / most * height
     marks.append(
         Markup('<line class="mean" x1="0" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(
@@ -112,9 +108,8 @@ def shares(rows: Sequence[tuple[str, float]], form: Format, label: str) -> Marku
     marks: list[Markup] = []
     for number, (name, value) in enumerate(rows):
         width = value / total * WIDTH
-        marks.append(Markup("<g><title>{}</title>").format(f"{name}: {form(value)} ({value / total:.0%})"))
-        marks.append(_rect(f"share{number % 6}", x, 0, max(0.5, width - 2), 26))
-        marks.append(Markup("</g>"))
+        share = _rect(f"share{number % 6}", x, 0, max(0.5, width - 2), 26)
+        marks.append(_titled(f"{name}: {form(value)} ({value / total:.0%})", share))
         x += width
     legend = Markup("").join(
         Markup('<span class="key"><i class="share{}"></i>{} <b>{}</b> {:.0%}</span>').format(
@@ -135,11 +130,8 @@ def timeline(rows: Sequence[tuple[int, float]], first_ms: int, spans: int, span_
         number = (start - first_ms) // span_ms
         if 0 <= number < spans:
             level = min(4, int(4 * value / most + 0.999))
-            marks.append(
-                Markup("<g><title>{}</title>").format(f"{time_text(start, form='%Y-%m-%d')}: {bytes_text(value)}")
-            )
-            marks.append(_rect(f"level{level}", number * step, 0, max(0.6, step - (1 if step > 4 else 0)), height))
-            marks.append(Markup("</g>"))
+            cell = _rect(f"level{level}", number * step, 0, max(0.6, step - (1 if step > 4 else 0)), height)
+            marks.append(_titled(f"{time_text(start, form='%Y-%m-%d')}: {bytes_text(value)}", cell))
     return _svg(width, height, label, marks)
 
 
@@ -153,6 +145,10 @@ def _axis(left: float, top: float, room: float, height: float, most: float, form
     base = top + height
     lines.append(Markup('<line class="base" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(left, left + room, base, base))
     return Markup("").join(lines)
+
+
+def _titled(title: str, mark: Markup) -> Markup:
+    return Markup("<g><title>{}</title>{}</g>").format(title, mark)
 
 
 def _rect(kind: str, x: float, y: float, width: float, height: float) -> Markup:

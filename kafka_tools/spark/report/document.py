@@ -6,6 +6,7 @@ since the epoch. Estimates say so: ``accuracy`` has their errors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from kafka_tools.spark.findings.compaction import reclaimable_bytes
 from kafka_tools.spark.findings.copies import unflushed_bytes
 from kafka_tools.spark.findings.facts import PartitionFacts
 from kafka_tools.spark.findings.producers import LONGEST_TRANSACTION_MS
+from kafka_tools.spark.measures.producers import ProducerSpan
 from kafka_tools.spark.measures.sketches import Histogram, KeySample
 from kafka_tools.spark.measures.summary import LOST, CodecTotals
 from kafka_tools.spark.measures.times import HOUR_MS, Spans
@@ -223,34 +225,27 @@ def _partition(row: PartitionAudit, result: Audit) -> Row:
 
 def _producers(every: Sequence[PartitionFacts], names: dict[int, str]) -> list[Row]:
     """The producers with the most bytes, over all partitions (of each partition's first ones)."""
-    found: dict[int, Row] = {}
-    for facts in every:
-        for each in facts.producers.top:
-            row = found.setdefault(
-                each.producer_id,
-                {
-                    "producer_id": each.producer_id,
-                    "transactional_id": names.get(each.producer_id),
-                    "first_epoch": each.epochs[0],
-                    "last_epoch": each.epochs[1],
-                    "partitions": 0,
-                    "batches": 0,
-                    "records": 0,
-                    "size_bytes": 0,
-                    "markers": 0,
-                },
-            )
-            row["first_epoch"] = min(row["first_epoch"], each.epochs[0])
-            row["last_epoch"] = max(row["last_epoch"], each.epochs[1])
-            row["partitions"] += 1
-            for name, value in (
-                ("batches", each.batches),
-                ("records", each.records),
-                ("size_bytes", each.size_bytes),
-                ("markers", each.markers),
-            ):
-                row[name] += value
-    return sorted(found.values(), key=lambda row: (-row["size_bytes"], row["producer_id"]))[:PRODUCERS_LISTED]
+    spans: dict[int, ProducerSpan] = {}
+    partitions: Counter[int] = Counter()
+    for each in (each for facts in every for each in facts.producers.top):
+        before = spans.get(each.producer_id)
+        spans[each.producer_id] = before.then(each) if before else each
+        partitions[each.producer_id] += 1
+    largest = sorted(spans.values(), key=lambda span: (-span.size_bytes, span.producer_id))[:PRODUCERS_LISTED]
+    return [
+        {
+            "producer_id": span.producer_id,
+            "transactional_id": names.get(span.producer_id),
+            "first_epoch": span.epochs[0],
+            "last_epoch": span.epochs[1],
+            "partitions": partitions[span.producer_id],
+            "batches": span.batches,
+            "records": span.records,
+            "size_bytes": span.size_bytes,
+            "markers": span.markers,
+        }
+        for span in largest
+    ]
 
 
 def _open_transactions(every: Sequence[PartitionFacts], result: Audit) -> list[Row]:

@@ -42,7 +42,7 @@ _NOT_AT_ITS_OFFSET = ("offset-gap", "skipped")
 
 
 def command(finding: Finding) -> str | None:
-    """A command line that shows more of what was found, or mends it; None where there is none."""
+    """A command line that shows more about the finding or repairs it, None without one."""
     kind, topic = finding.kind, finding.topic
     if kind == "hanging-transaction" and topic is not None:
         place = f"--topic {shlex.quote(topic)} --partition {finding.partition} --start-offset {finding.offset}"

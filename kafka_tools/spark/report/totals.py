@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from kafka_tools.spark.audit import Audit, PartitionAudit
 from kafka_tools.spark.findings.facts import PartitionFacts
@@ -85,12 +84,3 @@ def groups(every: Iterable[PartitionFacts]) -> dict[str, GroupCommits]:
     for facts in every:
         whole.add(facts.internal)
     return whole.groups
-
-
-def header_names(rows: Sequence[PartitionAudit]) -> Counter[str]:
-    """Names of record headers, by how often a sample of the records had them."""
-    found: Counter[str] = Counter()
-    for row in rows:
-        if row.facts is not None:
-            found += row.facts.records.header_names
-    return found

@@ -40,7 +40,7 @@ def cleanable(opened: PartitionLog, cleaned_to: int | None, now_ms: int) -> Clea
     first_dirty = _first_dirty(opened, cleaned_to)
     bounds = [opened.last_stable_offset, opened.active.base_offset]
     closed = opened.segments[:-1]
-    dirty = [segment for segment, end in zip(closed, _ends(opened), strict=False) if end > first_dirty]
+    dirty = [segment for segment, end in zip(closed, opened.ends(), strict=False) if end > first_dirty]
     lag_ms = opened.config.min_compaction_lag_ms
     if lag_ms > 0:
         young = (segment.base_offset for segment in dirty if segment.largest_timestamp > now_ms - lag_ms)
@@ -48,12 +48,12 @@ def cleanable(opened: PartitionLog, cleaned_to: int | None, now_ms: int) -> Clea
     bound = max(first_dirty, min(bounds))
     # The segment that holds the bound is not touched, nor what follows it.
     end_offset = next(
-        (segment.base_offset for segment, end in zip(closed, _ends(opened), strict=False) if end > bound),
+        (segment.base_offset for segment, end in zip(closed, opened.ends(), strict=False) if end > bound),
         opened.active.base_offset,
     )
     begin = min(first_dirty, end_offset)
     clean_bytes = cleanable_bytes = 0
-    for segment, end in zip(opened.segments, _ends(opened), strict=True):
+    for segment, end in zip(opened.segments, opened.ends(), strict=True):
         if segment.base_offset < first_dirty:
             clean_bytes += segment.size
         if end > begin and segment.base_offset < end_offset:
@@ -68,11 +68,6 @@ def _first_dirty(opened: PartitionLog, cleaned_to: int | None) -> int:
     return start if cleaned_to is None or cleaned_to > opened.log_end_offset else max(cleaned_to, start)
 
 
-def _ends(opened: PartitionLog) -> list[int]:
-    """The end of each segment: the base offset of the next one, or the end of the log."""
-    return [*(segment.base_offset for segment in opened.segments[1:]), opened.log_end_offset]
-
-
 def groups(opened: PartitionLog, end: int, end_offset: int) -> list[list[LogSegment]]:
     """The segments up to ``end``, each list to become one segment: as many as fit its size and that of its indexes.
 
@@ -82,14 +77,13 @@ def groups(opened: PartitionLog, end: int, end_offset: int) -> list[list[LogSegm
     found: list[list[LogSegment]] = []
     size = index_size = time_index_size = 0
     segments = [segment for segment in opened.segments if segment.base_offset < end]
-    for number, segment in enumerate(segments):
-        last_offset = (segments[number + 1].base_offset if number + 1 < len(segments) else end_offset) - 1
+    for segment, following in zip(segments, [*(each.base_offset for each in segments[1:]), end_offset], strict=False):
         fits = (
             bool(found)
             and size + segment.size <= config.segment_bytes
             and index_size + segment.index_bytes <= config.segment_index_bytes
             and time_index_size + segment.time_index_bytes <= config.segment_index_bytes
-            and (not segment.size or last_offset - found[-1][0].base_offset <= MAX_RELATIVE_OFFSET)
+            and (not segment.size or following - 1 - found[-1][0].base_offset <= MAX_RELATIVE_OFFSET)
         )
         if not fits:
             found.append([])

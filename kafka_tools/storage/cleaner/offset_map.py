@@ -17,7 +17,7 @@ _FREE = bytes(ENTRY_BYTES - _HASH_BYTES)
 
 
 class OffsetMap:
-    """Key -> offset. ``latest_offset`` is the last one that the map was told of, -1 for none."""
+    """Key -> offset. ``latest_offset`` is the last offset that was put, -1 without one."""
 
     def __init__(self, memory_bytes: int, load_factor: float, most_keys: int) -> None:
         """Holds as many keys as fit into ``memory_bytes`` filled to ``load_factor``.

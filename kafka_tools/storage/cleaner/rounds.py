@@ -18,9 +18,8 @@ from kafka_tools.storage.cleaner.cleanable import Cleanable, groups
 from kafka_tools.storage.cleaner.offset_map import ENTRY_BYTES, OffsetMap
 from kafka_tools.storage.cleaner.transactions import CleanedTransactions
 from kafka_tools.storage.indexes import AbortedTransaction, append_entries, pack_txn_index
-from kafka_tools.storage.log.recovery import segment_end
-from kafka_tools.storage.log.replacement import CLEANED, promise, remove_files, replace, take_back
-from kafka_tools.storage.log.segment import LogSegment
+from kafka_tools.storage.log.replacement import CLEANED, promise, replace, take_back
+from kafka_tools.storage.log.segment import LogSegment, remove_files
 from kafka_tools.storage.log.syncing import sync_directory
 
 if TYPE_CHECKING:
@@ -103,10 +102,9 @@ def _offset_map(
     opened: PartitionLog, found: Cleanable, size: MapSize, aborted: list[AbortedTransaction]
 ) -> Generator[Step, Any, OffsetMap]:
     start = found.first_dirty_offset
-    bases = [segment.base_offset for segment in opened.segments]
     dirty = [
         (segment, min(end, found.end_offset))
-        for segment, end in zip(opened.segments, [*bases[1:], found.end_offset], strict=True)
+        for segment, end in zip(opened.segments, opened.ends(), strict=True)
         if segment.base_offset < found.end_offset and end > start
     ]
     most = 0
@@ -144,7 +142,7 @@ def _map_segment(
 ) -> Generator[Step, Any, bool]:
     """Take a segment from ``start`` on into the map; whether all of it had room."""
     _check(opened, segment)
-    put, end = offsets.put, segment_end(opened, segment)
+    put, end = offsets.put, opened.ends()[opened.segments.index(segment)]
     for _, view in segment.walk(segment.position_of(start)):
         yield view.size_bytes
         _check(opened, segment)
@@ -239,7 +237,7 @@ def _rewrite(
     opened: PartitionLog, segment: LogSegment, writer: _Writer, retention: Retention
 ) -> Generator[Step, Any, None]:
     _check(opened, segment)
-    end = segment_end(opened, segment)
+    end = opened.ends()[opened.segments.index(segment)]
     for _, view in segment.walk():
         yield view.size_bytes
         _check(opened, segment)

@@ -26,11 +26,10 @@ from kafka_tools.storage.leader_epochs import LeaderEpochs
 from kafka_tools.storage.log import recovery as log_recovery
 from kafka_tools.storage.log.producer_snapshots import ProducerSnapshots
 from kafka_tools.storage.log.reading import ReadableLog
-from kafka_tools.storage.log.rebuilding import rebuild_indexes
 from kafka_tools.storage.log.sealed import SealedSegments
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.log.syncing import NO_DESCRIPTOR, Unsynced, force
-from kafka_tools.storage.producer_files import aborted_entry, end_transaction, write_snapshot
+from kafka_tools.storage.producer_files import aborted_entry, note_batch, write_snapshot
 from kafka_tools.storage.producer_state import ProducerStates
 
 log = logging.getLogger(__name__)
@@ -287,12 +286,7 @@ class PartitionLog(ReadableLog):
 
     def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
         """Take a batch with final offsets into the producer state, an aborted transaction into ``segment``'s index."""
-        if view.producer_id < 0:
-            return
-        if not view.is_control:
-            self.producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
-            return
-        finished = end_transaction(view, self.producers)
+        finished = note_batch(view, self.producers)
         if finished and not finished.committed and segment is not None:
             try:
                 segment.note_aborted(aborted_entry(finished))
@@ -461,22 +455,6 @@ class PartitionLog(ReadableLog):
         """The files of segments that were retired since this was last asked: the caller deletes them later."""
         retired, self._retired = self._retired, []
         return retired
-
-    def truncate_to(self, offset: int) -> None:
-        """Forget everything from ``offset`` on; ``offset`` must be a batch boundary."""
-        while len(self.segments) > 1 and self.active.base_offset >= offset:
-            gone = self.segments[-1]
-            self.set_segments(self.segments[:-1])
-            gone.close()
-            for path in gone.files():
-                if os.path.exists(path):
-                    os.remove(path)
-        self.active.truncate(self.active.position_of(offset))
-        rebuild_indexes(self.active, self.config.index_interval_bytes)
-        self.log_end_offset = min(self.log_end_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
-        self.epochs.truncate_end(offset)
-        log_recovery.rebuild_producers(self)
 
     # Closing
 

@@ -71,37 +71,45 @@ class ReadableLog:
         ``limit_offset`` hides what starts at or after it (high watermark, last stable offset). With
         ``whole_first`` the first batch comes whole even if it is bigger. Raises OffsetOutOfRange.
         """
-        self.check_in_range(offset)
-        end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
-        if offset >= end:
+        found = self._found(offset, limit_offset)
+        if found is None:
             return b""
-        at = max(bisect_right(self._bases, offset) - 1, 0)
-        for segment in self.segments[at:]:
-            limit = end if end < self.log_end_offset else None
-            if limit is not None and segment.base_offset >= limit:
-                return b""
-            position = segment.position_of(offset)
-            if position < segment.size:  # what does not fit must not be skipped for what does, in the next segment
-                return segment.read(position, max_bytes, limit, whole_first=whole_first)[0]
-        return b""
+        segment, position, limit = found  # what does not fit must not be skipped for what does, in the next segment
+        return segment.read(position, max_bytes, limit, whole_first=whole_first)[0]
 
     def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
         """As ``read`` without ``whole_first``, but as a range of a file, whose bytes are read when they are needed.
 
         None if there is nothing to give, or no batch that fits.
         """
+        found = self._found(offset, limit_offset)
+        return None if found is None else found[0].range(found[1], max_bytes, found[2])
+
+    def _found(self, offset: int, limit_offset: int | None) -> tuple[LogSegment, int, int | None] | None:
+        """(segment, position, limit offset) of the first batch to read for ``offset``, None if there is none.
+
+        Raises OffsetOutOfRange.
+        """
         self.check_in_range(offset)
         end = self.log_end_offset if limit_offset is None else min(limit_offset, self.log_end_offset)
         if offset >= end:
             return None
         limit = end if end < self.log_end_offset else None
-        for segment in self.segments[max(bisect_right(self._bases, offset) - 1, 0) :]:
+        for segment in self._from(offset):
             if limit is not None and segment.base_offset >= limit:
                 return None
             position = segment.position_of(offset)
             if position < segment.size:
-                return segment.range(position, max_bytes, limit)
+                return segment, position, limit
         return None
+
+    def _from(self, offset: int) -> list[LogSegment]:
+        """The segments from the one with ``offset`` on."""
+        return self.segments[max(bisect_right(self._bases, offset) - 1, 0) :]
+
+    def ends(self) -> list[int]:
+        """The end of each segment: the base offset of the next one, or the end of the log."""
+        return [*(segment.base_offset for segment in self.segments[1:]), self.log_end_offset]
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
         """Every batch from ``offset`` (default: the log start) to the end, bodies included.
@@ -109,7 +117,7 @@ class ReadableLog:
         Raises CorruptBatch for one whose CRC does not match, and where no batch can begin.
         """
         start = self.log_start_offset if offset is None else offset
-        for segment in self.segments[max(bisect_right(self._bases, start) - 1, 0) :]:
+        for segment in self._from(start):
             for position, view in segment.walk(segment.position_of(start)):
                 if not view.crc_ok():
                     raise CorruptBatch(
@@ -181,7 +189,7 @@ class ReadableLog:
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[tuple[int, int]]:
         """(producer id, first offset) of the aborted transactions with records in the range."""
         found: list[tuple[int, int]] = []
-        for segment in self.segments[max(bisect_right(self._bases, first_offset) - 1, 0) :]:
+        for segment in self._from(first_offset):
             entries, complete = segment.aborted_entries(first_offset, end_offset)
             found += ((entry.producer_id, entry.first_offset) for entry in entries)
             if complete:
@@ -191,7 +199,7 @@ class ReadableLog:
     def end_of_read(self, offset: int, size: int) -> int:
         """An offset behind ``size`` bytes that ``read`` gave from ``offset`` on: the first that the index has."""
         at = max(bisect_right(self._bases, offset) - 1, 0)
-        for segment, after in zip(self.segments[at:], [*self._bases[at + 1 :], self.log_end_offset], strict=True):
+        for segment, after in zip(self.segments[at:], self.ends()[at:], strict=True):
             position = segment.position_of(offset)
             if position < segment.size:
                 behind = segment.offset_behind(position + size)

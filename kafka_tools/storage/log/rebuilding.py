@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kafka_tools.errors import CorruptBatch, CorruptIndex, LogError
-from kafka_tools.records.batches import BatchView
 from kafka_tools.storage.log.segment import LogSegment
 from kafka_tools.storage.producer_files import (
     aborted_entry,
     check_aborted,
-    end_transaction,
+    note_batch,
     read_snapshot,
     replace_aborted,
     snapshots,
 )
-from kafka_tools.storage.producer_state import FinishedTransaction, ProducerStates
+from kafka_tools.storage.producer_state import ProducerStates
 
 if TYPE_CHECKING:
     from kafka_tools.storage.log.reading import ReadableLog
@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew, interval_bytes: int) -> None:
     """Load the indexes of a segment, written anew where they are not its own.
 
-    Raises CorruptBatch for damage in the last segment. Elsewhere the indexes end there, and readers are told of it.
+    Raises CorruptBatch for damage in the last segment. In other segments the indexes end at the damage, and readers get
+    an error there.
     """
     try:
         segment.load_indexes()
@@ -78,11 +79,12 @@ class AbortedAnew:
             if end is not None and end <= self._at:
                 continue
             for _, view in each.walk_headers():
-                if view.base_offset < self._at or view.producer_id < 0:
+                if view.base_offset < self._at:
                     continue
-                finished = self._seen(view)
-                if each is segment and finished and not finished.committed:
-                    entries.append(aborted_entry(finished))
+                with suppress(CorruptBatch):  # told when the producers are read
+                    finished = note_batch(view, self._producers)
+                    if each is segment and finished and not finished.committed:
+                        entries.append(aborted_entry(finished))
             self._at = self._at if end is None else end
         replace_aborted(segment.transaction_index_path, entries)
 
@@ -97,12 +99,3 @@ class AbortedAnew:
                     continue
                 self._producers, self._at = producers, at
                 return
-
-    def _seen(self, view: BatchView) -> FinishedTransaction | None:
-        if not view.is_control:
-            self._producers.update(view, view.base_offset, view.last_offset, view.max_timestamp)
-            return None
-        try:
-            return end_transaction(view, self._producers)
-        except CorruptBatch:  # told when the producers are read
-            return None

@@ -16,7 +16,7 @@ from kafka_tools.records.batches import BatchView
 from kafka_tools.storage import names
 from kafka_tools.storage.layout import MAX_RELATIVE_OFFSET
 from kafka_tools.storage.log.rebuilding import AbortedAnew, load_indexes
-from kafka_tools.storage.log.segment import LogSegment
+from kafka_tools.storage.log.segment import LogSegment, remove_files
 from kafka_tools.storage.producer_files import (
     read_snapshot,
     snapshots,
@@ -267,8 +267,8 @@ def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -
         start = offset
         _widen_windows(opened, offset)
         break
-    for segment in opened.segments:
-        if segment is not opened.active and segment_end(opened, segment) <= start:
+    for segment, end in zip(opened.segments, opened.ends(), strict=True):
+        if segment is not opened.active and end <= start:
             continue
         rewrite = recovered_from is not None and segment.base_offset >= recovered_from
         if rewrite and segment.base_offset > start:
@@ -284,12 +284,6 @@ def _note_producer(opened: PartitionLog, view: BatchView, segment: LogSegment | 
         opened.note_producer(view, segment)
     except CorruptBatch as error:  # its CRC is right: it was written like that, and cutting it would help nobody
         log.warning("%s: ignoring the control batch at offset %d: %s", opened.name, view.base_offset, error)
-
-
-def segment_end(opened: PartitionLog, segment: LogSegment) -> int:
-    """The base offset of the next segment, or the log end."""
-    number = opened.segments.index(segment)
-    return opened.segments[number + 1].base_offset if number + 1 < len(opened.segments) else opened.log_end_offset
 
 
 def _widen_windows(opened: PartitionLog, end: int) -> None:
@@ -321,6 +315,4 @@ def _known(view: BatchView) -> KnownBatch:
 
 def _remove_segment(segment: LogSegment) -> None:
     segment.close()
-    for path in segment.files():
-        if os.path.exists(path):
-            os.remove(path)
+    remove_files(segment.files())

@@ -13,13 +13,13 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+from kafka_tools.storage.log.segment import LogSegment, remove_files
 from kafka_tools.storage.names import SNAPSHOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kafka_tools.storage.log.partition_log import PartitionLog
-    from kafka_tools.storage.log.segment import LogSegment
 
 log = logging.getLogger(__name__)
 
@@ -74,13 +74,6 @@ def _retire(opened: PartitionLog, path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.replace(path, path + ".deleted")
         opened.retired(path + ".deleted")
-
-
-def remove_files(paths: Sequence[str]) -> None:
-    """Remove those of these files that are there. Raises OSError."""
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path)
 
 
 def remove_retired(paths: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ the last one; time entries only with ascending timestamps; one more time entry w
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import os
@@ -138,14 +139,11 @@ class LogSegment:
     @property
     def fd(self) -> int:
         """The descriptor of the log file, opened on first use."""
-        return self._opened().fd
+        return self.file.fd
 
     @property
     def file(self) -> OpenFile:
         """The log file, open as long as somebody refers to this."""
-        return self._opened()
-
-    def _opened(self) -> OpenFile:
         if self._file is None:
             self._file = OpenFile(self.path)
         return self._file
@@ -173,7 +171,7 @@ class LogSegment:
         self._bytes_since_index += view.size_bytes
 
     def _write(self, buffer: bytes | bytearray | memoryview) -> None:
-        written, fd = 0, (self._file or self._opened()).fd
+        written, fd = 0, (self._file or self.file).fd
         try:
             written = os.pwrite(fd, buffer, self.size)
             while written < len(buffer):
@@ -204,18 +202,14 @@ class LogSegment:
             self._pending_times.append(TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
 
     def note_aborted(self, entry: AbortedTransaction) -> None:
-        """Take an aborted transaction into the index. Raises OSError: then it is told all the same, and written with
-        what follows."""
+        """Take an aborted transaction into the index. After an OSError, readers still get the entry, and the next write
+        includes it."""
         self.unwritten_aborted.append(entry)
         self._flush_aborted()
 
     def _flush_aborted(self) -> None:
         append_aborted(self.transaction_index_path, self.unwritten_aborted)
         self.unwritten_aborted.clear()
-
-    @property
-    def time_index_entries(self) -> int:
-        return len(self._times)
 
     def flush_indexes(self) -> None:
         """Hand buffered index entries to the kernel."""
@@ -402,7 +396,7 @@ class LogSegment:
             scan_bytes = _SCAN_BYTES
         if next_offset >= 0:
             self._hint(next_offset, at)
-        return FileRange(self._opened(), position, at - position) if at > position else None
+        return FileRange(self.file, position, at - position) if at > position else None
 
     def _indexed_position(self, offset: int) -> int:
         """The start of a batch at or before the one with ``offset``."""
@@ -468,9 +462,7 @@ class LogSegment:
         at = bisect_right(self._times, timestamp - 1) - 1
         if at < 0:
             return 0
-        offset = self._time_offsets[at]
-        index = bisect_right(self._index_offsets, offset) - 1
-        return self._index_positions[index] if index >= 0 else 0
+        return self._indexed_position(self.base_offset + self._time_offsets[at])
 
     def close(self) -> None:
         """Let go of the file, which stays as it is; whoever still sends a range of it keeps it open."""
@@ -480,7 +472,7 @@ class LogSegment:
 
     def hold(self) -> None:
         """Keep reading what is the log file now, whatever happens to its name."""
-        self._opened().keeps_name = False
+        self.file.keeps_name = False
 
     def why_gone(self) -> str | None:
         """Why the log file cannot be found at its path: somebody else removed, moved or replaced it. None if it can."""
@@ -549,7 +541,7 @@ class LogSegment:
 
     @property
     def time_index_bytes(self) -> int:
-        return self.time_index_entries * TIME_ENTRY.size
+        return len(self._times) * TIME_ENTRY.size
 
     def end_offset(self, *, sound: bool = False) -> int:
         """The offset after the last batch, from headers alone, from the last index entry on.
@@ -583,6 +575,13 @@ class LogSegment:
         Raises OSError, CorruptIndex.
         """
         return read_aborted(self.transaction_index_path, first_offset, end_offset, self.unwritten_aborted)
+
+
+def remove_files(paths: Sequence[str]) -> None:
+    """Remove those of these files that are there. Raises OSError."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
 
 
 def _before(limit_offset: int | None, data: bytes, starts: list[int], behind: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xxhash
 
 pytest.importorskip("pyarrow", reason="the Spark packages are not installed")
 
@@ -20,7 +21,7 @@ from kafka_tools.spark.columns.tables import CONTENT_COLUMNS, RECORD_COLUMNS, sp
 from kafka_tools.spark.cutting import cut
 from kafka_tools.spark.options import RECORD_OPTIONS, parse_options
 from kafka_tools.spark.segments import Range, segments
-from kafka_tools.spark.xxh64 import xxh64
+from kafka_tools.spark.xxh64 import SEED
 from kafka_tools.storage.findings import Finding
 from kafka_tools.storage.segment import Segment
 from tests.corpus.golden import case, files
@@ -76,7 +77,7 @@ def slowly(path: Path) -> Iterator[dict[str, Any]]:
 def hashed(data: bytes | None) -> int | None:
     if data is None:
         return None
-    value = xxh64(data)
+    value = xxhash.xxh64_intdigest(data, SEED)
     return value - 2**64 if value >= 2**63 else value
 
 

@@ -18,8 +18,10 @@ import numpy as np
 
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
+from kafka_tools.records.chain_columns import HEADER
 from kafka_tools.records.control import build_marker
 from kafka_tools.spark.findings.compaction import reclaimable_bytes
+from kafka_tools.spark.headers import Headers
 from kafka_tools.spark.measures import records
 from kafka_tools.spark.measures.batches import Digests
 from kafka_tools.spark.measures.producers import FOLLOWED
@@ -258,12 +260,12 @@ def test_digests_widen_without_losing_a_difference() -> None:
     one, two = Digests(), Digests()
     for digests, odd in ((one, None), (two, 77_777)):
         for start in range(0, 100_000, 5000):
-            fields = np.zeros(5000, [("crc", ">u4")])
-            firsts = np.arange(start, start + 5000)
-            fields["crc"] = firsts % 97
+            fields = np.zeros(5000, HEADER)
+            fields["base_offset"] = np.arange(start, start + 5000)
+            fields["crc"] = fields["base_offset"] % 97
             if odd is not None and start <= odd < start + 5000:
                 fields["crc"][odd - start] += 1
-            digests.add_all(fields, firsts, firsts)
+            digests.add_all(Headers(fields["base_offset"], fields, None))
     assert len(one.stretches) <= Digests.CAPACITY
     found = one.first_difference(two, 0, 100_000)
     assert found is not None

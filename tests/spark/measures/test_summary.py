@@ -15,7 +15,7 @@ pytest.importorskip("numpy")
 from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.spark.cutting import cut
-from kafka_tools.spark.measures.partition import Depth, measure
+from kafka_tools.spark.measures.partition import Depth, PartitionMeasures, measure
 from kafka_tools.spark.measures.summary import FINDINGS_KEPT, Summary, compare_edges
 from kafka_tools.spark.segments import segments
 from tests.corpus.golden import golden_root
@@ -25,15 +25,15 @@ GOLDEN_DIRS = sorted(path.name for path in golden_root().iterdir() if (path / "d
 
 
 def summaries(log_dir: Path, range_bytes: int = 64 << 20) -> dict[tuple[str, int], Summary]:
-    found: dict[tuple[str, int], Summary] = {}
+    found: dict[tuple[str, int], PartitionMeasures] = {}
     for segment in segments(str(log_dir), ()):
         for part in cut(segment, range_bytes):
-            summary = measure(part, Depth(0, records=False)).summary
+            measures = measure(part, Depth(0, records=False))
             key = (part.topic, part.partition)
-            found[key] = found[key].add(summary) if key in found else summary
-    for summary in found.values():
-        compare_edges(summary)
-    return found
+            found[key] = found[key].add(measures) if key in found else measures
+    for measures in found.values():
+        compare_edges(measures.summary, measures.batches.pieces)
+    return {key: measures.summary for key, measures in found.items()}
 
 
 def wrong(summary: Summary) -> list[Finding]:
