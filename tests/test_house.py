@@ -257,6 +257,56 @@ def test_tests_replace_the_network_at_its_seam_alone() -> None:
     assert replaced == []
 
 
+PATCHED_BOUNDS = {
+    "commands.logs.dump_log._BAR_FROM_BYTES",
+    "commands.logs.dump_log._MIB",
+    "commands.partitions.reassignment.current.MOST_NAMED",
+    "commands.partitions.reassignment.ledger._LONGEST_TURN_S",
+    "dump.walk.FAST_FROM_BYTES",
+    "dump.walk.PIECE_BYTES",
+    "dump.walk.WINDOW_BYTES",
+    "records.chain_columns._FIRST_BYTES",
+    "records.chain_columns._MANY",
+    "records.columns._STEP_COST",
+    "spark.columns.records.WINDOW_BYTES",
+    "spark.engine._FEW",
+    "spark.files.BLOCK_BYTES",
+    "spark.measures.records.LIMIT_BYTES",
+    "storage.live.STEP_S",
+    "storage.log.producer_snapshots.FEW",
+    "storage.producer_state._EXPIRED_AT_ONCE",
+    "storage.search.FIRST_BYTES",
+    "storage.search._CRC_BYTES",
+    "storage.search._WINDOW_BYTES",
+    "texts.name_patterns.MOST_S",
+}
+
+
+def patched_bounds(path: Path) -> Iterator[str]:
+    """The constants of the package that a test replaces."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    modules_by_name = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "patch", "patch.object")):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            if node.args and isinstance(node.args[0], ast.Name) and texts:
+                texts = [f"{modules_by_name.get(node.args[0].id)}.{texts[0]}"]
+            module, _, name = (texts or [""])[0].rpartition(".")
+            if name.isupper() and module in modules():
+                yield f"{module.removeprefix(PACKAGE + '.')}.{name}"
+
+
+def test_tests_pass_their_own_bounds_and_patch_none() -> None:
+    """As a parameter, or for the bundled broker in ``BrokerLimits``. The list only gets shorter."""
+    found = {name for path in (ROOT / "tests").rglob("*.py") for name in patched_bounds(path)}
+    assert found == PATCHED_BOUNDS
+
+
 def test_the_connection_options_stand_once() -> None:
     spelled = ("--bootstrap-server", "--bootstrap-controller", "--command-config", "--command-property", "--trace")
     places: dict[str, set[str]] = {each: set() for each in spelled}

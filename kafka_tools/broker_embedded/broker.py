@@ -14,18 +14,19 @@ import selectors
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.configs.server_properties import data_dirs_of, given_config, resolved
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
 from kafka_tools.broker_embedded.faults.vocabulary import Faults
 from kafka_tools.broker_embedded.handlers._table import load_handlers
 from kafka_tools.broker_embedded.listeners.server import Server
-from kafka_tools.broker_embedded.opening import KAFKA, open_core
+from kafka_tools.broker_embedded.opening import KAFKA, OpeningOptions, open_core
 from kafka_tools.clock import Clock, ShiftedClock, SystemClock
 from kafka_tools.errors import KafkaToolsError, LogError
 from kafka_tools.net.network import replace_descriptors, when_forked
@@ -49,17 +50,13 @@ class RunningBroker:
         *,
         data_dirs: Sequence[str],
         clock: Clock | None = None,
-        release: str | None = None,
         faults: Faults | None = None,
-        fsync: str = KAFKA,
-        lost_data_dirs: Collection[str] = (),
+        **opening: Unpack[OpeningOptions],
     ) -> None:
-        self._fsync = fsync
-        self._lost_data_dirs = several("lost_data_dirs", lost_data_dirs, "str")
+        self._opening = opening
         self._properties = dict(properties)
         self._data_dirs = list(data_dirs)
         self._clock = clock or SystemClock()
-        self._release = release
         self._faults = faults or Faults()
         self.core: Core | None = None
         self.failure: LogError | None = None
@@ -71,15 +68,13 @@ class RunningBroker:
         """Replay, recover, listen. Raises ConfigError for bad settings, LogError for bad files and disks."""
         properties = resolved(self._properties)
         endpoints = endpoints_of(properties)
-        load_handlers(self._release)  # a release that is not known is told before anything is touched
+        load_handlers(self._opening.get("release"))  # a release that is not known is told before anything is touched
         self.core = open_core(
             properties,
             data_dirs=self._data_dirs,
             clock=self._clock,
-            release=self._release,
-            fsync=self._fsync,
-            lost_data_dirs=self._lost_data_dirs,
             is_loading_held=self._faults.is_loading_held,
+            **self._opening,
         )
         if self.core.group_commit is not None:
             self.core.group_commit.on_failed = self._failed
@@ -143,6 +138,8 @@ class EmbeddedBroker:
     LogError for files and disks.
     """
 
+    limits = BrokerLimits()
+
     def __init__(
         self,
         data_dir: str | os.PathLike[str] | None = None,
@@ -153,11 +150,14 @@ class EmbeddedBroker:
         lost_data_dirs: Many[str] = (),
         check_config: bool = True,
     ) -> None:
-        self._fsync = fsync
-        self._lost_data_dirs = several("lost_data_dirs", lost_data_dirs, "str")
+        self._opening: OpeningOptions = {
+            "release": release,
+            "fsync": fsync,
+            "lost_data_dirs": several("lost_data_dirs", lost_data_dirs, "str"),
+            "limits": self.limits,
+        }
         self._given_dirs = None if data_dir is None else [os.fsdecode(data_dir)]
         self._listeners = listeners.split(",") if isinstance(listeners, str) else list(listeners)
-        self._release = release
         self._config = given_config({} if config is None else config, check_names=check_config)
         if self._given_dirs is None:
             self._given_dirs = data_dirs_of(self._config) or None
@@ -299,10 +299,8 @@ class EmbeddedBroker:
             properties,
             data_dirs=self._data_dirs(),
             clock=self._clock,
-            release=self._release,
             faults=self.faults,
-            fsync=self._fsync,
-            lost_data_dirs=self._lost_data_dirs,
+            **self._opening,
         )
         self._running.on_failed = self._stopping.set
         await self._running.start()

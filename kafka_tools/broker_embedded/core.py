@@ -16,10 +16,10 @@ from kafka_tools.broker_embedded.cluster.features import FinalizedFeatures
 from kafka_tools.broker_embedded.cluster.journal import Journal
 from kafka_tools.broker_embedded.cluster.metadata import Cluster, RegisteredBroker
 from kafka_tools.broker_embedded.configs.alter import cluster_wide_min_isr, left_out
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.configs.store import ConfigStore, check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.coordinators.groups import GroupCoordinator
-from kafka_tools.broker_embedded.coordinators.loading import AT_ONCE_BYTES
 from kafka_tools.broker_embedded.coordinators.producer_ids import ProducerIds
 from kafka_tools.broker_embedded.coordinators.runtime import IsHeld, Runtime
 from kafka_tools.broker_embedded.coordinators.transactions.coordinator import TransactionCoordinator
@@ -75,6 +75,7 @@ class Core:
         release: str | None = None,
         hosted: type[Partitions] = Partitions,
         is_loading_held: IsHeld = lambda at, partitions: False,
+        limits: BrokerLimits = BrokerLimits(),  # noqa: B008 - frozen
     ) -> None:
         check_properties(properties)
         check_together(properties)
@@ -82,13 +83,14 @@ class Core:
         self.store = store
         self.dirs = dirs
         self.release = release
+        self.limits = limits
         self.timers = Timers(clock)
         self.purgatory = Purgatory(self.timers)
-        self.slices = Slices(self.timers)
+        self.slices = Slices(self.timers, slice_s=limits.slice_s)
         self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced, self.timers)
         """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
         self.slices.group_commit = self.group_commit
-        self.loading = Slices(self.timers, threads=self.slices)
+        self.loading = Slices(self.timers, threads=self.slices, slice_s=limits.slice_s)
         """What a start has left to be read: a line of its own, so that no request waits behind it."""
         # What the cluster decides
         self.node_id = node_id_of(properties)
@@ -108,7 +110,7 @@ class Core:
         self.authorizer: Authorizer | None = self.acls.authorize if self.acls.enabled else None
         self.throttling = Throttling(self.quotas, self.configs, clock)
         self.partitions = hosted(dirs, self.cluster, self.configs, self.timers, self.slices, self.purgatory)
-        self.disk_watch = DiskWatch(dirs, self.partitions, store, self.purgatory, self.timers)
+        self.disk_watch = DiskWatch(dirs, self.partitions, store, self.purgatory, self.timers, limits.answering_s)
         if self.group_commit is not None:
             self.group_commit.on_lost = self.disk_watch.look
         self.fetch_sessions = FetchSessions(self.configs)
@@ -139,7 +141,7 @@ class Core:
         self.partitions.open_all()
         self.partitions.start_timers()
         self.tokens.start_timers()
-        self.transactions.load(self.groups.load(AT_ONCE_BYTES))
+        self.transactions.load(self.groups.load(self.limits.loaded_first_bytes))
         if self.dirs.unsynced is not None:  # what a killed broker has left may be the kernel's alone
             self.dirs.unsynced.take()
             self.dirs.sync()

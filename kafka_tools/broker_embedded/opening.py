@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from typing import TypedDict
 
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.coordinators.runtime import IsHeld
 from kafka_tools.broker_embedded.core import DEFAULT_NODE_ID, Core, given_node_id
 from kafka_tools.broker_embedded.directories.data_dirs import DataDirs
@@ -25,6 +27,15 @@ FSYNC = (KAFKA, ALWAYS)
 """When what is acknowledged is on the disk: as ``flush.messages`` and ``flush.ms`` say, as in Kafka; or always."""
 
 
+class OpeningOptions(TypedDict, total=False):
+    """The parameters of ``open_core`` that whoever runs a broker passes on."""
+
+    release: str | None
+    fsync: str
+    lost_data_dirs: Collection[str]
+    limits: BrokerLimits
+
+
 def open_core(
     properties: Mapping[str, str],
     *,
@@ -34,6 +45,7 @@ def open_core(
     fsync: str = KAFKA,
     lost_data_dirs: Collection[str] = (),
     is_loading_held: IsHeld = lambda at, partitions: False,
+    limits: BrokerLimits = BrokerLimits(),  # noqa: B008 - frozen
 ) -> Core:
     """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included.
 
@@ -73,6 +85,7 @@ def open_core(
             clock=clock,
             release=release,
             is_loading_held=is_loading_held,
+            limits=limits,
         )
         upkeep = Shortening(store, core.journal, core.configs, core.timers, core.slices)
         core.start(() if end_before else formatted.first_records(place, dirs.paths))

@@ -12,7 +12,7 @@ from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import Handler
 from kafka_tools.broker_embedded.purgatory import Parked
 from kafka_tools.broker_embedded.refusals import default_error
-from kafka_tools.broker_embedded.slices import SLICE_S, Sliced, Work, advance, to_thread
+from kafka_tools.broker_embedded.slices import Sliced, Work, advance, to_thread
 from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
@@ -82,7 +82,7 @@ class ServedRequest:
         if isinstance(result, GeneratorType):
             # Nearly always over within its first slice: then nothing is made of it but the answer.
             try:
-                wait = advance(result, clock.monotonic_s, began_s + SLICE_S)
+                wait = advance(result, clock.monotonic_s, began_s + self._core.slices.slice_s)
             except StopIteration as over:
                 result = over.value
             except CloseConnection:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator
 from types import CodeType, GeneratorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 
 log = logging.getLogger(__name__)
-
-SLICE_S = 0.004
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -166,14 +165,23 @@ class Sliced:
 class Slices:
     """The line of long work. Everything here runs on the broker's thread, but for what other threads are given."""
 
-    def __init__(self, timers: Timers, *, threads: Slices | None = None, pause_ms: float = 0) -> None:
+    def __init__(
+        self,
+        timers: Timers,
+        *,
+        threads: Slices | None = None,
+        pause_ms: float = 0,
+        slice_s: float = BrokerLimits.slice_s,
+    ) -> None:
         """
         Args:
             timers: Those of the broker.
             threads: Another line, whose threads and disk this one uses as well.
             pause_ms: How long nothing is done between two slices of one piece of work, for what nobody waits for.
+            slice_s: As in ``BrokerLimits``.
         """
         self.timers = timers
+        self.slice_s = slice_s
         self.threads = threads or self
         self._pause_ms = pause_ms
         self._line: deque[Sliced] = deque()
@@ -266,7 +274,7 @@ class Slices:
         began_s = now_s()
         try:
             # Cancelled work ends at the first checkpoint at which it may.
-            sliced.wait = advance(work, now_s, began_s if sliced.cancelled else began_s + SLICE_S)
+            sliced.wait = advance(work, now_s, began_s if sliced.cancelled else began_s + self.slice_s)
         except StopIteration as over:
             _tell(sliced, over.value, None)
         except Exception as failure:  # noqa: BLE001 - handed to the caller

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.dispatch import Dispatcher
@@ -49,7 +50,9 @@ class Pending:
 
 
 class DiskBroker:
-    """The core of a broker whose files are in ``path``."""
+    """The core of a broker whose files are in ``path``. After each test ``conftest.py`` closes the ``opened`` cores."""
+
+    opened: ClassVar[list[Core]] = []
 
     def __init__(
         self,
@@ -59,10 +62,12 @@ class DiskBroker:
         release: str | None = None,
         fsync: str = "kafka",
         more_dirs: Sequence[Path] = (),
+        limits: BrokerLimits | None = None,
     ) -> None:
         self.fsync = fsync
         self.path = path
         self.more_dirs = more_dirs
+        self.limits = limits or BrokerLimits()
         self.properties = dict(properties or {})
         self.release = release
         self.clock = ManualClock()
@@ -78,7 +83,9 @@ class DiskBroker:
             release=self.release,
             fsync=self.fsync,
             is_loading_held=self.faults.is_loading_held,
+            limits=self.limits,
         )
+        self.opened.append(self.core)
         self.dispatcher = Dispatcher(self.core)
         self.faults.attach(self.dispatcher.handlers, self.core.load_released)
         self.connection = Connection("c-1", "PLAINTEXT", "127.0.0.1")

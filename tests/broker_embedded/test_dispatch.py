@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,10 @@ from tests.broker_embedded.disk_broker import DiskBroker, fetch_request
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> DiskBroker:
-    return DiskBroker(tmp_path_factory.mktemp("broker"))
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DiskBroker]:
+    found = DiskBroker(tmp_path_factory.mktemp("broker"))
+    yield found
+    found.core.close()
 
 
 def ranges(broker: DiskBroker, version: int = 3) -> dict[int, tuple[int, int]]:

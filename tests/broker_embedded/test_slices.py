@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kafka_tools.broker_embedded import slices as module
 from kafka_tools.broker_embedded.purgatory import Parked, Purgatory
 from kafka_tools.broker_embedded.slices import Sliced, Slices, Work, shielded, sleep, to_thread, whole
 from kafka_tools.broker_embedded.timers import Timers
@@ -171,12 +170,9 @@ def test_a_failure_in_telling_that_work_is_over_does_not_stop_the_line(caplog: p
 
 
 @pytest.mark.parametrize("after", ["begun", "decoded", "called", "changed"])
-def test_shielded_work_whose_client_has_gone_goes_on_until_it_may_end(
-    monkeypatch: pytest.MonkeyPatch, after: str
-) -> None:
-    monkeypatch.setattr(module, "SLICE_S", 0.0)
+def test_shielded_work_whose_client_has_gone_goes_on_until_it_may_end(after: str) -> None:
     timers = Timers(ManualClock())
-    slices = Slices(timers)
+    slices = Slices(timers, slice_s=0.0)
     said: list[str] = []
 
     def called() -> Work[None]:

@@ -30,10 +30,6 @@ log = logging.getLogger(__name__)
 
 _MEND = "Stop the broker and run kafka-tools broker mend to remove it"
 
-AT_ONCE_BYTES = 512 * 1024
-"""Logs of so many bytes in all, the smallest first, are read before clients are served: a fraction of a second. Counted
-in bytes and not in time, so that the same directory begins in the same way on a machine that is busy."""
-
 
 class LoadedPart(Reader, Protocol):
     """What one partition says. It is kept aside until ``adopt``; what is read after that goes to what is served."""

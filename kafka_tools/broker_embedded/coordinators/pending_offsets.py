@@ -13,9 +13,6 @@ from kafka_tools.broker_embedded.coordinators.offset_records import OffsetCommit
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.values import TopicPartition
 
-_AT_ONCE = 50
-"""So many offsets of a transaction that is over are forgotten between two pauses."""
-
 
 class _Committed:
     """What one transaction has committed for one group: what would hold, and what newer commits have replaced."""
@@ -174,9 +171,8 @@ class PendingOffsets:
     def _forget(self, transaction: _Transaction) -> Work[None]:
         """Take a transaction that is over out of the places that know it."""
         for group_id, committed in transaction.by_group.items():
-            for number, at in enumerate([*committed.holding, *committed.replaced], 1):
-                if not number % _AT_ONCE:
-                    yield
+            for at in [*committed.holding, *committed.replaced]:
+                yield
                 places = self._by_place.get(group_id, {})
                 known = places.get(at, ())
                 if transaction not in known:

@@ -16,12 +16,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Protocol
 
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
+
 log = logging.getLogger(__name__)
 
-MOST_SILENT = 4000
-"""Connections whose client has sent nothing: about 5 KiB each."""
-MOST_SPEAKING = 1000
-"""Connections with a handshake under way: about 50 KiB each, nearly all of it OpenSSL's."""
 _PART_OF_FILES = 4
 """No more of either kind than this part of the files that the process may open."""
 _SAY_EVERY_S = 10.0
@@ -42,21 +40,20 @@ class Handshakes:
         self,
         now_s: Callable[[], float],
         call_soon: Callable[[Callable[[], None]], object],
-        most_silent: int = 0,
-        most_speaking: int = 0,
+        limits: BrokerLimits = BrokerLimits(),  # noqa: B008 - frozen
     ) -> None:
         """``now_s``: the time of sockets, not the broker's clock. ``call_soon``: the event loop's, for its next round.
 
-        0: as many as the limit of open files allows.
+        Takes fewer connections than ``limits`` says if the process may open few files.
         """
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        files = max(soft // _PART_OF_FILES, 1) if soft > 0 else MOST_SILENT
+        files = max(soft // _PART_OF_FILES, 1) if soft > 0 else limits.silent_handshakes
         self._now_s = now_s
         self._call_soon = call_soon
         self._line: deque[Waiting] = deque()
         """Those that have sent something that was not looked at."""
-        self._most_silent = most_silent or min(MOST_SILENT, files)
-        self._most_speaking = most_speaking or min(MOST_SPEAKING, files)
+        self._most_silent = min(limits.silent_handshakes, files)
+        self._most_speaking = min(limits.handshakes, files)
         self._began_s: dict[Waiting, float] = {}
         self._silent: OrderedDict[Waiting, None] = OrderedDict()
         self._speaking: OrderedDict[Waiting, None] = OrderedDict()

@@ -30,10 +30,6 @@ log = logging.getLogger(__name__)
 _IDLE_CHECK_MS = 10_000
 _STORE_CHECK_S = 10.0
 _END_CHECK_S = 1.0
-MANY_ENDED = 1000
-"""After so many connections free memory goes back to the system."""
-_HANDSHAKE_S = 60.0
-"""How long a TLS handshake may take; less if ``connections.max.idle.ms`` is. Kafka knows that limit alone."""
 
 _PORTS_TRIED = 20
 """How often a port is looked for that is free at every address of a host."""
@@ -234,7 +230,8 @@ class Server:
     def handshake_s(self) -> float:
         """How long a TLS handshake may take."""
         idle_ms = self.core.configs.broker.integer("connections.max.idle.ms")
-        return min(_HANDSHAKE_S, idle_ms / 1000) if idle_ms > 0 else _HANDSHAKE_S
+        most_s = self.core.limits.handshake_s
+        return min(most_s, idle_ms / 1000) if idle_ms > 0 else most_s
 
     def _close_ended(self) -> None:
         """Close connections that are not read from and whose client has ended them: nothing else would tell.
@@ -255,7 +252,7 @@ class Server:
             for connection in list(self.shared.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
                     connection.close(abort=connection.is_closing)  # who takes no answer would stay all the same
-        if self.shared.admission.ended - self._ended >= MANY_ENDED:
+        if self.shared.admission.ended - self._ended >= self.core.limits.ended_connections:
             self._ended = self.shared.admission.ended
             self.shared.on_many_ended()
         often_ms = min(_IDLE_CHECK_MS, max(idle_ms, 100)) if idle_ms >= 0 else _IDLE_CHECK_MS

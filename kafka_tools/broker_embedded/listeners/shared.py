@@ -71,7 +71,7 @@ class Shared:
         self.answers = AnswerMemory()
         self.call_soon = call_soon
         self.turns = Turns(core.timers, call_soon)
-        self.handshakes = Handshakes(SystemClock().monotonic_s, call_soon)
+        self.handshakes = Handshakes(SystemClock().monotonic_s, call_soon, core.limits)
         self.scratch = Scratch()
         protocols = {endpoint.name: endpoint.protocol for endpoint in endpoints}
         limits = ConnectionLimits(core.quotas, configs, core.clock, protocols)

@@ -37,9 +37,6 @@ CallLater = Callable[[float, Callable[[], object]], object]
 
 _INTERVAL_S = 0.25
 """How often it looks: what is acknowledged between a loss and the next look is lost too."""
-_ANSWERING_S = 10.0
-"""So long a broker that has to stop still answers, that nothing can be written: clients tell that, and not a closed
-connection."""
 _IN_TURN = 100
 """So many files are looked at each time of what was not written to."""
 _NAMED = 3
@@ -50,12 +47,20 @@ class DiskWatch:
     """Looks, and takes offline what is lost. Everything happens on the broker's thread."""
 
     def __init__(
-        self, dirs: DataDirs, partitions: Partitions, store: ClusterStore, purgatory: Purgatory, timers: Timers
+        self,
+        dirs: DataDirs,
+        partitions: Partitions,
+        store: ClusterStore,
+        purgatory: Purgatory,
+        timers: Timers,
+        answering_s: float,
     ) -> None:
+        """``answering_s``: as in ``BrokerLimits``."""
         self._dirs = dirs
         self._partitions = partitions
         self._store = store
         self._purgatory = purgatory
+        self._answering_s = answering_s
         self.state_dir = dirs.metadata_dir
         """The directory with the cluster's state."""
         self._line = Slices(timers)
@@ -139,7 +144,7 @@ class DiskWatch:
         )  # fmt: skip
         self._failure = LogError(f"the broker stopped: the cluster metadata is lost: {why}", path=self.state_dir)
         if self._call_later is not None:
-            self._call_later(_ANSWERING_S, lambda: self._stop())
+            self._call_later(self._answering_s, lambda: self._stop())
 
     def _look_at(self, files: Iterable[tuple[Partition, LogSegment]]) -> Work[None]:
         """Lose the partitions of log files that are gone."""

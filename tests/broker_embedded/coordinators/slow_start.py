@@ -1,6 +1,6 @@
 """A start that leaves coordinators' partitions to be loaded, which go on only when the test says so.
 
-``AT_ONCE_BYTES`` says what is read before the broker is ready; here it is a number of the test's. The clock stands
+``loaded_first_bytes`` says what is read before the broker is ready; here it is a number of the test's. The clock stands
 still, but for the time in which the broker is told to work: then each look at it takes half a millisecond, so that a
 slice is over after eight pieces of work on any machine.
 """
@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
-from kafka_tools.broker_embedded import core
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS
@@ -36,17 +34,16 @@ class TickingClock(ManualClock):
 class SlowStart:
     """``restart`` comes back with everything beyond ``at_once`` bytes unread; ``step`` is one slice of it."""
 
-    def __init__(self, broker: DiskBroker, patched: pytest.MonkeyPatch) -> None:
+    def __init__(self, broker: DiskBroker) -> None:
         self.broker = broker
         self.clock = TickingClock(broker.clock.now_ms())
-        self._patched = patched
 
     def restart(self, at_once: int = 0, *, kill: bool = True) -> None:
         self.broker.core.close(clean=not kill)
         self.open(at_once)
 
     def open(self, at_once: int = 0) -> None:
-        self._patched.setattr(core, "AT_ONCE_BYTES", at_once)
+        self.broker.limits = BrokerLimits(loaded_first_bytes=at_once)
         self.clock = self.broker.clock = TickingClock(self.broker.clock.now_ms())
         self.broker.open()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded import core
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.coordinators import mending
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorRecord, partition_for
 from kafka_tools.broker_embedded.slices import whole
@@ -131,14 +131,14 @@ def test_damaged_offsets_are_mended_with_what_is_whole(broker: DiskBroker) -> No
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_record_that_contradicts_itself_costs_no_group_beside_it(
-    broker: DiskBroker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, at_once: bool
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture, at_once: bool
 ) -> None:
     """Two members with one instance id: no broker writes that, and it once kept a whole partition from its groups."""
     twins = [MemberMetadata(member_id=each, group_instance_id="i") for each in ("a", "b")]
     value = GroupMetadataValue(protocol_type="consumer", generation=1, protocol="range", leader="a", members=twins)
     broker.core.groups.store.write(HURT, [CoordinatorRecord(GroupMetadataKey(group=HURT), value, 3)])
     if not at_once:
-        monkeypatch.setattr(core, "AT_ONCE_BYTES", 0)
+        broker.limits = BrokerLimits(loaded_first_bytes=0)
     broker.restart()
     broker.step()
     number = partition_for(HURT, 2)

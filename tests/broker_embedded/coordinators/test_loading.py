@@ -62,8 +62,8 @@ def broker(tmp_path: Path) -> Iterator[DiskBroker]:
 
 
 @pytest.fixture
-def start(broker: DiskBroker, monkeypatch: pytest.MonkeyPatch) -> SlowStart:
-    return SlowStart(broker, monkeypatch)
+def start(broker: DiskBroker) -> SlowStart:
+    return SlowStart(broker)
 
 
 def fill(broker: DiskBroker, group: str, commits: int = COMMITS) -> None:
@@ -204,16 +204,14 @@ def test_others_are_served_between_a_few_records_and_the_next(broker: DiskBroker
 
 
 @pytest.mark.req("GC-19")
-def test_the_smallest_partitions_come_first_and_small_ones_before_anybody_is_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_smallest_partitions_come_first_and_small_ones_before_anybody_is_served(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data", {**FEW, "offsets.topic.num.partitions": "4"})
     broker.create("t")
     broker.call(FindCoordinatorRequest(key="g"), 3)
     groups = [names_in(number, 4)[0] for number in range(4)]
     for group, commits in zip(groups, (300, 10, 200, 20), strict=True):
         fill(broker, group, commits)
-    start = SlowStart(broker, monkeypatch)
+    start = SlowStart(broker)
     start.restart(size_of(broker, 1) + size_of(broker, 3))
     loaded = [group for group in groups if committed(broker, group) != LOADING]
     assert loaded == [groups[1], groups[3]]
@@ -396,13 +394,13 @@ def test_what_was_decided_goes_on_when_its_partition_is_loaded(
 # what goes over all groups
 
 
-def test_what_expires_waits_until_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_expires_waits_until_it_is_loaded(tmp_path: Path) -> None:
     broker = DiskBroker(tmp_path / "data", {**FEW, "offsets.retention.minutes": "1"})
     broker.create("t")
     broker.call(FindCoordinatorRequest(key="g"), 3)
     fill(broker, LATE)
     assert commit(broker, SOON, 5) == 0
-    start = SlowStart(broker, monkeypatch)
+    start = SlowStart(broker)
     start.restart(size_of(broker, 1))
     start.step()
     length = size_of(broker, 0)
@@ -508,9 +506,7 @@ def test_a_log_that_is_rolled_and_cut_while_it_is_read_is_read_to_its_end(broker
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_loaded_in_slices_is_what_is_loaded_at_once(
-    broker: DiskBroker, start: SlowStart, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_what_is_loaded_in_slices_is_what_is_loaded_at_once(broker: DiskBroker, start: SlowStart, seed: int) -> None:
     choice = random.Random(seed)
     groups = [f"g{number}" for number in range(12)]
     clients = [Client(broker, f"tx{number}", bumps=bool(number % 2)) for number in range(4)]

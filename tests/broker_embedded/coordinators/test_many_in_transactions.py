@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded.coordinators import runtime
-from kafka_tools.broker_embedded.coordinators.transactions import store
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.enums import TRANSACTION_STATE
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
@@ -25,6 +23,8 @@ from tests.broker_embedded.disk_broker import DiskBroker
 from tests.broker_embedded.transactional_client import Client, read
 
 COUNT = 2_000
+MANY = list(range(201))
+"""Partitions of which the record is made on another thread."""
 MOST_STEPS = 8_000
 """Of the interpreter in one piece, which the marker of one partition nearly has; a few for each of them are more."""
 
@@ -33,7 +33,7 @@ MOST_STEPS = 8_000
 def broker(tmp_path: Path) -> Iterator[DiskBroker]:
     few = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
     made = DiskBroker(tmp_path / "data", few)
-    made.create("t", 4)
+    made.create("t", len(MANY) + 1)
     yield made
     made.core.close()
 
@@ -63,7 +63,6 @@ def test_no_piece_has_much_to_do_with_each_partition_or_id(broker: DiskBroker, m
     cluster = broker.core.cluster
     one = cluster.partition("t", 0)
     monkeypatch.setattr(cluster, "partition", lambda topic, number: one, raising=False)
-    monkeypatch.setattr(runtime, "_RUN", 100)
     clients = [Client(broker, f"id-{number:04}") for number in range(COUNT)]
     for client in clients:
         client.init()
@@ -108,19 +107,16 @@ class Elsewhere:
             broker.step()
 
 
-def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "_FEW", 2)
+def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else(broker: DiskBroker) -> None:
     client, other = Client(broker), Client(broker, "other")
     client.init()
     other.init()
     elsewhere = Elsewhere(broker)
-    pending = broker.send(*add(client, [0, 1, 2]))
+    pending = broker.send(*add(client, MANY))
     broker.step()
     assert (pending.response, len(elsewhere.waiting)) == (None, 1)
     assert client.state().transaction_state == "Empty", "it does not hold before it is written"
-    assert client.add(3) == [codes.CONCURRENT_TRANSACTIONS]
+    assert client.add(len(MANY)) == [codes.CONCURRENT_TRANSACTIONS]
     assert Client(broker).init() == codes.CONCURRENT_TRANSACTIONS
     assert other.add(0) == [codes.NONE], "others go on"
     elsewhere.go_on(broker)
@@ -139,14 +135,11 @@ def test_an_id_whose_many_partitions_are_being_written_is_changed_by_nobody_else
     assert client.state().transaction_state == "CompleteCommit"
 
 
-def test_what_is_being_written_when_the_log_of_transactions_is_deleted_does_not_hold(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "_FEW", 2)
+def test_what_is_being_written_when_the_log_of_transactions_is_deleted_does_not_hold(broker: DiskBroker) -> None:
     client = Client(broker)
     client.init()
     elsewhere = Elsewhere(broker)
-    pending = broker.send(*add(client, [0, 1, 2]))
+    pending = broker.send(*add(client, MANY))
     broker.step()
     broker.send(DeleteTopicsRequest(topic_names=[TRANSACTION_STATE], timeout_ms=1000), 4)
     elsewhere.go_on(broker)

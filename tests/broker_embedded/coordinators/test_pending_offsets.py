@@ -83,8 +83,7 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_comes_between_an_end_and_its_tidying_holds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_tools.broker_embedded.coordinators.pending_offsets._AT_ONCE", 1)
+def test_whatever_comes_between_an_end_and_its_tidying_holds(seed: int) -> None:
     chance = random.Random(seed)
     table, model, left = CommittedOffsets(), Model(), deque[Work[Any]]()
     for number in range(2_000):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from kafka_tools.broker_embedded import EmbeddedBroker, serving, slices
+from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.coordinators.runtime import CoordinatorLog
-from kafka_tools.broker_embedded.coordinators.transactions import coordinator
 from kafka_tools.broker_embedded.handlers import _offset_topics
 from kafka_tools.broker_embedded.handlers._offset_topics import known_topic
 from kafka_tools.broker_embedded.slices import whole
@@ -547,11 +547,8 @@ def test_a_disk_that_stays_full_is_asked_less_and_less_often(
     assert tried, "the next transaction is tried again as soon as the first was"
 
 
-def test_many_late_transactions_and_expired_ids_are_swept_with_pauses_for_requests(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_late_transactions_and_expired_ids_are_swept_with_pauses_for_requests(broker: DiskBroker) -> None:
     """Ten thousand late transactions once stopped the broker for seconds."""
-    monkeypatch.setattr(coordinator, "_TOMBSTONES", 10)
     coordinating, count = broker.core.transactions, 60
     for number in range(count):
         client = Client(broker, f"tx-{number}", timeout_ms=1000)
@@ -659,7 +656,7 @@ def offsets_request(client: Client, partitions: int = 1) -> TxnOffsetCommitReque
 
 
 def test_an_offset_that_is_committed_while_its_transaction_ends_does_not_hang_behind_the_marker(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
+    broker: DiskBroker,
 ) -> None:
     """Whichever of its pauses the transaction ends in."""
     broker.call(FindCoordinatorRequest(key="g"), 0)
@@ -669,12 +666,11 @@ def test_an_offset_that_is_committed_while_its_transaction_ends_does_not_hang_be
         client = Client(broker, f"tx-{pauses}")
         client.init()
         assert client.add_offsets() == 0
-        with monkeypatch.context() as patch:
-            for module in (serving, slices):
-                patch.setattr(module, "SLICE_S", 0.0)
-            pending = broker.send(offsets_request(client), 3)
-            for _ in range(pauses):
-                broker.core.step()
+        broker.core.slices.slice_s = 0.0
+        pending = broker.send(offsets_request(client), 3)
+        for _ in range(pauses):
+            broker.core.step()
+        broker.core.slices.slice_s = BrokerLimits.slice_s
         assert client.end(True) == 0
         broker.step()
         told.add(pending.response.topics[0].partitions[0].error_code)

@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners import handshakes
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.listeners.handshakes import Handshakes
 from kafka_tools.clock import Deadline, ManualClock, SystemClock
 from kafka_tools.protocol.messages.metadata import MetadataRequest
@@ -56,7 +56,7 @@ def test_who_has_said_nothing_for_longest_goes_first_and_ends_nobody_who_speaks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = ManualClock()
-    waiting = Handshakes(clock.monotonic_s, lambda step: None, most_silent=3, most_speaking=2)
+    waiting = Handshakes(clock.monotonic_s, lambda step: None, BrokerLimits(silent_handshakes=3, handshakes=2))
     speaks = Stranger(waiting)
     waiting.sent(speaks)
     silent = [Stranger(waiting) for _ in range(5)]
@@ -96,8 +96,7 @@ def test_a_handshake_has_its_time_however_often_something_comes() -> None:
 
 @pytest.mark.parametrize("says", ["nothing", "a hello"])
 def test_an_honest_client_gets_in_among_many_that_do_not_go_on(monkeypatch: pytest.MonkeyPatch, says: str) -> None:
-    monkeypatch.setattr(handshakes, "MOST_SILENT", FEW)
-    monkeypatch.setattr(handshakes, "MOST_SPEAKING", FEW)
+    monkeypatch.setattr(EmbeddedBroker, "limits", BrokerLimits(silent_handshakes=FEW, handshakes=FEW))
     authority = trustme.CA()
     certificate = authority.issue_cert("localhost").private_key_and_cert_chain_pem.bytes().decode()
     begin = certificate.index("-----BEGIN CERT")

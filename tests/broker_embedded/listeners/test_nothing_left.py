@@ -21,7 +21,7 @@ import pytest
 import trustme
 
 from kafka_tools.broker_embedded import EmbeddedBroker
-from kafka_tools.broker_embedded.listeners import server
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.process import give_back_memory
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.net.sasl.scram import ScramClient
@@ -224,7 +224,7 @@ def test_nothing_is_left_of_connections_that_ended(opened: Opened, phase: Callab
 
 
 def test_memory_is_given_back_when_many_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MANY_ENDED", 5)
+    monkeypatch.setattr(EmbeddedBroker, "limits", BrokerLimits(ended_connections=5))
     given_back = threading.Event()
     with EmbeddedBroker(
         config={"connections.max.idle.ms": "100", "connection.failed.authentication.delay.ms": "50"}

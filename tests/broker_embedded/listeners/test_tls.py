@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.configs.endpoints import Endpoint
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.listeners.tls import ListenerTls
 from kafka_tools.clock import Deadline, SystemClock
 from kafka_tools.errors import ConfigError
@@ -216,7 +217,7 @@ def test_who_does_not_finish_the_handshake_in_time_is_cut_off(
 ) -> None:
     idle_ms = {"connections.max.idle.ms": "300"} if limit == "connections.max.idle.ms" else {}
     if not idle_ms:
-        monkeypatch.setattr("kafka_tools.broker_embedded.listeners.server._HANDSHAKE_S", 0.3)
+        monkeypatch.setattr(EmbeddedBroker, "limits", BrokerLimits(handshake_s=0.3))
     with running(**folder.settings(), **idle_ms) as broker, WireClient(broker.bootstrap_servers) as silent:
         silent._socket.settimeout(30)
         assert silent.closed_by_broker

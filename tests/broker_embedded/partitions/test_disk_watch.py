@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kafka_tools.broker_embedded import EmbeddedBroker
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
-from kafka_tools.broker_embedded.partitions import disk_watch
 from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.errors import LogError
 from kafka_tools.protocol import error_codes as codes
@@ -243,16 +243,14 @@ def test_what_is_not_written_to_is_looked_at_in_turn(broker: DiskBroker, monkeyp
 
     real = segment_module.why_gone
     monkeypatch.setattr(segment_module, "why_gone", counted)
-    monkeypatch.setattr(disk_watch, "_IN_TURN", 2)
-    broker.create("idle", 9)
-    gone = broker.path / "idle-7"
-    shutil.rmtree(gone)
-    for _ in range(12):
+    broker.create("idle", 250)
+    shutil.rmtree(broker.path / "idle-207")
+    for _ in range(5):
         looked.clear()
         broker.core.disk_watch.look()
-        assert len([path for path in looked if STATE not in path]) <= 2
-    assert _codes(broker, "idle", 7) == LOST
-    assert _codes(broker, "idle", 8) == (0, 0)
+        assert len([path for path in looked if STATE not in path]) <= 100
+    assert _codes(broker, "idle", 207) == LOST
+    assert _codes(broker, "idle", 208) == (0, 0)
 
 
 def test_old_segments_are_looked_at_too(tmp_path: Path) -> None:
@@ -411,7 +409,7 @@ def test_a_checkpoint_that_no_path_leads_to_is_a_lost_directory(
 
 
 def test_a_broker_on_a_thread_stops_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_watch, "_ANSWERING_S", 0.0)
+    monkeypatch.setattr(EmbeddedBroker, "limits", BrokerLimits(answering_s=0.0))
     with EmbeddedBroker(data_dir=tmp_path / "data") as broker:
         thread = broker._thread
         assert thread is not None

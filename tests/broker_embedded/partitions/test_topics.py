@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.broker_embedded import serving, slices
+from kafka_tools.broker_embedded import slices
+from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_partitions import CreatePartitionsRequest
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
@@ -349,7 +350,7 @@ def test_metadata_makes_topics_when_it_may(tmp_path: Path) -> None:
 
 
 def test_one_topic_after_the_other_is_made_for_those_who_asked(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    broker: DiskBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who asked as the last one had just been made once began a second round, which took the same name."""
     topics = broker.core.topics
@@ -361,20 +362,19 @@ def test_one_topic_after_the_other_is_made_for_those_who_asked(
                 topics.auto_create_soon("b")
 
     topics.wanted = Wanted()
-    monkeypatch.setattr(slices, "SLICE_S", 0.0)
+    broker.core.slices.slice_s = 0.0
     topics.auto_create_soon("a")
     broker.step()
+    broker.core.slices.slice_s = BrokerLimits.slice_s
     assert not topics.wanted and len(broker.core.slices) == 0
     assert [answer.error_code for answer in metadata(broker, "a", "b").topics] == [0, 0]
     assert "cannot create" not in caplog.text
 
 
-def test_names_that_resemble_each_other_are_not_both_made_by_requests_at_one_time(
-    broker: DiskBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(serving, "SLICE_S", 0.0)
-        waiting = broker.send(CreateTopicsRequest(topics=[topic("a_b")]), 7)
+def test_names_that_resemble_each_other_are_not_both_made_by_requests_at_one_time(broker: DiskBroker) -> None:
+    broker.core.slices.slice_s = 0.0
+    waiting = broker.send(CreateTopicsRequest(topics=[topic("a_b")]), 7)
+    broker.core.slices.slice_s = BrokerLimits.slice_s
     assert create(broker, topic("a.b"))[0].error_code == 0
     broker.step()
     (refused,) = waiting.response.topics
