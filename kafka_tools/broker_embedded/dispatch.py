@@ -90,9 +90,7 @@ class Dispatcher:
                 answer(payload)
                 return None
         header, position = decode_request_header(frame)
-        served = ServedRequest(
-            self._core, handler, connection, version, correlation_id, header.client_id, len(frame), answer
-        )
+        served = ServedRequest(self._core, handler, connection, header, len(frame), answer)
         # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
         if len(frame) <= _PLAIN_BYTES:
             request, _ = decode_prefix(handler.api.request, version, frame, position)

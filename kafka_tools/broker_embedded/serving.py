@@ -17,7 +17,7 @@ from kafka_tools.errors import BrokerError, EncodeError, LogError, WireError
 from kafka_tools.protocol import error_codes, registry
 from kafka_tools.protocol.codec import decode_counted
 from kafka_tools.protocol.error_reply import error_reply
-from kafka_tools.protocol.headers import encode_response
+from kafka_tools.protocol.headers import RequestHeader, encode_response
 from kafka_tools.protocol.schema import Response
 
 if TYPE_CHECKING:
@@ -38,15 +38,13 @@ class ServedRequest:
 
     __slots__ = (
         "_answer",
-        "_client_id",
         "_connection",
         "_core",
-        "_correlation_id",
         "_handler",
+        "_header",
         "_request_bytes",
         "_sliced",
         "_underway",
-        "_version",
         "call",
     )
 
@@ -55,18 +53,14 @@ class ServedRequest:
         core: Core,
         handler: Handler,
         connection: Connection,
-        version: int,
-        correlation_id: int,
-        client_id: str | None,
+        header: RequestHeader,
         request_bytes: int,
         answer: Answer,
     ) -> None:
         self._core = core
         self._handler = handler
         self._connection = connection
-        self._version = version
-        self._correlation_id = correlation_id
-        self._client_id = client_id
+        self._header = header
         self._request_bytes = request_bytes
         self._answer = answer
         self._underway: Parked | None = None
@@ -97,11 +91,16 @@ class ServedRequest:
         """Serve a request of many elements, when it is its turn."""
         most = MOST_ELEMENTS if self._handler.in_slices else MOST_ELEMENTS_AT_ONCE
         kind = self._handler.api.request
-        decoding = to_thread(lambda: decode_counted(kind, self._version, frame, position, most=most)[0])
+        decoding = to_thread(
+            lambda: decode_counted(kind, self._header.request_api_version, frame, position, most=most)[0]
+        )
         return self._wait(Sliced(self._large_work(decoding), self._handled))
 
     def _call(self, request: Any) -> Call:
-        self.call = Call(self._core, self._connection, self._handler.api, self._version, self._client_id, request)
+        header = self._header
+        self.call = Call(
+            self._core, self._connection, self._handler.api, header.request_api_version, header.client_id, request
+        )
         return self.call  # type: ignore[no-any-return]
 
     def _take(self, result: Any, spent_s: float) -> Parked | None:
@@ -153,12 +152,13 @@ class ServedRequest:
         return None if waiting.done else waiting
 
     def _encode(self, response: Response) -> Payload:
+        version, correlation_id = self._header.request_api_version, self._header.correlation_id
         try:
-            return self.call.encode(response, self._version, self._correlation_id)  # type: ignore[no-any-return]
+            return self.call.encode(response, version, correlation_id)  # type: ignore[no-any-return]
         except EncodeError:  # a handler's mistake; the client must not take it for its own
-            log.exception("cannot write the response to %s v%d", self.call.api.name, self._version)
-            failed = error_reply(self.call.request, self._version, error_codes.UNKNOWN_SERVER_ERROR)
-            return encode_response(failed, self._version, self._correlation_id)
+            log.exception("cannot write the response to %s v%d", self.call.api.name, version)
+            failed = error_reply(self.call.request, version, error_codes.UNKNOWN_SERVER_ERROR)
+            return encode_response(failed, version, correlation_id)
 
     # In slices
 

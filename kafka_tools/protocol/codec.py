@@ -117,7 +117,7 @@ def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0
 def _spend(elements: int) -> None:
     _elements.left -= elements
     if _elements.left < 0:
-        raise TooMany(f"with its {elements} elements the message has more than are wanted")
+        raise TooMany(f"claims {elements} items, more than the message may still have")
 
 
 def encode_versioned(message: Stored, version: int) -> bytes:
@@ -138,11 +138,11 @@ def decode_versioned(
     Raises DecodeError for bytes that are not such a message, UnsupportedVersion for a number not listed.
     """
     if len(buffer) < 2:
-        raise DecodeError(f"{len(buffer)} bytes are too short for a version number", position=0, field="version")
+        raise DecodeError(f"expected a version number of 2 bytes, not {len(buffer)} bytes", position=0, field="version")
     (number,) = _struct.unpack_from(">h", buffer)
     cls = classes.get(number)
     if cls is None:
-        raise UnsupportedVersion(f"no struct of version or type {number} is known here", version=number, position=0)
+        raise UnsupportedVersion(f"unknown version or type {number}", version=number, position=0)
     version = number if cls.ID is None else 0
     message, end = decode_prefix(cls, version, buffer, 2, text_errors=text_errors)
     refuse_left_over(cls, version, end, buffer)

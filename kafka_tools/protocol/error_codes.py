@@ -52,323 +52,189 @@ class ErrorCode(NamedTuple):
         return self.name
 
 
-# fmt: off
-_ROWS: tuple[tuple[int, str, bool, bool, str], ...] = (
-    (-1, "UNKNOWN_SERVER_ERROR", False, False, "unexpected failure inside the server; its log has more"),
-    (0, "NONE", False, False, "success"),
-    (1, "OFFSET_OUT_OF_RANGE", False, False, "offset outside what the server keeps"),
-    (2, "CORRUPT_MESSAGE", True, False, "bad CRC, bad size, null key on a compacted topic, or other corruption"),
-    (3, "UNKNOWN_TOPIC_OR_PARTITION", True, True, "this server does not host this topic-partition"),
-    (4, "INVALID_FETCH_SIZE", False, False, "fetch size not valid"),
-    (5, "LEADER_NOT_AVAILABLE", True, True, "the topic-partition has no leader while one is being elected"),
-    (6, "NOT_LEADER_OR_FOLLOWER", True, True, "this broker does not lead the topic-partition, or has no replica of it"),
-    (7, "REQUEST_TIMED_OUT", True, False, "the request timed out"),
-    (8, "BROKER_NOT_AVAILABLE", False, False, "the broker is not available"),
-    (9, "REPLICA_NOT_AVAILABLE", True, True, "the replica of the topic-partition is not available"),
-    (10, "MESSAGE_TOO_LARGE", False, False, "message above the server limit"),
-    (11, "STALE_CONTROLLER_EPOCH", False, False, "controller has moved"),
-    (12, "OFFSET_METADATA_TOO_LARGE", False, False, "offset metadata above limit"),
-    (13, "NETWORK_EXCEPTION", True, True, "disconnected before the response"),
-    (14, "COORDINATOR_LOAD_IN_PROGRESS", True, False, "the coordinator is still loading what it keeps"),
-    (15, "COORDINATOR_NOT_AVAILABLE", True, False, "the coordinator is not available"),
-    (16, "NOT_COORDINATOR", True, False, "this broker is not the coordinator"),
-    (17, "INVALID_TOPIC_EXCEPTION", False, False,
-     "the topic's name is not valid, or the topic is not open to this operation"),
-    (18, "RECORD_LIST_TOO_LARGE", False, False, "batch above the segment size"),
-    (19, "NOT_ENOUGH_REPLICAS", True, False, "refused: too few in sync"),
-    (20, "NOT_ENOUGH_REPLICAS_AFTER_APPEND", True, False, "written but to too few in sync"),
-    (21, "INVALID_REQUIRED_ACKS", False, False, "acks value not allowed"),
-    (22, "ILLEGAL_GENERATION", False, False, "generation id not valid"),
-    (23, "INCONSISTENT_GROUP_PROTOCOL", False, False, "incompatible or empty protocols"),
-    (24, "INVALID_GROUP_ID", False, False, "group id not valid"),
-    (25, "UNKNOWN_MEMBER_ID", False, False, "member not known"),
-    (26, "INVALID_SESSION_TIMEOUT", False, False, "outside group.min/max.session.timeout.ms"),
-    (27, "REBALANCE_IN_PROGRESS", False, False, "must rejoin"),
-    (28, "INVALID_COMMIT_OFFSET_SIZE", False, False, "committed data size not valid"),
-    (29, "TOPIC_AUTHORIZATION_FAILED", False, False, "the principal may not do this with the topic"),
-    (30, "GROUP_AUTHORIZATION_FAILED", False, False, "the principal may not do this with the group"),
-    (31, "CLUSTER_AUTHORIZATION_FAILED", False, False, "the principal may not do this with the cluster"),
-    (32, "INVALID_TIMESTAMP", False, False, "timestamp out of range"),
-    (33, "UNSUPPORTED_SASL_MECHANISM", False, False, "mechanism not offered"),
-    (34, "ILLEGAL_SASL_STATE", False, False, "the request is not valid in this state of the SASL login"),
-    (35, "UNSUPPORTED_VERSION", False, False, "the broker does not support this version of the API"),
-    (36, "TOPIC_ALREADY_EXISTS", False, False, "a topic of this name exists already"),
-    (37, "INVALID_PARTITIONS", False, False, "the number of partitions is below 1"),
-    (38, "INVALID_REPLICATION_FACTOR", False, False,
-     "the replication factor is below 1 or above the number of brokers that are available"),
-    (39, "INVALID_REPLICA_ASSIGNMENT", False, False, "the replica assignment is not valid"),
-    (40, "INVALID_CONFIG", False, False, "the configuration is not valid"),
-    (41, "NOT_CONTROLLER", True, False, "this broker is not the controller"),
-    (42, "INVALID_REQUEST", False, False,
-     "the broker cannot take the request: it is malformed, or meant for another release; the broker's log has more"),
-    (43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", False, False,
-     "the topic's message format (message.format.version) is too old for this"),
-    (44, "POLICY_VIOLATION", False, False,
-     "the request breaks a policy of the cluster (create.topic.policy.class.name, alter.config.policy.class.name)"),
-    (45, "OUT_OF_ORDER_SEQUENCE_NUMBER", False, False, "sequence gap"),
-    (46, "DUPLICATE_SEQUENCE_NUMBER", False, False, "sequence repeated"),
-    (47, "INVALID_PRODUCER_EPOCH", False, False, "older epoch: fenced or expired"),
-    (48, "INVALID_TXN_STATE", False, False, "not allowed in this transaction state"),
-    (49, "INVALID_PRODUCER_ID_MAPPING", False, False, "producer id not that of the transactional id"),
-    (50, "INVALID_TRANSACTION_TIMEOUT", False, False, "above transaction.max.timeout.ms"),
-    (51, "CONCURRENT_TRANSACTIONS", True, False, "another operation on the transaction in progress"),
-    (52, "TRANSACTION_COORDINATOR_FENCED", False, False, "marker from an old coordinator"),
-    (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", False, False,
-     "the principal may not do this with the transactional id"),
-    (54, "SECURITY_DISABLED", False, False, "security features are off: the brokers have no authorizer.class.name"),
-    (55, "OPERATION_NOT_ATTEMPTED", False, False, "skipped after another failure in the batch"),
-    (56, "KAFKA_STORAGE_ERROR", True, True, "disk error on a log file"),
-    (57, "LOG_DIR_NOT_FOUND", False, False, "directory not configured"),
-    (58, "SASL_AUTHENTICATION_FAILED", False, False, "authentication failed"),
-    (59, "UNKNOWN_PRODUCER_ID", False, False, "producer state gone (e.g. retention)"),
-    (60, "REASSIGNMENT_IN_PROGRESS", False, False, "a reassignment of the partition is in progress"),
-    (61, "DELEGATION_TOKEN_AUTH_DISABLED", False, False,
-     "delegation tokens are off: the brokers have no delegation.token.secret.key"),
-    (62, "DELEGATION_TOKEN_NOT_FOUND", False, False, "there is no such delegation token"),
-    (63, "DELEGATION_TOKEN_OWNER_MISMATCH", False, False,
-     "the delegation token belongs to another principal, who did not name this one as a renewer"),
-    (64, "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", False, False,
-     "requests about delegation tokens are refused on PLAINTEXT and on TLS without a client certificate, and "
-     "to a login with a delegation token"),
-    (65, "DELEGATION_TOKEN_AUTHORIZATION_FAILED", False, False, "the principal may not do this with delegation tokens"),
-    (66, "DELEGATION_TOKEN_EXPIRED", False, False, "the delegation token has expired"),
-    (67, "INVALID_PRINCIPAL_TYPE", False, False, "this type of principal is not supported"),
-    (68, "NON_EMPTY_GROUP", False, False, "the group is not empty"),
-    (69, "GROUP_ID_NOT_FOUND", False, False, "the group id does not exist"),
-    (70, "FETCH_SESSION_ID_NOT_FOUND", True, False, "session unknown"),
-    (71, "INVALID_FETCH_SESSION_EPOCH", True, False, "session epoch wrong"),
-    (72, "LISTENER_NOT_FOUND", True, True, "leader lacks the matching listener"),
-    (73, "TOPIC_DELETION_DISABLED", False, False, "deleting topics is off (delete.topic.enable=false)"),
-    (74, "FENCED_LEADER_EPOCH", True, True, "request epoch older than broker's"),
-    (75, "UNKNOWN_LEADER_EPOCH", True, False, "request epoch newer than broker's"),
-    (76, "UNSUPPORTED_COMPRESSION_TYPE", False, False, "client cannot read the compression"),
-    (77, "STALE_BROKER_EPOCH", False, False, "broker epoch changed"),
-    (78, "OFFSET_NOT_AVAILABLE", True, False, "high watermark not caught up after election"),
-    (79, "MEMBER_ID_REQUIRED", False, False, "first join must repeat with the id given"),
-    (80, "PREFERRED_LEADER_NOT_AVAILABLE", True, True, "preferred leader not available"),
-    (81, "GROUP_MAX_SIZE_REACHED", False, False, "group is full"),
-    (82, "FENCED_INSTANCE_ID", False, False, "fenced: another member uses the same group.instance.id"),
-    (83, "ELIGIBLE_LEADERS_NOT_AVAILABLE", True, True, "no replica that may lead is alive"),
-    (84, "ELECTION_NOT_NEEDED", True, True, "the wanted leader already leads"),
-    (85, "NO_REASSIGNMENT_IN_PROGRESS", False, False, "no reassignment of this partition is under way"),
-    (86, "GROUP_SUBSCRIBED_TO_TOPIC", False, False, "the group still subscribes to this topic"),
-    (87, "INVALID_RECORD", False, False, "the record breaks a rule of the topic"),
-    (88, "UNSTABLE_OFFSET_COMMIT", True, False, "offsets of an open transaction are pending"),
-    (89, "THROTTLING_QUOTA_EXCEEDED", True, False, "the throttling quota is exceeded"),
-    (90, "PRODUCER_FENCED", False, False, "fenced: a newer producer uses the same transactional id"),
-    (91, "RESOURCE_NOT_FOUND", False, False, "no such resource"),
-    (92, "DUPLICATE_RESOURCE", False, False, "the resource is given more than once"),
-    (93, "UNACCEPTABLE_CREDENTIAL", False, False, "the credential is not acceptable"),
-    (94, "INCONSISTENT_VOTER_SET", False, False, "the voter sets of sender and receiver differ"),
-    (95, "INVALID_UPDATE_VERSION", False, False, "the partition state was changed meanwhile"),
-    (96, "FEATURE_UPDATE_FAILED", False, False, "a finalized feature could not be updated"),
-    (97, "PRINCIPAL_DESERIALIZATION_FAILURE", False, False, "the forwarded principal could not be read"),
-    (98, "SNAPSHOT_NOT_FOUND", False, False, "no such metadata snapshot"),
-    (99, "POSITION_OUT_OF_RANGE", False, False, "position outside the metadata snapshot"),
-    (100, "UNKNOWN_TOPIC_ID", True, True, "no topic has this id"),
-    (101, "DUPLICATE_BROKER_REGISTRATION", False, False, "a broker with this id is registered and alive"),
-    (102, "BROKER_ID_NOT_REGISTERED", False, False, "no broker with this id is registered"),
-    (103, "INCONSISTENT_TOPIC_ID", True, True, "the topic id of the log differs from the one in the request"),
-    (104, "INCONSISTENT_CLUSTER_ID", False, False, "the cluster id differs from the one in the request"),
-    (105, "TRANSACTIONAL_ID_NOT_FOUND", False, False, "no such transactional id"),
-    (106, "FETCH_SESSION_TOPIC_ID_ERROR", True, False, "the fetch session mixes topic names and ids"),
-    (107, "INELIGIBLE_REPLICA", False, False, "the replica may not join the in-sync set"),
-    (108, "NEW_LEADER_ELECTED", False, False, "the change elected a new leader"),
-    (109, "OFFSET_MOVED_TO_TIERED_STORAGE", False, False, "the offset is in tiered storage"),
-    (110, "FENCED_MEMBER_EPOCH", False, False, "the member epoch is older than the coordinator's: rejoin"),
-    (111, "UNRELEASED_INSTANCE_ID", False, False, "another member still holds this instance id"),
-    (112, "UNSUPPORTED_ASSIGNOR", False, False, "the assignor is not offered"),
-    (113, "STALE_MEMBER_EPOCH", False, False, "the member epoch is stale: learn the new one first"),
-    (114, "MISMATCHED_ENDPOINT_TYPE", False, False, "sent to a broker what is for controllers, or the reverse"),
-    (115, "UNSUPPORTED_ENDPOINT_TYPE", False, False, "this kind of endpoint is not known"),
-    (116, "UNKNOWN_CONTROLLER_ID", False, False, "no controller has this id"),
-    (117, "UNKNOWN_SUBSCRIPTION_ID", False, False, "the telemetry subscription is out of date: ask for it again"),
-    (118, "TELEMETRY_TOO_LARGE", False, False, "more telemetry than the broker takes"),
-    (119, "INVALID_REGISTRATION", False, False, "the registration is not acceptable"),
-    (120, "TRANSACTION_ABORTABLE", False, False, "the transaction must be aborted"),
-    (121, "INVALID_RECORD_STATE", False, False, "the record is not acquired in this way"),
-    (122, "SHARE_SESSION_NOT_FOUND", True, False, "no such share session"),
-    (123, "INVALID_SHARE_SESSION_EPOCH", True, False, "the share session epoch is wrong"),
-    (124, "FENCED_STATE_EPOCH", False, False, "the share-group state epoch is older than the coordinator's"),
-    (125, "INVALID_VOTER_KEY", False, False, "the voter key is not this node's"),
-    (126, "DUPLICATE_VOTER", False, False, "this voter is in the voter set already"),
-    (127, "VOTER_NOT_FOUND", False, False, "no such voter"),
-    (128, "INVALID_REGULAR_EXPRESSION", False, False, "the regular expression is not valid"),
-    (129, "REBOOTSTRAP_REQUIRED", False, False, "the client must bootstrap again"),
-    (130, "STREAMS_INVALID_TOPOLOGY", False, False, "the topology is not valid"),
-    (131, "STREAMS_INVALID_TOPOLOGY_EPOCH", False, False, "the topology epoch is not valid"),
-    (132, "STREAMS_TOPOLOGY_FENCED", False, False, "the topology epoch is older than the group's"),
-    (133, "SHARE_SESSION_LIMIT_REACHED", True, False, "the broker holds as many share sessions as it may"),
-    (134, "GROUP_DELETION_FAILED", False, False, "the group could not be deleted; its message says why"),
-    (135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", False, False,
-     "the broker could not take the description of the topology; its message says why"),
-    (136, "CONTROLLER_ID_NOT_REGISTERED", False, False, "no controller with this id is registered"),
-)
+_RETRIABLE, _REFRESH = "retriable", "refresh metadata"
+_TOPIC, _COORDINATOR, _STALE, _NOT_BEGUN, _MEMBER = "topic", "coordinator", "stale", "not begun", "member"
+_ROWS: dict[int, tuple[str, frozenset[str]]] = {}
 
-UNKNOWN_SERVER_ERROR = -1
-NONE = 0
-OFFSET_OUT_OF_RANGE = 1
-CORRUPT_MESSAGE = 2
-UNKNOWN_TOPIC_OR_PARTITION = 3
-INVALID_FETCH_SIZE = 4
-LEADER_NOT_AVAILABLE = 5
-NOT_LEADER_OR_FOLLOWER = 6
-REQUEST_TIMED_OUT = 7
-BROKER_NOT_AVAILABLE = 8
-REPLICA_NOT_AVAILABLE = 9
-MESSAGE_TOO_LARGE = 10
-STALE_CONTROLLER_EPOCH = 11
-OFFSET_METADATA_TOO_LARGE = 12
-NETWORK_EXCEPTION = 13
-COORDINATOR_LOAD_IN_PROGRESS = 14
-COORDINATOR_NOT_AVAILABLE = 15
-NOT_COORDINATOR = 16
-INVALID_TOPIC_EXCEPTION = 17
-RECORD_LIST_TOO_LARGE = 18
-NOT_ENOUGH_REPLICAS = 19
-NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-INVALID_REQUIRED_ACKS = 21
-ILLEGAL_GENERATION = 22
-INCONSISTENT_GROUP_PROTOCOL = 23
-INVALID_GROUP_ID = 24
-UNKNOWN_MEMBER_ID = 25
-INVALID_SESSION_TIMEOUT = 26
-REBALANCE_IN_PROGRESS = 27
-INVALID_COMMIT_OFFSET_SIZE = 28
-TOPIC_AUTHORIZATION_FAILED = 29
-GROUP_AUTHORIZATION_FAILED = 30
-CLUSTER_AUTHORIZATION_FAILED = 31
-INVALID_TIMESTAMP = 32
-UNSUPPORTED_SASL_MECHANISM = 33
-ILLEGAL_SASL_STATE = 34
-UNSUPPORTED_VERSION = 35
-TOPIC_ALREADY_EXISTS = 36
-INVALID_PARTITIONS = 37
-INVALID_REPLICATION_FACTOR = 38
-INVALID_REPLICA_ASSIGNMENT = 39
-INVALID_CONFIG = 40
-NOT_CONTROLLER = 41
-INVALID_REQUEST = 42
-UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
-POLICY_VIOLATION = 44
-OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-DUPLICATE_SEQUENCE_NUMBER = 46
-INVALID_PRODUCER_EPOCH = 47
-INVALID_TXN_STATE = 48
-INVALID_PRODUCER_ID_MAPPING = 49
-INVALID_TRANSACTION_TIMEOUT = 50
-CONCURRENT_TRANSACTIONS = 51
-TRANSACTION_COORDINATOR_FENCED = 52
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
-SECURITY_DISABLED = 54
-OPERATION_NOT_ATTEMPTED = 55
-KAFKA_STORAGE_ERROR = 56
-LOG_DIR_NOT_FOUND = 57
-SASL_AUTHENTICATION_FAILED = 58
-UNKNOWN_PRODUCER_ID = 59
-REASSIGNMENT_IN_PROGRESS = 60
-DELEGATION_TOKEN_AUTH_DISABLED = 61
-DELEGATION_TOKEN_NOT_FOUND = 62
-DELEGATION_TOKEN_OWNER_MISMATCH = 63
-DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
-DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
-DELEGATION_TOKEN_EXPIRED = 66
-INVALID_PRINCIPAL_TYPE = 67
-NON_EMPTY_GROUP = 68
-GROUP_ID_NOT_FOUND = 69
-FETCH_SESSION_ID_NOT_FOUND = 70
-INVALID_FETCH_SESSION_EPOCH = 71
-LISTENER_NOT_FOUND = 72
-TOPIC_DELETION_DISABLED = 73
-FENCED_LEADER_EPOCH = 74
-UNKNOWN_LEADER_EPOCH = 75
-UNSUPPORTED_COMPRESSION_TYPE = 76
-STALE_BROKER_EPOCH = 77
-OFFSET_NOT_AVAILABLE = 78
-MEMBER_ID_REQUIRED = 79
-PREFERRED_LEADER_NOT_AVAILABLE = 80
-GROUP_MAX_SIZE_REACHED = 81
-FENCED_INSTANCE_ID = 82
-ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-ELECTION_NOT_NEEDED = 84
-NO_REASSIGNMENT_IN_PROGRESS = 85
-GROUP_SUBSCRIBED_TO_TOPIC = 86
-INVALID_RECORD = 87
-UNSTABLE_OFFSET_COMMIT = 88
-THROTTLING_QUOTA_EXCEEDED = 89
-PRODUCER_FENCED = 90
-RESOURCE_NOT_FOUND = 91
-DUPLICATE_RESOURCE = 92
-UNACCEPTABLE_CREDENTIAL = 93
-INCONSISTENT_VOTER_SET = 94
-INVALID_UPDATE_VERSION = 95
-FEATURE_UPDATE_FAILED = 96
-PRINCIPAL_DESERIALIZATION_FAILURE = 97
-SNAPSHOT_NOT_FOUND = 98
-POSITION_OUT_OF_RANGE = 99
-UNKNOWN_TOPIC_ID = 100
-DUPLICATE_BROKER_REGISTRATION = 101
-BROKER_ID_NOT_REGISTERED = 102
-INCONSISTENT_TOPIC_ID = 103
-INCONSISTENT_CLUSTER_ID = 104
-TRANSACTIONAL_ID_NOT_FOUND = 105
-FETCH_SESSION_TOPIC_ID_ERROR = 106
-INELIGIBLE_REPLICA = 107
-NEW_LEADER_ELECTED = 108
-OFFSET_MOVED_TO_TIERED_STORAGE = 109
-FENCED_MEMBER_EPOCH = 110
-UNRELEASED_INSTANCE_ID = 111
-UNSUPPORTED_ASSIGNOR = 112
-STALE_MEMBER_EPOCH = 113
-MISMATCHED_ENDPOINT_TYPE = 114
-UNSUPPORTED_ENDPOINT_TYPE = 115
-UNKNOWN_CONTROLLER_ID = 116
-UNKNOWN_SUBSCRIPTION_ID = 117
-TELEMETRY_TOO_LARGE = 118
-INVALID_REGISTRATION = 119
-TRANSACTION_ABORTABLE = 120
-INVALID_RECORD_STATE = 121
-SHARE_SESSION_NOT_FOUND = 122
-INVALID_SHARE_SESSION_EPOCH = 123
-FENCED_STATE_EPOCH = 124
-INVALID_VOTER_KEY = 125
-DUPLICATE_VOTER = 126
-VOTER_NOT_FOUND = 127
-INVALID_REGULAR_EXPRESSION = 128
-REBOOTSTRAP_REQUIRED = 129
-STREAMS_INVALID_TOPOLOGY = 130
-STREAMS_INVALID_TOPOLOGY_EPOCH = 131
-STREAMS_TOPOLOGY_FENCED = 132
-SHARE_SESSION_LIMIT_REACHED = 133
-GROUP_DELETION_FAILED = 134
-STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
-CONTROLLER_ID_NOT_REGISTERED = 136
-# fmt: on
+
+def _code(code: int, text: str, *families: str) -> int:
+    """Declare an error code; its name is that of the constant."""
+    _ROWS[code] = text, frozenset(families)
+    return code
+
+
+UNKNOWN_SERVER_ERROR = _code(-1, "the server failed unexpectedly; see its log")
+NONE = _code(0, "success")
+OFFSET_OUT_OF_RANGE = _code(1, "the offset is outside the range that the server has")
+CORRUPT_MESSAGE = _code(
+    2, "the batch is corrupt (CRC, size), or a record without a key was sent to a compacted topic", _RETRIABLE
+)
+UNKNOWN_TOPIC_OR_PARTITION = _code(3, "this server does not host this topic-partition", _RETRIABLE, _REFRESH, _TOPIC)
+INVALID_FETCH_SIZE = _code(4, "the fetch size is not valid")
+LEADER_NOT_AVAILABLE = _code(5, "the topic-partition has no leader; an election is in progress", _RETRIABLE, _REFRESH)
+NOT_LEADER_OR_FOLLOWER = _code(
+    6, "this broker is not the leader of the topic-partition, or has no replica of it", _RETRIABLE, _REFRESH
+)
+REQUEST_TIMED_OUT = _code(7, "the request timed out", _RETRIABLE)
+BROKER_NOT_AVAILABLE = _code(8, "the broker is not available")
+REPLICA_NOT_AVAILABLE = _code(9, "the replica of the topic-partition is not available", _RETRIABLE, _REFRESH)
+MESSAGE_TOO_LARGE = _code(10, "the message is larger than the server allows")
+STALE_CONTROLLER_EPOCH = _code(11, "the controller has moved")
+OFFSET_METADATA_TOO_LARGE = _code(12, "the metadata of the committed offset is larger than offset.metadata.max.bytes")
+NETWORK_EXCEPTION = _code(13, "the connection ended before the response", _RETRIABLE, _REFRESH)
+COORDINATOR_LOAD_IN_PROGRESS = _code(14, "the coordinator is still loading its state", _RETRIABLE, _NOT_BEGUN)
+COORDINATOR_NOT_AVAILABLE = _code(15, "the coordinator is not available", _RETRIABLE, _COORDINATOR, _NOT_BEGUN)
+NOT_COORDINATOR = _code(16, "this broker is not the coordinator", _RETRIABLE, _COORDINATOR, _NOT_BEGUN)
+INVALID_TOPIC_EXCEPTION = _code(17, "the topic's name is not valid, or the topic is not open to this operation")
+RECORD_LIST_TOO_LARGE = _code(18, "the batch is larger than a segment of the log")
+NOT_ENOUGH_REPLICAS = _code(19, "the topic-partition has too few in-sync replicas; nothing was written", _RETRIABLE)
+NOT_ENOUGH_REPLICAS_AFTER_APPEND = _code(20, "the message was written, but to too few in-sync replicas", _RETRIABLE)
+INVALID_REQUIRED_ACKS = _code(21, "the value of acks is not valid")
+ILLEGAL_GENERATION = _code(22, "the generation id is not that of the group", _MEMBER)
+INCONSISTENT_GROUP_PROTOCOL = _code(23, "the member's protocol type or protocols do not fit those of the group")
+INVALID_GROUP_ID = _code(24, "the group id is not valid")
+UNKNOWN_MEMBER_ID = _code(25, "the coordinator does not know the member", _MEMBER)
+INVALID_SESSION_TIMEOUT = _code(
+    26, "the session timeout is not between group.min.session.timeout.ms and group.max.session.timeout.ms"
+)
+REBALANCE_IN_PROGRESS = _code(27, "the group is rebalancing; the member must rejoin")
+INVALID_COMMIT_OFFSET_SIZE = _code(28, "the committed data is too large")
+TOPIC_AUTHORIZATION_FAILED = _code(29, "the principal may not do this with the topic")
+GROUP_AUTHORIZATION_FAILED = _code(30, "the principal may not do this with the group")
+CLUSTER_AUTHORIZATION_FAILED = _code(31, "the principal may not do this with the cluster")
+INVALID_TIMESTAMP = _code(32, "the timestamp is out of range")
+UNSUPPORTED_SASL_MECHANISM = _code(33, "the server does not offer this SASL mechanism")
+ILLEGAL_SASL_STATE = _code(34, "the request is not valid in this state of the SASL login")
+UNSUPPORTED_VERSION = _code(35, "the broker does not support this version of the API")
+TOPIC_ALREADY_EXISTS = _code(36, "a topic of this name exists already")
+INVALID_PARTITIONS = _code(37, "the number of partitions is below 1")
+INVALID_REPLICATION_FACTOR = _code(
+    38, "the replication factor is below 1 or above the number of brokers that are available"
+)
+INVALID_REPLICA_ASSIGNMENT = _code(39, "the replica assignment is not valid")
+INVALID_CONFIG = _code(40, "the configuration is not valid")
+NOT_CONTROLLER = _code(41, "this broker is not the controller", _RETRIABLE, _STALE, _NOT_BEGUN)
+INVALID_REQUEST = _code(
+    42, "the broker cannot take the request: it is malformed, or meant for another release; the broker's log has more"
+)
+UNSUPPORTED_FOR_MESSAGE_FORMAT = _code(43, "the topic's message format (message.format.version) is too old for this")
+POLICY_VIOLATION = _code(
+    44, "the request breaks a policy of the cluster (create.topic.policy.class.name, alter.config.policy.class.name)"
+)
+OUT_OF_ORDER_SEQUENCE_NUMBER = _code(45, "the sequence number is not the one that follows")
+DUPLICATE_SEQUENCE_NUMBER = _code(46, "the sequence number was already used")
+INVALID_PRODUCER_EPOCH = _code(
+    47, "the producer's epoch is older than the current one: the producer is fenced or its transaction timed out"
+)
+INVALID_TXN_STATE = _code(48, "the transaction's state does not allow this operation")
+INVALID_PRODUCER_ID_MAPPING = _code(49, "the producer id does not belong to the transactional id")
+INVALID_TRANSACTION_TIMEOUT = _code(50, "the transaction timeout is larger than transaction.max.timeout.ms")
+CONCURRENT_TRANSACTIONS = _code(51, "another operation on the transaction is in progress", _RETRIABLE, _NOT_BEGUN)
+TRANSACTION_COORDINATOR_FENCED = _code(52, "the marker is from a coordinator that is no longer in charge")
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED = _code(53, "the principal may not do this with the transactional id")
+SECURITY_DISABLED = _code(54, "security features are off: the brokers have no authorizer.class.name")
+OPERATION_NOT_ATTEMPTED = _code(55, "the operation was skipped after another one in the request failed")
+KAFKA_STORAGE_ERROR = _code(56, "a log file or its disk failed", _RETRIABLE, _REFRESH)
+LOG_DIR_NOT_FOUND = _code(57, "the log directory is not among those that are configured")
+SASL_AUTHENTICATION_FAILED = _code(58, "authentication failed")
+UNKNOWN_PRODUCER_ID = _code(59, "the broker no longer has the state of this producer (its records may be deleted)")
+REASSIGNMENT_IN_PROGRESS = _code(60, "a reassignment of the partition is in progress")
+DELEGATION_TOKEN_AUTH_DISABLED = _code(61, "delegation tokens are off: the brokers have no delegation.token.secret.key")
+DELEGATION_TOKEN_NOT_FOUND = _code(62, "there is no such delegation token")
+DELEGATION_TOKEN_OWNER_MISMATCH = _code(
+    63, "the delegation token belongs to another principal, who did not name this one as a renewer"
+)
+DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = _code(
+    64,
+    "requests about delegation tokens are refused on PLAINTEXT and on TLS without a client certificate, "
+    "and to a login with a delegation token",
+)
+DELEGATION_TOKEN_AUTHORIZATION_FAILED = _code(65, "the principal may not do this with delegation tokens")
+DELEGATION_TOKEN_EXPIRED = _code(66, "the delegation token has expired")
+INVALID_PRINCIPAL_TYPE = _code(67, "this type of principal is not supported")
+NON_EMPTY_GROUP = _code(68, "the group is not empty")
+GROUP_ID_NOT_FOUND = _code(69, "the group id does not exist")
+FETCH_SESSION_ID_NOT_FOUND = _code(70, "the fetch session does not exist", _RETRIABLE)
+INVALID_FETCH_SESSION_EPOCH = _code(71, "the epoch of the fetch session is wrong", _RETRIABLE)
+LISTENER_NOT_FOUND = _code(72, "the leader has no listener of this name", _RETRIABLE, _REFRESH)
+TOPIC_DELETION_DISABLED = _code(73, "deleting topics is off (delete.topic.enable=false)")
+FENCED_LEADER_EPOCH = _code(74, "the leader epoch in the request is older than the broker's", _RETRIABLE, _REFRESH)
+UNKNOWN_LEADER_EPOCH = _code(75, "the leader epoch in the request is newer than the broker's", _RETRIABLE, _STALE)
+UNSUPPORTED_COMPRESSION_TYPE = _code(76, "the client cannot read the compression of the topic")
+STALE_BROKER_EPOCH = _code(77, "the broker epoch has changed")
+OFFSET_NOT_AVAILABLE = _code(78, "the high watermark is not known yet after the election", _RETRIABLE)
+MEMBER_ID_REQUIRED = _code(79, "the member must repeat the first join with the id in the response")
+PREFERRED_LEADER_NOT_AVAILABLE = _code(80, "the preferred leader is not available", _RETRIABLE, _REFRESH)
+GROUP_MAX_SIZE_REACHED = _code(81, "the group is full")
+FENCED_INSTANCE_ID = _code(82, "another member uses the same group.instance.id")
+ELIGIBLE_LEADERS_NOT_AVAILABLE = _code(83, "no replica that may lead is alive", _RETRIABLE, _REFRESH)
+ELECTION_NOT_NEEDED = _code(84, "the wanted leader already leads", _RETRIABLE, _REFRESH)
+NO_REASSIGNMENT_IN_PROGRESS = _code(85, "no reassignment of this partition is in progress")
+GROUP_SUBSCRIBED_TO_TOPIC = _code(86, "the group still subscribes to this topic")
+INVALID_RECORD = _code(87, "the record breaks a rule of the topic")
+UNSTABLE_OFFSET_COMMIT = _code(88, "offsets of an open transaction are pending", _RETRIABLE)
+THROTTLING_QUOTA_EXCEEDED = _code(89, "the throttling quota is exceeded", _RETRIABLE, _NOT_BEGUN)
+PRODUCER_FENCED = _code(90, "a newer producer uses the same transactional id")
+RESOURCE_NOT_FOUND = _code(91, "the resource does not exist")
+DUPLICATE_RESOURCE = _code(92, "the resource is given more than once")
+UNACCEPTABLE_CREDENTIAL = _code(93, "the credential is not acceptable")
+INCONSISTENT_VOTER_SET = _code(94, "the voter sets of sender and receiver differ")
+INVALID_UPDATE_VERSION = _code(95, "the partition's state was changed by someone else")
+FEATURE_UPDATE_FAILED = _code(96, "a finalized feature could not be updated")
+PRINCIPAL_DESERIALIZATION_FAILURE = _code(97, "the forwarded principal could not be read")
+SNAPSHOT_NOT_FOUND = _code(98, "the metadata snapshot does not exist")
+POSITION_OUT_OF_RANGE = _code(99, "the position is outside the metadata snapshot")
+UNKNOWN_TOPIC_ID = _code(100, "no topic has this id", _RETRIABLE, _REFRESH, _TOPIC)
+DUPLICATE_BROKER_REGISTRATION = _code(101, "a broker with this id is registered and alive")
+BROKER_ID_NOT_REGISTERED = _code(102, "no broker with this id is registered")
+INCONSISTENT_TOPIC_ID = _code(103, "the topic id of the log differs from the one in the request", _RETRIABLE, _REFRESH)
+INCONSISTENT_CLUSTER_ID = _code(104, "the cluster id differs from the one in the request")
+TRANSACTIONAL_ID_NOT_FOUND = _code(105, "the transactional id does not exist")
+FETCH_SESSION_TOPIC_ID_ERROR = _code(106, "the fetch session mixes topic names and ids", _RETRIABLE)
+INELIGIBLE_REPLICA = _code(107, "the replica may not join the in-sync set")
+NEW_LEADER_ELECTED = _code(108, "the change elected a new leader")
+OFFSET_MOVED_TO_TIERED_STORAGE = _code(109, "the offset is in tiered storage")
+FENCED_MEMBER_EPOCH = _code(110, "the member epoch is older than the coordinator's; the member must rejoin")
+UNRELEASED_INSTANCE_ID = _code(111, "another member still has this instance id")
+UNSUPPORTED_ASSIGNOR = _code(112, "the coordinator does not offer the assignor")
+STALE_MEMBER_EPOCH = _code(113, "the member epoch is stale; the member must get the current one first")
+MISMATCHED_ENDPOINT_TYPE = _code(114, "the request was sent to a broker but is for controllers, or the reverse")
+UNSUPPORTED_ENDPOINT_TYPE = _code(115, "the type of endpoint is not known")
+UNKNOWN_CONTROLLER_ID = _code(116, "no controller has this id")
+UNKNOWN_SUBSCRIPTION_ID = _code(117, "the telemetry subscription is out of date; the client must request it again")
+TELEMETRY_TOO_LARGE = _code(118, "the client sent more telemetry than the broker accepts")
+INVALID_REGISTRATION = _code(119, "the registration is not acceptable")
+TRANSACTION_ABORTABLE = _code(120, "the transaction must be aborted")
+INVALID_RECORD_STATE = _code(121, "the record is not acquired in this way")
+SHARE_SESSION_NOT_FOUND = _code(122, "the share session does not exist", _RETRIABLE)
+INVALID_SHARE_SESSION_EPOCH = _code(123, "the share session epoch is wrong", _RETRIABLE)
+FENCED_STATE_EPOCH = _code(124, "the share-group state epoch is older than the coordinator's")
+INVALID_VOTER_KEY = _code(125, "the voter key is not this node's")
+DUPLICATE_VOTER = _code(126, "the voter is already in the voter set")
+VOTER_NOT_FOUND = _code(127, "the voter does not exist")
+INVALID_REGULAR_EXPRESSION = _code(128, "the regular expression is not valid")
+REBOOTSTRAP_REQUIRED = _code(129, "the client must bootstrap again")
+STREAMS_INVALID_TOPOLOGY = _code(130, "the topology is not valid")
+STREAMS_INVALID_TOPOLOGY_EPOCH = _code(131, "the topology epoch is not valid")
+STREAMS_TOPOLOGY_FENCED = _code(132, "the topology epoch is older than the group's")
+SHARE_SESSION_LIMIT_REACHED = _code(133, "the broker has reached its limit of share sessions", _RETRIABLE)
+GROUP_DELETION_FAILED = _code(134, "the group could not be deleted; its message says why")
+STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = _code(
+    135, "the broker could not take the description of the topology; its message says why"
+)
+CONTROLLER_ID_NOT_REGISTERED = _code(136, "no controller with this id is registered")
 
 NOT_LEADER_FOR_PARTITION = NOT_LEADER_OR_FOLLOWER
 """The name until Kafka 2.5."""
 
 
-_TOPIC, _COORDINATOR, _STALE, _NOT_BEGUN, _MEMBER = "topic", "coordinator", "stale", "not begun", "member"
-_FAMILIES: dict[int, frozenset[str]] = {
-    UNKNOWN_TOPIC_OR_PARTITION: frozenset({_TOPIC}),
-    UNKNOWN_TOPIC_ID: frozenset({_TOPIC}),
-    COORDINATOR_NOT_AVAILABLE: frozenset({_COORDINATOR, _NOT_BEGUN}),
-    NOT_COORDINATOR: frozenset({_COORDINATOR, _NOT_BEGUN}),
-    COORDINATOR_LOAD_IN_PROGRESS: frozenset({_NOT_BEGUN}),
-    CONCURRENT_TRANSACTIONS: frozenset({_NOT_BEGUN}),
-    THROTTLING_QUOTA_EXCEEDED: frozenset({_NOT_BEGUN}),
-    NOT_CONTROLLER: frozenset({_STALE, _NOT_BEGUN}),
-    UNKNOWN_LEADER_EPOCH: frozenset({_STALE}),
-    UNKNOWN_MEMBER_ID: frozenset({_MEMBER}),
-    ILLEGAL_GENERATION: frozenset({_MEMBER}),
-}
-"""Code -> the columns that only a few rows have."""
-
-
 @cache
 def _by_code() -> dict[int, ErrorCode]:
-    return {row[0]: ErrorCode(*row, families=_FAMILIES.get(row[0], frozenset())) for row in _ROWS}
+    names = {code: name for name, code in reversed(globals().items()) if type(code) is int}  # the first name counts
+    return {
+        code: ErrorCode(code, names[code], _RETRIABLE in families, _REFRESH in families, text, families)
+        for code, (text, families) in _ROWS.items()
+    }
 
 
 @cache

@@ -38,9 +38,8 @@ class FrameReader:
             if length < 0 or length > self.max_frame_bytes:
                 if frames:
                     break
-                raise DecodeError(
-                    f"frame length {length} is outside 0 to {self.max_frame_bytes} bytes", position=0, field="length"
-                )
+                text = f"invalid frame length {length}: expected 0 to {self.max_frame_bytes} bytes"
+                raise DecodeError(text, position=0, field="length")
             if left - 4 < length:
                 break
             frames.append(bytes(self._buffer[position + 4 : position + 4 + length]))

@@ -103,7 +103,7 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
     while name and name not in _CHANGES:
         name = name.rpartition(".")[0]
     if not name:
-        raise InputError(f"'{release}' is not a Kafka release known here: give one of {', '.join(_CHANGES)}")
+        raise InputError(f"invalid release '{release}': expected one of {', '.join(_CHANGES)}")
     oldest = {row.key: row.oldest_since_4 for row in registry.rows()} if int(name.partition(".")[0]) >= 4 else {}
     return {key: (min(oldest.get(key, 0), newest), newest) for key, newest in _newest()[name].items()}
 

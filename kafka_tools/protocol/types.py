@@ -75,7 +75,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def misfit(field: Field, value: Any) -> str | None:
-    """Why ``value`` is none of the field's type ("'x' is not an INT32."); None if it is one.
+    """Why ``value`` does not have the field's type ("expected an INT32, not 'x'"); None if it does.
 
     Null is not judged here. A secret value is not repeated.
     """
@@ -83,7 +83,7 @@ def misfit(field: Field, value: Any) -> str | None:
         return None
     name = field.item.__name__ if field.kind == "struct" else field.kind.upper()
     article = "an" if name[0] in "AIU" and name[:2] != "UU" else "a"
-    return f"{'the secret value' if field.secret else repr(value)[:80]} is not {article} {name}."
+    return f"expected {article} {name}, not {'the secret value' if field.secret else repr(value)[:80]}"
 
 
 def _fits(field: Field, value: Any) -> bool:

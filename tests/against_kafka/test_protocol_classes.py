@@ -144,7 +144,7 @@ def test_kafkas_class_reads_ours_and_writes_the_same_bytes(name: str, classes: C
 
 
 @pytest.mark.parametrize("name", messages())
-def test_json_form_is_that_of_kafkas_converter_in_both_directions(name: str, classes: Classes) -> None:
+def test_json_form_is_that_of_kafkas_converter(name: str, classes: Classes) -> None:
     cls = messages()[name]
     has_records = any(field.kind == "records" for struct in nested_structs(cls) for field in struct.FIELDS)
     for speaker, versions in speakers(classes, cls):
@@ -159,7 +159,6 @@ def test_json_form_is_that_of_kafkas_converter_in_both_directions(name: str, cla
                 if not has_records:  # Kafka's converters read no record batches
                     document = as_json.to_json(message, version, reveal=True)
                     assert speaker.from_json(version, document) == data, f"{name} v{version}: {message!r}"
-                    assert as_json.from_json(cls, version, document) == message, f"{name} v{version}"
 
 
 @pytest.mark.parametrize("name", messages())

@@ -318,7 +318,7 @@ def test_left_over_bytes_are_a_decode_error_unless_a_prefix_is_wanted() -> None:
 @pytest.mark.req("PROTO-16")
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, "5", 1.5])
 def test_a_value_that_the_type_cannot_hold_is_an_encode_error_that_names_value_and_type(value: object) -> None:
-    with pytest.raises(EncodeError, match=re.escape(f"timeout_ms: {value!r} is not an INT32.")):
+    with pytest.raises(EncodeError, match=re.escape(f"timeout_ms: expected an INT32, not {value!r}")):
         encode(DeleteRecordsRequest(timeout_ms=value), 0)
 
 
@@ -326,13 +326,13 @@ def test_a_value_that_the_type_cannot_hold_is_an_encode_error_that_names_value_a
 def test_the_field_of_the_wrong_type_is_found_inside_lists_and_runs_of_fields() -> None:
     Topic = DeleteRecordsRequest.Topic
     wrong = Topic.Partition(partition_index=1, offset="latest")
-    with pytest.raises(EncodeError, match=re.escape("topics[0].partitions[1].offset: 'latest' is not an INT64.")):
+    with pytest.raises(EncodeError, match=re.escape("topics[0].partitions[1].offset: expected an INT64, not 'latest'")):
         encode(DeleteRecordsRequest(topics=[Topic(name="t", partitions=[Topic.Partition(), wrong])]), 0)
-    with pytest.raises(EncodeError, match=re.escape("topics[0].name: 3 is not a STRING.")):
+    with pytest.raises(EncodeError, match=re.escape("topics[0].name: expected a STRING, not 3")):
         encode(DeleteRecordsRequest(topics=[Topic(name=3)]), 0)
-    with pytest.raises(EncodeError, match=re.escape("groups_names[1]: 7 is not a STRING.")):
+    with pytest.raises(EncodeError, match=re.escape("groups_names[1]: expected a STRING, not 7")):
         encode(DeleteGroupsRequest(groups_names=["a", 7]), 0)
-    with pytest.raises(EncodeError, match=re.escape("topics: 5 is not an ARRAY.")):
+    with pytest.raises(EncodeError, match=re.escape("topics: expected an ARRAY, not 5")):
         encode(MetadataRequest(topics=5), 1)
 
 

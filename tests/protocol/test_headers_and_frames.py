@@ -10,7 +10,7 @@ import pytest
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.errors import DecodeError, EncodeError, InputError, UnsupportedVersion
 from kafka_tools.protocol import error_codes, registry
-from kafka_tools.protocol.as_json import from_json, to_json
+from kafka_tools.protocol.as_json import to_json
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.error_reply import error_reply
 from kafka_tools.protocol.frames import FrameReader, framed
@@ -103,7 +103,7 @@ def test_frames_come_out_whole_however_the_bytes_arrive() -> None:
 @pytest.mark.req("PROTO-5")
 @pytest.mark.parametrize("length", [-1, 1025, 2**31 - 1])
 def test_a_length_that_is_negative_or_above_the_limit_is_refused_at_once(length: int) -> None:
-    with pytest.raises(DecodeError, match=f"frame length {length} is outside 0 to 1024 bytes"):
+    with pytest.raises(DecodeError, match=f"invalid frame length {length}: expected 0 to 1024 bytes"):
         FrameReader(1024).feed(struct.pack(">i", length))
 
 
@@ -134,7 +134,7 @@ def test_releases_know_their_versions_and_an_answer_tells_its_release() -> None:
             assert row.min_version <= oldest <= newest <= row.max_version
     for release in ("1.1", "2.2", "2.8", "3.9", "4.3", KAFKA_MINOR):
         assert guess_release(max_versions(release)) == release
-    with pytest.raises(InputError, match=r"'5\.0' is not a Kafka release known here"):
+    with pytest.raises(InputError, match=r"invalid release '5\.0': expected one of 0\.8\.0, "):
         max_versions("5.0")
 
 
@@ -145,7 +145,7 @@ def test_the_registry_refuses_what_kafka_does_not_have() -> None:
         registry.api("frobnicate")
 
 
-def test_the_json_form_uses_kafkas_names_and_round_trips() -> None:
+def test_the_json_form_uses_kafkas_names() -> None:
     Topic = DeleteRecordsRequest.Topic
     request = DeleteRecordsRequest(
         topics=[Topic(name="t", partitions=[Topic.Partition(partition_index=1, offset=5)])], timeout_ms=9
@@ -155,23 +155,6 @@ def test_the_json_form_uses_kafkas_names_and_round_trips() -> None:
         "topics": [{"name": "t", "partitions": [{"partitionIndex": 1, "offset": 5}]}],
         "timeoutMs": 9,
     }
-    assert from_json(DeleteRecordsRequest, 2, document) == request
-
-
-@pytest.mark.parametrize(
-    ("document", "complaint"),
-    [
-        ({"topics": []}, "timeoutMs is missing"),
-        ({"topics": [], "timeoutMs": 1, "x": 2}, "version 2 has no field x"),
-        ({"topics": None, "timeoutMs": 1}, "topics must not be null in version 2"),
-        ({"topics": {}, "timeoutMs": 1}, "topics: a list is expected, not dict"),
-        ({"topics": [], "timeoutMs": "1"}, "timeoutMs: a whole number is expected, not '1'"),
-        ({"topics": [{"name": 3, "partitions": []}], "timeoutMs": 1}, r"topics\[0\].name: a string is expected"),
-    ],
-)
-def test_json_that_is_no_message_is_refused_by_place(document: dict[str, object], complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
-        from_json(DeleteRecordsRequest, 2, document)
 
 
 def test_declared_secrets_are_masked_in_json_and_repr_unless_asked_for() -> None:

@@ -129,18 +129,16 @@ def _errors(facts: Facts) -> Iterator[Change]:
     """``protocol/error_codes.py``: new codes, with Kafka's sentence until a person has written one, and new flags."""
     path = PACKAGE / "protocol" / "error_codes.py"
     source = before = path.read_text(encoding="utf-8")
-    known = {row.code: row for row in error_codes.all_codes()}
-    last = known[max(known)]
-    rows = names = ""
+    known = {row.code for row in error_codes.all_codes()}
+    rows = ""
     for code, name, retriable, refreshes, sentence in facts.errors:
+        flags = ", _RETRIABLE" * retriable + ", _REFRESH" * refreshes
         if code not in known:
-            rows += f'    ({code}, "{name}", {retriable}, {refreshes},\n     {json.dumps(sentence)}),\n'
-            names += f"{name} = {code}\n"
+            rows += f"{name} = _code(\n    {code}, {json.dumps(sentence)}{flags}\n)\n"
         else:
-            flags = rf'^(    \({code}, )"\w+", (?:True|False), (?:True|False),'
-            source = re.sub(flags, rf'\1"{name}", {retriable}, {refreshes},', source, flags=re.MULTILINE)
-    source = re.sub(rf"(?<=\n)(    \({last.code}, (?:.|\n)*?\),\n)(?=\)\n)", lambda found: found[1] + rows, source)
-    source = source.replace(f"{last.name} = {last.code}\n", f"{last.name} = {last.code}\n{names}")
+            row = rf'^\w+( = _code\(\s*{code}(?:,?\s+"(?:[^"\\]|\\.)*")+)(?:, _RETRIABLE)?(?:, _REFRESH)?'
+            source = re.sub(row, rf"{name}\1{flags}", source, flags=re.MULTILINE)
+    source = source.replace("\nNOT_LEADER_FOR_PARTITION =", f"{rows}\nNOT_LEADER_FOR_PARTITION =")
     if source != before:
         yield path, source.encode()
 
