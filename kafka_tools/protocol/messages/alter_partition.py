@@ -37,9 +37,9 @@ class AlterPartitionRequest(
     broker_epoch = int64(default=-1)
 
     class TopicData(Struct):
-        # Up to v1. Later versions send the topic id.
+        # Later versions send the topic id instead.
         topic_name = string(versions="0-1", ignorable=True)
-        # From v2. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="2+", ignorable=True)
 
         class PartitionData(Struct):
@@ -74,9 +74,9 @@ class AlterPartitionResponse(Response, key=56, versions="0-3", flexible="0+"):
     error_code = int16()
 
     class TopicData(Struct):
-        # Up to v1. Later versions send the topic id.
+        # Later versions send the topic id instead.
         topic_name = string(versions="0-1", ignorable=True)
-        # From v2. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="2+", ignorable=True)
 
         class PartitionData(Struct):

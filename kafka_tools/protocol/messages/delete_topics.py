@@ -35,9 +35,9 @@ class DeleteTopicsRequest(Request, key=20, versions="0-6", dropped="0", flexible
         # Id of the topic to delete. Zero: use the name. Both or neither lead to INVALID_REQUEST.
         topic_id = uuid(versions="6+")
 
-    # From v6. Earlier versions send topic_names.
+    # Earlier versions send topic_names instead.
     topics = array(DeleteTopicState, versions="6+")
-    # Up to v5. Later versions send topics.
+    # Later versions send topics instead.
     topic_names = array(string(), versions="0-5", ignorable=True)
     # How long the controller may take, in milliseconds. Then it answers REQUEST_TIMED_OUT.
     timeout_ms = int32()

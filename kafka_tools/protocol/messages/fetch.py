@@ -96,9 +96,9 @@ class FetchRequest(Request, key=1, versions="0-18", dropped="0-3", flexible="12+
     session_epoch = int32(versions="7+", default=-1, ignorable=True)
 
     class Topic(Struct):
-        # Name of the topic, up to v12. Later versions send the topic id.
+        # Later versions send the topic id instead.
         topic = string(versions="0-12", ignorable=True)
-        # From v13. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="13+", ignorable=True)
 
         class Partition(Struct):
@@ -128,9 +128,9 @@ class FetchRequest(Request, key=1, versions="0-18", dropped="0-3", flexible="12+
     topics = array(Topic)
 
     class ForgottenTopic(Struct):
-        # Name of the topic, up to v12. Later versions send the topic id.
+        # Later versions send the topic id instead.
         topic = string(versions="7-12", ignorable=True)
-        # From v13. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="13+", ignorable=True)
         partitions = array(int32(), versions="7+")
 
@@ -150,9 +150,9 @@ class FetchResponse(Response, key=1, versions="0-18", flexible="12+", throttles=
     session_id = int32(versions="7+", echoed="7+")
 
     class FetchableTopicResponse(Struct):
-        # Name of the topic, up to v12. Later versions send the topic id.
+        # Later versions send the topic id instead.
         topic = string(versions="0-12", ignorable=True)
-        # From v13. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="13+", ignorable=True)
 
         class PartitionData(Struct):

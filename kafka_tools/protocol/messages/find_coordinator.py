@@ -33,11 +33,11 @@ class FindCoordinatorRequest(
     flexible="3+",
     rights={"group": "Describe", "transactional id": "Describe", "cluster": "ClusterAction"},
 ):
-    # Up to v3. A group id, a transactional id, or group:topic id:partition, as key_type says.
+    # A group id, a transactional id, or group:topic id:partition, as key_type says.
     key = string(versions="0-3")
     # 0 group, 1 transactional id, 2 share partition (v6). Other values lead to INVALID_REQUEST.
     key_type = int8(versions="1+")
-    # From v4, in place of key. All keys have the same key_type.
+    # In place of key. All keys have the same key_type.
     coordinator_keys = array(string(), versions="4+")
 
 

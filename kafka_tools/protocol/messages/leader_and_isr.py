@@ -40,7 +40,7 @@ from kafka_tools.protocol.schema import (
 
 
 class PartitionState(Struct):
-    # Up to v1. Later versions group the partitions by topic.
+    # Later versions group the partitions by topic.
     topic_name = string(versions="0-1", ignorable=True)
     partition_index = int32()
     # Epoch of the controller that made the last change of leader or in-sync replicas.
@@ -78,7 +78,7 @@ class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+", rights=
     broker_epoch = int64(versions="2+", default=-1, ignorable=True)
     # 0 not specified, 1 only what changed, 2 all partitions of the broker.
     type = int8(versions="5+")
-    # Up to v1. Later versions send topic_states.
+    # Later versions send topic_states instead.
     ungrouped_partition_states = array(PartitionState, versions="0-1")
 
     class TopicState(Struct):
@@ -101,7 +101,7 @@ class LeaderAndIsrRequest(Request, key=4, versions="0-7", flexible="4+", rights=
 
 
 class PartitionError(Struct):
-    # Up to v4. Later versions group the errors by topic id.
+    # Later versions group the errors by topic id.
     topic_name = string(versions="0-4", ignorable=True)
     partition_index = int32()
     # Error of this partition. 0: no error.
@@ -111,7 +111,7 @@ class PartitionError(Struct):
 class LeaderAndIsrResponse(Response, key=4, versions="0-7", flexible="4+"):
     # Error of the whole request. 0: no error.
     error_code = int16()
-    # One result for each partition of the request, up to v4.
+    # One result for each partition of the request.
     partition_errors = array(PartitionError, versions="0-4")
 
     class TopicError(Struct):
@@ -119,5 +119,5 @@ class LeaderAndIsrResponse(Response, key=4, versions="0-7", flexible="4+"):
         # One result for each partition of the request.
         partition_errors = array(PartitionError, versions="5+")
 
-    # From v5, in place of partition_errors.
+    # In place of partition_errors.
     topics = array(TopicError, versions="5+")

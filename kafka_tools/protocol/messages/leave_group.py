@@ -27,7 +27,7 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, int16,
 
 class LeaveGroupRequest(Request, key=13, versions="0-5", flexible="4+", rights={"group": "Read"}):
     group_id = string()
-    # Up to v2. Later versions send members.
+    # Later versions send members instead.
     member_id = string(versions="0-2")
 
     class MemberIdentity(Struct):

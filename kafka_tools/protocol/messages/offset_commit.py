@@ -56,9 +56,9 @@ class OffsetCommitRequest(
     retention_time_ms = int64(versions="2-4", default=-1, ignorable=True)
 
     class RequestTopic(Struct):
-        # Up to v9. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-9", ignorable=True)
-        # From v10. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="10+", ignorable=True)
 
         class RequestPartition(Struct):
@@ -84,9 +84,9 @@ class OffsetCommitResponse(Response, key=8, versions="0-10", flexible="8+", thro
     throttle_time_ms = int32(versions="3+", ignorable=True)
 
     class ResponseTopic(Struct):
-        # Up to v9. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-9", ignorable=True)
-        # From v10. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="10+", ignorable=True)
 
         class ResponsePartition(Struct):

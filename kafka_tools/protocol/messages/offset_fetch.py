@@ -38,14 +38,14 @@ from kafka_tools.protocol.schema import Request, Response, Struct, array, boolea
 class OffsetFetchRequest(
     Request, key=9, versions="0-10", dropped="0", flexible="6+", rights={"group": "Describe", "topic": "Describe"}
 ):
-    # Up to v7. Later versions send groups.
+    # Later versions send groups instead.
     group_id = string(versions="0-7")
 
     class RequestTopic(Struct):
         name = string(versions="0-7")
         partition_indexes = array(int32(), versions="0-7")
 
-    # Up to v7. Null: all partitions for which the group has offsets (v2).
+    # Null: all partitions for which the group has offsets.
     topics = array(RequestTopic, versions="0-7", nullable="2+")
 
     class RequestGroup(Struct):
@@ -56,16 +56,16 @@ class OffsetFetchRequest(
         member_epoch = int32(versions="9+", default=-1, ignorable=True)
 
         class RequestTopics(Struct):
-            # Up to v9. Later versions send the topic id.
+            # Later versions send the topic id instead.
             name = string(versions="8-9", ignorable=True)
-            # From v10. Earlier versions send the topic name.
+            # Earlier versions send the topic name instead.
             topic_id = uuid(versions="10+", ignorable=True)
             partition_indexes = array(int32(), versions="8+")
 
         # Null: all partitions for which the group has offsets.
         topics = array(RequestTopics, versions="8+", nullable="8+")
 
-    # From v8. All groups must have the same coordinator.
+    # All groups must have the same coordinator.
     groups = array(RequestGroup, versions="8+")
     # True: the answer is UNSTABLE_OFFSET_COMMIT while an open transaction may change the offset. False: it is the last
     # committed offset.
@@ -92,7 +92,7 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+", throt
 
         partitions = array(ResponsePartition, versions="0-7")
 
-    # Up to v7. Later versions send groups.
+    # Later versions send groups instead.
     topics = array(ResponseTopic, versions="0-7")
     # Error of the group. 0: no error. In v0 and v1 the partitions carry it.
     error_code = int16(versions="2-7", ignorable=True)
@@ -101,9 +101,9 @@ class OffsetFetchResponse(Response, key=9, versions="0-10", flexible="6+", throt
         group_id = string(versions="8+")
 
         class ResponseTopics(Struct):
-            # Up to v9. Later versions send the topic id.
+            # Later versions send the topic id instead.
             name = string(versions="8-9", ignorable=True)
-            # From v10. Earlier versions send the topic name.
+            # Earlier versions send the topic name instead.
             topic_id = uuid(versions="10+", ignorable=True)
 
             class ResponsePartitions(Struct):

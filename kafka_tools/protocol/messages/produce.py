@@ -87,9 +87,9 @@ class ProduceRequest(
     timeout_ms = int32()
 
     class TopicProduceData(Struct):
-        # Up to v12. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-12", ignorable=True, map_key=True)
-        # From v13. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceData(Struct):
@@ -105,9 +105,9 @@ class ProduceRequest(
 
 class ProduceResponse(Response, key=0, versions="0-13", flexible="9+", throttles="6+"):
     class TopicProduceResponse(Struct):
-        # Up to v12. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-12", ignorable=True, map_key=True)
-        # From v13. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="13+", ignorable=True, map_key=True)
 
         class PartitionProduceResponse(Struct):

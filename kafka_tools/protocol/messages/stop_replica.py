@@ -62,7 +62,7 @@ class StopReplicaRequest(Request, key=5, versions="0-4", flexible="2+", rights={
 
         partition_states = array(PartitionState, versions="3+")
 
-    # Replicas to stop from v3.
+    # Replicas to stop.
     topic_states = array(TopicState, versions="3+")
 
 

@@ -64,9 +64,9 @@ class TxnOffsetCommitRequest(
     group_instance_id = string(versions="3+", nullable="3+", default=None)
 
     class RequestTopic(Struct):
-        # Up to v5. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-5", ignorable=True)
-        # From v6. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="6+", ignorable=True)
 
         class RequestPartition(Struct):
@@ -91,9 +91,9 @@ class TxnOffsetCommitResponse(Response, key=28, versions="0-6", flexible="3+", t
     throttle_time_ms = int32()
 
     class ResponseTopic(Struct):
-        # Up to v5. Later versions send the topic id.
+        # Later versions send the topic id instead.
         name = string(versions="0-5", ignorable=True)
-        # From v6. Earlier versions send the topic name.
+        # Earlier versions send the topic name instead.
         topic_id = uuid(versions="6+", ignorable=True)
 
         class ResponsePartition(Struct):

@@ -56,5 +56,5 @@ class UpdateFeaturesResponse(Response, key=57, versions="0-2", flexible="0+"):
         # Explains the error in words. Null: no explanation.
         error_message = string(nullable="0+")
 
-    # One result for each feature of the request, up to v1.
+    # One result for each feature of the request.
     results = array(UpdatableFeatureResult, versions="0-1", ignorable=True, on_error=[])

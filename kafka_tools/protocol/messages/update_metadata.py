@@ -37,7 +37,7 @@ from kafka_tools.protocol.schema import (
 
 
 class PartitionState(Struct):
-    # Up to v4. Later versions group the partitions by topic.
+    # Later versions group the partitions by topic.
     topic_name = string(versions="0-4", ignorable=True)
     partition_index = int32()
     # Epoch of the controller that made the last change of leader or in-sync replicas.
@@ -68,7 +68,7 @@ class UpdateMetadataRequest(Request, key=6, versions="0-8", flexible="6+", right
     # The epoch that the receiving broker got when it registered. An older one leads to STALE_BROKER_EPOCH. -1: not
     # checked.
     broker_epoch = int64(versions="5+", default=-1, ignorable=True)
-    # Up to v4. Later versions send topic_states.
+    # Later versions send topic_states instead.
     ungrouped_partition_states = array(PartitionState, versions="0-4")
 
     class TopicState(Struct):
