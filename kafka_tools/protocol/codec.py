@@ -18,7 +18,6 @@ from kafka_tools.errors import DecodeError, EncodeError, TooManyElements, Unsupp
 from kafka_tools.protocol.codec_source import FieldRun, Malformed, Source, TooMany
 from kafka_tools.protocol.decoder_source import decoder_source
 from kafka_tools.protocol.encoder_source import encoder_source
-from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import Buffer, read_unsigned_varint, write_unsigned_varint
 from kafka_tools.protocol.schema import ApiMessage, Message, Stored, Struct
 
@@ -241,14 +240,11 @@ def _find_misfit(local: Mapping[str, Any], place: str) -> tuple[str, str | None]
         else:
             complaint = misfit(field, getattr(owner, field.name))
             if complaint is None and field.kind == "array":
-                complaint = _first_misfit(misfit, field, getattr(owner, field.name))
+                complaints = (misfit(field.item, item) for item in getattr(owner, field.name) or ())
+                complaint = next(filter(None, complaints), None)
         if complaint is not None:
             return name, complaint
     return place.split("/")[0], None
-
-
-def _first_misfit(misfit: Callable[[Field, Any], str | None], field: Field, items: Any) -> str | None:
-    return next((found for found in (misfit(field.item, item) for item in items or ()) if found), None)
 
 
 def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], version: int) -> NoReturn:

@@ -7,6 +7,8 @@ struct.pack or unpack. Every length read is compared with the bytes left before 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from kafka_tools.protocol.fields import Field
@@ -97,3 +99,10 @@ def struct_minimum_size(cls: type[Struct], version: int, flexible: bool) -> int:
 def is_inline(field: Field, version: int) -> bool:
     """Whether the field stands in the body (not among the tagged fields) in this version."""
     return version in field.versions and version not in field.tagged
+
+
+def runs(cls: type[Struct], version: int) -> Iterator[tuple[bool, list[Field]]]:
+    """The fields in the body, in order, as runs of fields that have a fixed size (True) and that do not."""
+    fields = (field for field in cls.FIELDS if is_inline(field, version))
+    for is_fixed, run in groupby(fields, key=lambda field: field.kind in FIXED):
+        yield is_fixed, list(run)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size
+from kafka_tools.protocol.codec_source import FIXED, FieldRun, Malformed, Source, is_inline, minimum_size, runs
 from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import (
     MOST_ITEMS,
@@ -51,16 +51,12 @@ def decoder_source(
     for field in cls.FIELDS:
         if not is_inline(field, version):
             source.add(1, f"m.{field.name} = {_default_expression(source, field)}")
-    run: list[Field] = []
-    for field in cls.FIELDS:
-        if not is_inline(field, version):
+    for is_fixed, fields in runs(cls, version):
+        if is_fixed:
+            _unpack(source, fields)
             continue
-        if field.kind in FIXED:
-            run.append(field)
-            continue
-        _flush_unpack(source, run)
-        _decode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
-    _flush_unpack(source, run)
+        for field in fields:
+            _decode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
     if flexible:
         _decode_tags(source, cls, version)
     source.add(1, "return m, pos")
@@ -76,9 +72,7 @@ def _default_expression(source: Source, field: Field) -> str:
     return source.constant("default", default)
 
 
-def _flush_unpack(source: Source, run: list[Field]) -> None:
-    if not run:
-        return
+def _unpack(source: Source, run: list[Field]) -> None:
     layout = struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run))
     unpack = source.constant("unpack", layout.unpack_from)
     targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
@@ -88,7 +82,6 @@ def _flush_unpack(source: Source, run: list[Field]) -> None:
         if field.kind == "uuid":
             source.scope["uuid_of"] = _uuid_of
             source.add(1, f"m.{field.name} = uuid_of(m.{field.name})", field.name)
-    run.clear()
 
 
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from kafka_tools.protocol.codec_source import FIXED, Source, is_inline
+from kafka_tools.protocol.codec_source import FIXED, Source, runs
 from kafka_tools.protocol.fields import Field
 from kafka_tools.protocol.primitives import MOST_STRING_BYTES, write_unsigned_varint
 from kafka_tools.protocol.schema import Struct
@@ -22,16 +22,12 @@ def encoder_source(cls: type[Struct], version: int, flexible: bool, *, bounded: 
     for field in cls.FIELDS:
         if version not in field.versions and not field.ignorable:
             _refuse_absent(source, field, version)
-    run: list[Field] = []
-    for field in cls.FIELDS:
-        if not is_inline(field, version):
+    for is_fixed, fields in runs(cls, version):
+        if is_fixed:
+            _pack(source, fields)
             continue
-        if field.kind in FIXED:
-            run.append(field)
-            continue
-        _flush_pack(source, run)
-        _encode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
-    _flush_pack(source, run)
+        for field in fields:
+            _encode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
     if flexible:
         _encode_tags(source, cls, version)
     else:
@@ -48,13 +44,10 @@ def _refuse_absent(source: Source, field: Field, version: int) -> None:
     source.add(2, f"raise Malformed({message!r})", field.name)
 
 
-def _flush_pack(source: Source, run: list[Field]) -> None:
-    if not run:
-        return
+def _pack(source: Source, run: list[Field]) -> None:
     pack = source.constant("pack", struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run)).pack)
     values = ", ".join(f"m.{f.name}.bytes" if f.kind == "uuid" else f"m.{f.name}" for f in run)
-    source.add(1, f"out += {pack}({values})", run[0].name if len(run) == 1 else "/".join(f.name for f in run))
-    run.clear()
+    source.add(1, f"out += {pack}({values})", "/".join(f.name for f in run))
 
 
 def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:

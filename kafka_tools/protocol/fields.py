@@ -49,26 +49,6 @@ class Field:
     "deletions, upsertions" for both.
     """
 
-    __slots__ = (
-        "_flexible",
-        "answers",
-        "config_value",
-        "default",
-        "echoed",
-        "ignorable",
-        "item",
-        "json_name",
-        "kind",
-        "map_key",
-        "name",
-        "nullable",
-        "on_error",
-        "secret",
-        "tag",
-        "tagged",
-        "versions",
-    )  # fmt: skip
-
     def __init__(
         self,
         kind: str,

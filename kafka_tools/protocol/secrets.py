@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from kafka_tools.protocol.enums import ConfigResourceType
+from kafka_tools.protocol.fields import Field
 from kafka_tools.shown_text import MASK
 
 
-class _Field(Protocol):
-    """The properties of a ``schema.Field`` that decide about secrets."""
-
-    name: str
-    secret: bool
-    config_value: bool
-
-
-def is_secret(struct: Any, field: _Field) -> bool:
+def is_secret(struct: Any, field: Field) -> bool:
     """Whether the value of a struct's field must not be shown: it is a secret, or the value of a config that is one."""
     if not field.config_value:
         return field.secret
     return is_secret_config(struct.name, getattr(struct, "resource_type", None))
 
 
-def shown_value(struct: Any, field: _Field) -> str:
+def shown_value(struct: Any, field: Field) -> str:
     """The value of a field as ``repr`` has it, or the mask of a secret."""
     return MASK if is_secret(struct, field) else repr(getattr(struct, field.name))
 
