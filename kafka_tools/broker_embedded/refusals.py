@@ -46,3 +46,13 @@ def cut_to_fit(text: str) -> str:
 def default_error(code: int) -> BrokerError:
     """``error_for`` with Kafka's own text for the code."""
     return error_for(code, default_message(code))
+
+
+def bad_request(message: str | None = None) -> BrokerError:
+    """INVALID_REQUEST."""
+    return error_for(error_codes.INVALID_REQUEST, message)
+
+
+def bad_config(message: str) -> BrokerError:
+    """INVALID_CONFIG."""
+    return error_for(error_codes.INVALID_CONFIG, message)

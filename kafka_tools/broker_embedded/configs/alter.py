@@ -19,7 +19,8 @@ from kafka_tools.broker_embedded.configs.store import (
     ConfigStore,
 )
 from kafka_tools.broker_embedded.configs.together import Misfit, check_together
-from kafka_tools.broker_embedded.configs.validation import bad_config, bad_request, check_node, validate
+from kafka_tools.broker_embedded.configs.validation import check_node, validate
+from kafka_tools.broker_embedded.refusals import bad_config, bad_request
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.config_definitions.values import default_of, to_text

@@ -20,11 +20,9 @@ from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
 from kafka_tools.config_definitions.secrets import is_sensitive
 from kafka_tools.config_definitions.values import Value, default_of, parse, to_text
-from kafka_tools.protocol.enums import ConfigType
+from kafka_tools.protocol.enums import ConfigSource, ConfigType
 
-TOPIC_SOURCE, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = 1, 2, 3, 4, 5
-CLIENT_METRICS_SOURCE, GROUP_SOURCE = 7, 8
-"""Config sources on the wire (``DescribeConfigsResponse.ConfigSource``)."""
+DEFAULT = ConfigSource.DEFAULT_CONFIG
 
 
 class Synonym(NamedTuple):
@@ -44,7 +42,7 @@ class DescribedConfig(NamedTuple):
     read_only: bool
     sensitive: bool
     config_type: int
-    synonyms: list[Synonym]
+    synonyms: tuple[Synonym, ...]
 
 
 def describe(
@@ -75,11 +73,7 @@ def _topic(store: ConfigStore, given: Mapping[str, str]) -> list[DescribedConfig
     from kafka_tools.config_definitions.topic import BROKER_NAME, TABLE
 
     inherited = {name: _broker_chain(store, BROKER_NAME[name]) for name in TABLE if name in BROKER_NAME}
-
-    def value_of(name: str) -> Value:
-        return parse(name, TABLE[name][0], given[name]) if name in given else store.topic_default(name)
-
-    return _with_overrides(TABLE, given, value_of, inherited, TOPIC_SOURCE)
+    return _with_overrides(TABLE, given, store.topic_with(given).get, inherited, ConfigSource.DYNAMIC_TOPIC_CONFIG)
 
 
 def _group(store: ConfigStore, group_id: str) -> list[DescribedConfig]:
@@ -91,7 +85,8 @@ def _group(store: ConfigStore, group_id: str) -> list[DescribedConfig]:
         own = Synonym(name, to_text(default_of(name, row)), DEFAULT)
         theirs = broker_name(name)
         inherited[name] = _broker_chain(store, theirs) if theirs in broker.TABLE else [own]
-    return _with_overrides(TABLE, store.dynamic(GROUP, group_id), store.group(group_id).get, inherited, GROUP_SOURCE)
+    given = store.dynamic(GROUP, group_id)
+    return _with_overrides(TABLE, given, store.group(group_id).get, inherited, ConfigSource.DYNAMIC_GROUP_CONFIG)
 
 
 def _client_metrics(store: ConfigStore, subscription: str) -> list[DescribedConfig]:
@@ -103,7 +98,7 @@ def _client_metrics(store: ConfigStore, subscription: str) -> list[DescribedConf
         row = TABLE[name]
         return parse(name, row[0], given[name]) if name in given else default_of(name, row)
 
-    return _with_overrides(TABLE, given, value_of, {}, CLIENT_METRICS_SOURCE)
+    return _with_overrides(TABLE, given, value_of, {}, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG)
 
 
 def _with_overrides(
@@ -119,9 +114,8 @@ def _with_overrides(
         if len(row) > 3 and name not in given:
             continue  # internal configs show only where they are set
         value = to_text(value_of(name))
-        synonyms = list(inherited.get(name, ()))
-        if name in given:
-            synonyms.insert(0, Synonym(name, value, source))
+        own = [Synonym(name, value, source)] if name in given else []
+        synonyms = (*own, *inherited.get(name, ()))
         shown_source = synonyms[0].source if synonyms else DEFAULT
         entries.append(DescribedConfig(name, value, shown_source, False, False, ConfigType.numbers[row[0]], synonyms))
     return entries
@@ -136,12 +130,11 @@ def _broker(store: ConfigStore) -> list[DescribedConfig]:
 
 
 def _broker_default(store: ConfigStore) -> list[DescribedConfig]:
-    entries = []
+    entries, source = [], ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     for name, text in store.dynamic(BROKER, "").items():
         entry = _broker_entry(store, name)
-        synonyms = [synonym for synonym in entry.synonyms if synonym.source == DYNAMIC_DEFAULT]
-        value = None if entry.sensitive else text
-        entries.append(entry._replace(value=value, source=DYNAMIC_DEFAULT, synonyms=synonyms))
+        synonyms = tuple(each for each in entry.synonyms if each.source == source)
+        entries.append(entry._replace(value=None if entry.sensitive else text, source=source, synonyms=synonyms))
     return entries
 
 
@@ -154,9 +147,8 @@ def _broker_entry(store: ConfigStore, name: str) -> DescribedConfig:
     source = synonyms[0].source if synonyms else DEFAULT
     value = None if sensitive else to_text(store.broker.get(name))
     read_only = name not in PER_BROKER and name not in CLUSTER_WIDE
-    return DescribedConfig(
-        name, value, source, read_only, sensitive, ConfigType.numbers[row[0]] if row else ConfigType.UNKNOWN, synonyms
-    )
+    config_type = ConfigType.numbers[row[0]] if row else ConfigType.UNKNOWN
+    return DescribedConfig(name, value, source, read_only, sensitive, config_type, tuple(synonyms))
 
 
 def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:

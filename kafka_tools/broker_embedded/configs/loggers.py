@@ -10,8 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from kafka_tools.broker_embedded.configs.alter import APPEND, DELETE, SET, SUBTRACT, Change
-from kafka_tools.broker_embedded.refusals import error_for
-from kafka_tools.protocol import error_codes
+from kafka_tools.broker_embedded.refusals import bad_config, bad_request
 from kafka_tools.protocol.enums import ConfigOperation
 from kafka_tools.texts.java_numbers import parse_int
 
@@ -42,10 +41,9 @@ def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, v
     """Set and unset levels, all or none; BrokerError for what cannot be done."""
     number = parse_int(resource)
     if number is None:
-        raise error_for(error_codes.INVALID_REQUEST, f"Node id must be an integer, but it is: {resource}")
+        raise bad_request(f"Node id must be an integer, but it is: {resource}")
     if str(number) != node_name:
-        text = f"Unexpected node id. Expected {node_name}, but received {number}"
-        raise error_for(error_codes.INVALID_REQUEST, text)
+        raise bad_request(f"Unexpected node id. Expected {node_name}, but received {number}")
     known = logger_levels()
     for change in changes:
         _check(change, known)
@@ -57,17 +55,15 @@ def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, v
 def _check(change: Change, known: dict[str, str]) -> None:
     if change.operation in (APPEND, SUBTRACT):
         operation = ConfigOperation.word(change.operation)
-        text = f"{operation} operation is not allowed for the BROKER_LOGGER resource"
-        raise error_for(error_codes.INVALID_REQUEST, text)
+        raise bad_request(f"{operation} operation is not allowed for the BROKER_LOGGER resource")
     if change.name not in known:
-        raise error_for(error_codes.INVALID_CONFIG, f"Logger {change.name} does not exist!")
+        raise bad_config(f"Logger {change.name} does not exist!")
     if change.operation == DELETE and change.name == ROOT:
-        raise error_for(error_codes.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+        raise bad_request("Removing the log level of the root logger is not allowed")
     if change.operation == SET and change.value not in _LEVELS:
-        raise error_for(
-            error_codes.INVALID_CONFIG,
+        raise bad_config(
             f"Cannot set the log level of {change.name} to {change.value} as it is not a supported log level. "
-            f"Valid log levels are {', '.join(sorted(_LEVELS))}",
+            f"Valid log levels are {', '.join(sorted(_LEVELS))}"
         )
 
 

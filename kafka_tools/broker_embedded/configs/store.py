@@ -9,7 +9,6 @@ group, this broker, all brokers, server.properties, default.
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -41,10 +40,12 @@ def check_properties(properties: Mapping[str, str]) -> None:
             check(name, row, text)
 
 
-class View(ABC):
+class View:
     """Typed values of one resource by config name. Parsed once; the store drops the cache on a change."""
 
-    def __init__(self) -> None:
+    def __init__(self, find: Callable[[str], Value]) -> None:
+        """``find``: the value of a config that is not in the cache; KeyError for a name of another kind."""
+        self._find = find
         self._cache: dict[str, Value] = {}
 
     def get(self, name: str) -> Value:
@@ -67,46 +68,8 @@ class View(ABC):
         assert isinstance(value, int | float)
         return float(value)
 
-    def forget(self) -> None:
-        self._cache.clear()
-
-    @abstractmethod
-    def _find(self, name: str) -> Value:
-        """The value of a config that is not in the cache."""
-
-
-class BrokerView(View):
-    """The configs of this broker, by the broker's names."""
-
-    def __init__(self, store: ConfigStore) -> None:
-        super().__init__()
-        self._store = store
-
-    def _find(self, name: str) -> Value:
-        row = broker_row(name)
-        text = self._text(name)
-        if row is None:
-            if text is None:
-                raise KeyError(name)
-            return text
-        return default_of(name, row) if text is None else parse(name, row[0], text)
-
-    def _text(self, name: str) -> str | None:
-        """What was written for the config, strongest first.
-
-        A config set while the broker runs hides weaker settings of its synonyms too, as in Kafka:
-        with log.retention.ms set, log.retention.hours is back at its default.
-        """
-        synonyms = () if listener_base(name) else broker_synonyms(name)
-        for values, source in self._store.broker_layers():
-            if name in values:
-                return values[name]
-            if source != STATIC_SOURCE and any(synonym in values for synonym in synonyms):
-                return None
-        return None
-
     def milliseconds(self, name: str) -> Value:
-        """A time that may also be written in minutes or hours: the strongest of its synonyms."""
+        """A time of the broker that may also be written in minutes or hours: the strongest of its synonyms."""
         for synonym in broker_synonyms(name):
             value = self.get(synonym)
             if value is not None:
@@ -114,40 +77,8 @@ class BrokerView(View):
                 return value * _UNIT_MS[synonym.rpartition(".")[2]]
         return None
 
-
-class TopicView(View):
-    """The configs of one topic, by the topic's names; ``overrides`` gives what is set for it."""
-
-    def __init__(self, store: ConfigStore, overrides: Callable[[], Mapping[str, str]]) -> None:
-        super().__init__()
-        self._store = store
-        self._overrides = overrides
-
-    def _find(self, name: str) -> Value:
-        from kafka_tools.config_definitions import topic
-
-        row = topic.TABLE[name]
-        text = self._overrides().get(name)
-        return parse(name, row[0], text) if text is not None else self._store.topic_default(name)
-
-
-class GroupView(View):
-    """The configs of one group, by the group's names."""
-
-    def __init__(self, store: ConfigStore, group_id: str) -> None:
-        super().__init__()
-        self._store = store
-        self._group_id = group_id
-
-    def _find(self, name: str) -> Value:
-        from kafka_tools.config_definitions import broker, group
-
-        row = group.TABLE[name]
-        text = self._store.dynamic(GROUP, self._group_id).get(name)
-        if text is not None:
-            return parse(name, row[0], text)
-        theirs = group.broker_name(name)
-        return self._store.broker.get(theirs) if theirs in broker.TABLE else default_of(name, row)
+    def forget(self) -> None:
+        self._cache.clear()
 
 
 class ConfigStore:
@@ -171,7 +102,8 @@ class ConfigStore:
         """What is set for a resource is never changed, but replaced."""
         self._topic_names: dict[uuid.UUID, str] = {}
         self._views: dict[tuple[int, str], View] = {}
-        self.broker = BrokerView(self)
+        self.broker = View(self._of_broker)
+        """The configs of this broker, by the broker's names."""
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
         journal.on_record(ConfigRecord, self._apply_config)
@@ -185,19 +117,19 @@ class ConfigStore:
     def topic(self, name: str) -> View:
         view = self._views.get((TOPIC, name))
         if view is None:
-            view = self._views[TOPIC, name] = TopicView(self, lambda: self.dynamic(TOPIC, name))
+            view = self._views[TOPIC, name] = View(lambda config: self._of_topic(config, self.dynamic(TOPIC, name)))
         return view
 
     def topic_with(self, overrides: Mapping[str, str]) -> View:
         """The configs that a topic with these overrides would have."""
-        return TopicView(self, lambda: overrides)
+        return View(lambda config: self._of_topic(config, overrides))
 
     def group(self, group_id: str) -> View:
         """Groups for which nothing is set share a view: clients choose their ids, and none of them stays."""
         key = GROUP, group_id if (GROUP, group_id) in self._set else ""
         view = self._views.get(key)
         if view is None:
-            view = self._views[key] = GroupView(self, key[1])
+            view = self._views[key] = View(lambda config: self._of_group(config, key[1]))
         return view
 
     def dynamic(self, resource_type: int, name: str) -> Mapping[str, str]:
@@ -209,10 +141,10 @@ class ConfigStore:
         return sorted(name for kind, name in self._set if kind == resource_type)
 
     def broker_layers(self) -> list[tuple[Mapping[str, str], int]]:
-        """What was written for this broker, strongest first, with DescribeConfigs' source numbers 2, 3 and 4."""
+        """What was written for this broker, strongest first, with DescribeConfigs' number of the source."""
         return [
-            (self.dynamic(BROKER, self.node_name), 2),
-            (self.dynamic(BROKER, ""), 3),
+            (self.dynamic(BROKER, self.node_name), ConfigSource.DYNAMIC_BROKER_CONFIG),
+            (self.dynamic(BROKER, ""), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
             (self.static_properties(), STATIC_SOURCE),
         ]
 
@@ -247,6 +179,45 @@ class ConfigStore:
             value = self.broker.milliseconds(broker_name)
             return -1 if isinstance(value, int) and value < 0 else value
         return self.broker.get(broker_name)
+
+    def _of_broker(self, name: str) -> Value:
+        row = broker_row(name)
+        text = self._broker_text(name)
+        if row is None:
+            if text is None:
+                raise KeyError(name)
+            return text
+        return default_of(name, row) if text is None else parse(name, row[0], text)
+
+    def _broker_text(self, name: str) -> str | None:
+        """What was written for the config, strongest first.
+
+        A config set while the broker runs hides weaker settings of its synonyms too, as in Kafka:
+        with log.retention.ms set, log.retention.hours is back at its default.
+        """
+        synonyms = () if listener_base(name) else broker_synonyms(name)
+        for values, source in self.broker_layers():
+            if name in values:
+                return values[name]
+            if source != STATIC_SOURCE and any(synonym in values for synonym in synonyms):
+                return None
+        return None
+
+    def _of_topic(self, name: str, overrides: Mapping[str, str]) -> Value:
+        from kafka_tools.config_definitions import topic
+
+        row = topic.TABLE[name]
+        return parse(name, row[0], overrides[name]) if name in overrides else self.topic_default(name)
+
+    def _of_group(self, name: str, group_id: str) -> Value:
+        from kafka_tools.config_definitions import broker, group
+
+        row = group.TABLE[name]
+        text = self.dynamic(GROUP, group_id).get(name)
+        if text is not None:
+            return parse(name, row[0], text)
+        theirs = group.broker_name(name)
+        return self.broker.get(theirs) if theirs in broker.TABLE else default_of(name, row)
 
     def _apply_topic(self, record: TopicRecord) -> None:
         self._topic_names[record.topic_id] = record.name

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
 from kafka_tools.broker_embedded.configs.together import check_together
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_config, bad_request, error_for
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, listener_base
 from kafka_tools.config_definitions.values import Value, check, default_of
@@ -152,10 +152,12 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         if entry.strip() and not (host and colon and count.strip().isdecimal()):
             raise bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
     in_force = store.broker_properties(own=wanted) if resource else store.broker_properties(default=wanted)
-    _check_in_force(in_force)
-    for name in sorted(dynamic.THREAD_POOLS):
-        _check_pool(name, _threads(name, in_force), store.broker.integer(name))
-    _check_cleaner_threads(store, _threads(_CLEANER_THREADS, in_force))
+    try:  # as in Kafka all that would be in force must be what a broker can start with (``new KafkaConfig``)
+        check_together(in_force)
+    except ConfigError as error:
+        raise bad_request(f"requirement failed: {error}") from error
+    for name in (*sorted(dynamic.THREAD_POOLS), _CLEANER_THREADS):
+        _check_threads(name, in_force, store.broker.integer(name))
     if resource:
         try:
             store.check_running(wanted)
@@ -170,40 +172,22 @@ def _is_per_broker_listener(name: str) -> bool:
     return base is not None and base not in CLUSTER_LEVEL_LISTENER
 
 
-def _threads(name: str, in_force: Mapping[str, str]) -> int:
-    """How many threads a pool would have: what is set for all brokers may be set for this one too, or no longer."""
+def _check_threads(name: str, in_force: Mapping[str, str], current: int) -> None:
+    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``, ``LogCleaner``)."""
     from kafka_tools.config_definitions.broker import TABLE
 
     row = TABLE[name]
-    value = check(name, row, in_force[name]) if name in in_force else default_of(name, row)
-    assert isinstance(value, int)
-    return value
-
-
-def _check_pool(name: str, value: int, current: int) -> None:
-    """A thread pool may at most double and at most halve in one step (``DynamicThreadPool``)."""
-    wrong = f"Dynamic thread count update validation failed for {name}={value}"
-    if value > current * 2:
-        raise bad_request(f"{wrong}, value should not be greater than double the current value {current}")
-    if value < current // 2:
-        raise bad_request(f"{wrong}, value should be at least half the current value {current}")
-
-
-def _check_in_force(in_force: Mapping[str, str]) -> None:
-    """As in Kafka all that would be in force must be what a broker can start with (``new KafkaConfig``)."""
-    try:
-        check_together(in_force)
-    except ConfigError as error:
-        raise bad_request(f"requirement failed: {error}") from error
-
-
-def _check_cleaner_threads(store: ConfigStore, threads: int) -> None:
-    """The bounds of ``LogCleaner``."""
-    current = store.broker.integer(_CLEANER_THREADS)
-    if threads < current // 2:
-        raise bad_request(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
-    if threads > current * 2:
-        raise bad_request(f"Log cleaner threads cannot be increased to more than double the current value {current}")
+    threads = check(name, row, in_force[name]) if name in in_force else default_of(name, row)
+    assert isinstance(threads, int)
+    if current // 2 <= threads <= current * 2:
+        return
+    is_less = threads < current
+    if name == _CLEANER_THREADS:
+        change = "reduced to less than half" if is_less else "increased to more than double"
+        raise bad_request(f"Log cleaner threads cannot be {change} the current value {current}")
+    wrong = f"Dynamic thread count update validation failed for {name}={threads}, value should"
+    bound = "be at least half" if is_less else "not be greater than double"
+    raise bad_request(f"{wrong} {bound} the current value {current}")
 
 
 _BOUNDED = (
@@ -294,13 +278,3 @@ def _is_regex(text: str) -> bool:
 
 def _listed(names: Sequence[str]) -> str:
     return f"[{', '.join(names)}]"
-
-
-def bad_request(message: str) -> Exception:
-    """INVALID_REQUEST."""
-    return error_for(error_codes.INVALID_REQUEST, message)
-
-
-def bad_config(message: str) -> Exception:
-    """INVALID_CONFIG."""
-    return error_for(error_codes.INVALID_CONFIG, message)

@@ -234,13 +234,9 @@ def _key_fields(cls: type[Struct], version: int) -> list[Field]:
 def _scalar_group(cls: type[Struct]) -> Field | None:
     """The field that names the one group of a request or entry; FindCoordinator has it under another name."""
     for field in cls.FIELDS:
-        if field.kind == "string" and (field.name == "group_id" or (field.name == "key" and _has_key_type(cls))):
+        if field.kind == "string" and (field.name == "group_id" or (field.name == "key" and hasattr(cls, "key_type"))):
             return field
     return None
-
-
-def _has_key_type(cls: type[Struct]) -> bool:
-    return any(field.name == "key_type" for field in cls.FIELDS)
 
 
 def with_values(item: S, values: Mapping[str, Any]) -> S:

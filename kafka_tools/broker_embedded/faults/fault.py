@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Condition
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.broker_embedded.faults.selectors import Selector
+from kafka_tools.closing import Closing
 from kafka_tools.protocol.error_codes import ErrorCode
 from kafka_tools.protocol.schema import Response
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WAIT_S = 10.0
 
 
-class Fault:
+class Fault(Closing):
     """A fault that was asked for. As a context manager it ends with the block.
 
     ``hits`` counts the requests that it has struck. Raises ValueError for ``times`` and ``skip`` below 1 and 0.
@@ -39,12 +39,7 @@ class Fault:
         """End the fault. What it holds goes on."""
         self.changed = Condition()
 
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self.remove()
 
     def __repr__(self) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 
 from kafka_tools.broker_embedded.coordinators.runtime import partition_for
+from kafka_tools.closing import Closing
 from kafka_tools.protocol.enums import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kafka_tools.values import TopicPartition
 
 
-class HeldLoading:
+class HeldLoading(Closing):
     """The partition of a group, of a transactional id, of both, or all of them if none is named.
 
     As a context manager it ends with the block.
@@ -22,12 +22,7 @@ class HeldLoading:
         self.release: Callable[[], None] = lambda: None
         """Have them read now, and hold them no longer."""
 
-    def __enter__(self) -> HeldLoading:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self.release()
 
     def __repr__(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from threading import Condition
-from types import TracebackType
 from typing import Any, NamedTuple
 
+from kafka_tools.broker_embedded.faults.entries import with_values
 from kafka_tools.broker_embedded.faults.fault import WAIT_S
 from kafka_tools.broker_embedded.faults.selectors import Selector
+from kafka_tools.closing import Closing
 from kafka_tools.protocol.schema import Request
 
 MOST = 1000
@@ -35,8 +36,6 @@ class RecordedRequest(NamedTuple):
 def recorded(call: Any) -> RecordedRequest:
     """A call as it is recorded: the request's own fields as they are now, whatever a handler does to them."""
     request = call.request
-    copy = type(request)(**{field.name: getattr(request, field.name) for field in request.FIELDS})
-    now_ms = call.broker.clock.now_ms()
     return RecordedRequest(
         call.api.stem,
         call.version,
@@ -44,12 +43,12 @@ def recorded(call: Any) -> RecordedRequest:
         call.principal,
         call.client_host,
         call.connection_id,
-        now_ms,
-        copy,
+        call.broker.clock.now_ms(),
+        with_values(request, {}),
     )
 
 
-class Recording:
+class Recording(Closing):
     """Requests in the order in which they came; the oldest are forgotten beyond ``most``. Iterate, index, ``len``.
 
     As a context manager it ends with the block; what was recorded stays.
@@ -68,12 +67,7 @@ class Recording:
         self._held_bytes = 0
         self._changed = Condition()
 
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self.stop()
 
     def __len__(self) -> int:

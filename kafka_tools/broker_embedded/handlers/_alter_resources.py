@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import RefusedByController, check_given
 from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC
-from kafka_tools.broker_embedded.refusals import default_error, error_for
+from kafka_tools.broker_embedded.handlers._rights import check_configs
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -42,10 +43,10 @@ def alter_each(
         kind, name = resource.resource_type, resource.resource_name
         try:
             if count[kind, name] > 1:
-                raise error_for(error_codes.INVALID_REQUEST, "Each resource must appear at most once.")
+                raise bad_request("Each resource must appear at most once.")
             check_given(resource.configs)
             if kind not in kinds:
-                raise error_for(error_codes.INVALID_REQUEST, f"Unknown resource type {kind}")
+                raise bad_request(f"Unknown resource type {kind}")
             records += _wanted(call, resource, changes)
             results.append(AlterResult(kind, name, error_codes.NONE, None))
         except BrokerError as error:
@@ -62,23 +63,12 @@ def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]
         try:
             wanted = changes(resource)
         except RefusedByController:
-            _check_allowed(call, kind, name)
+            check_configs(call, AclOperation.ALTER_CONFIGS, kind, name)
             raise
-        _check_allowed(call, kind, name)
+    check_configs(call, AclOperation.ALTER_CONFIGS, kind, name)
+    if kind == BROKER:
         return wanted
-    _check_allowed(call, kind, name)
     wanted = changes(resource)
     if kind == TOPIC and call.broker.cluster.topic(name) is None:
         raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     return wanted
-
-
-def _check_allowed(call: Call, kind: int, name: str) -> None:
-    if kind == TOPIC:
-        if not call.allowed_on_topic(AclOperation.ALTER_CONFIGS, name):
-            raise default_error(error_codes.TOPIC_AUTHORIZATION_FAILED)
-    elif kind == GROUP:
-        if not call.allowed_on_group(AclOperation.ALTER_CONFIGS, name):
-            raise default_error(error_codes.GROUP_AUTHORIZATION_FAILED)
-    elif not call.allowed_on_cluster(AclOperation.ALTER_CONFIGS):
-        raise default_error(error_codes.CLUSTER_AUTHORIZATION_FAILED)

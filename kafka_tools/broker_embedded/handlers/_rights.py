@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import default_error, error_for
 from kafka_tools.broker_embedded.security.acls import Acls
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import ACL_OPERATIONS, CLUSTER_NAME, OPERATIONS_NOT_ASKED, AclOperation, AclResourceType
+from kafka_tools.protocol.enums import (
+    ACL_OPERATIONS,
+    CLUSTER_NAME,
+    OPERATIONS_NOT_ASKED,
+    AclOperation,
+    AclResourceType,
+    ConfigResourceType,
+)
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.call import Call
@@ -45,6 +52,18 @@ def check_transactional_id(call: Call, operation: int, transactional_id: str) ->
     """BrokerError TRANSACTIONAL_ID_AUTHORIZATION_FAILED unless the caller may do this with the id."""
     if not call.allowed_on_transactional_id(operation, transactional_id):
         raise error_for(error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
+
+def check_configs(call: Call, operation: int, kind: int, name: str) -> None:
+    """BrokerError unless the caller may do this with the configs of a resource of a ConfigResourceType."""
+    if kind == ConfigResourceType.TOPIC:
+        allowed, code = call.allowed_on_topic(operation, name), error_codes.TOPIC_AUTHORIZATION_FAILED
+    elif kind == ConfigResourceType.GROUP:
+        allowed, code = call.allowed_on_group(operation, name), error_codes.GROUP_AUTHORIZATION_FAILED
+    else:
+        allowed, code = call.allowed_on_cluster(operation), error_codes.CLUSTER_AUTHORIZATION_FAILED
+    if not allowed:
+        raise default_error(code)
 
 
 def acls_of(call: Call) -> Acls:

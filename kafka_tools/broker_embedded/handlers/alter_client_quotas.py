@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.quotas.limits import Operation, entity_text
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.quotas.limits import entity_text
+from kafka_tools.broker_embedded.refusals import bad_request
 from kafka_tools.errors import BrokerError
-from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasResponse
 from kafka_tools.protocol.schema import Stored
@@ -27,9 +26,9 @@ def handle(call: Call) -> AlterClientQuotasResponse:
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
         try:
             if frozenset(entity) in entries:  # whatever the order of its types
-                raise error_for(error_codes.INVALID_REQUEST, f"Ignoring duplicate entity {entity_text(entity)}")
-            operations = [Operation(op.key, None if op.remove else op.value) for op in wanted.ops]
-            records += call.broker.quotas.changes(entity, operations)
+                raise bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
+            limits = [(op.key, None if op.remove else op.value) for op in wanted.ops]
+            records += call.broker.quotas.changes(entity, limits)
         except BrokerError as error:
             entry.error_code, entry.error_message = error.code.code, error.broker_message
         entries[frozenset(entity)] = entry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.security.scram_credentials import Deletion, Upsertion
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsResponse
 
@@ -12,13 +11,7 @@ AUTHORIZE = (AclOperation.ALTER,)
 
 
 def handle(call: Call) -> AlterUserScramCredentialsResponse:
-    request = call.request
-    deletions = [Deletion(entry.name, entry.mechanism) for entry in request.deletions]
-    upsertions = [
-        Upsertion(entry.name, entry.mechanism, entry.iterations, bytes(entry.salt), bytes(entry.salted_password))
-        for entry in request.upsertions
-    ]
-    records, results = call.broker.credentials.changes(deletions, upsertions)
+    records, results = call.broker.credentials.changes(call.request)
     if records:
         call.broker.journal.commit(records)
     response = AlterUserScramCredentialsResponse()

@@ -16,7 +16,7 @@ import re
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.features import tells_features
 from kafka_tools.broker_embedded.handlers._table import load_handlers
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.api_versions import ApiVersionsResponse
 
@@ -33,7 +33,7 @@ def handle(call: Call) -> ApiVersionsResponse:
         if not _SOFTWARE.fullmatch(request.client_software_name) or not _SOFTWARE.fullmatch(
             request.client_software_version
         ):
-            raise error_for(error_codes.INVALID_REQUEST)
+            raise bad_request()
         if call.version >= _NAMES_NODE:
             _check_node(call)
     keys = [
@@ -50,7 +50,7 @@ def _check_node(call: Call) -> None:
     """BrokerError if the client means another cluster or node, or names only one of the two."""
     cluster_id, node_id = call.request.cluster_id, call.request.node_id
     if (cluster_id is None) != (node_id == -1):
-        raise error_for(error_codes.INVALID_REQUEST)
+        raise bad_request()
     if cluster_id is not None and (cluster_id, node_id) != (call.broker.cluster.cluster_id, call.broker.node_id):
         raise error_for(error_codes.REBOOTSTRAP_REQUIRED)
 

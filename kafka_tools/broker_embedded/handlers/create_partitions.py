@@ -11,7 +11,7 @@ from collections import Counter
 from kafka_tools.broker_embedded.call import Call, check_timeout
 from kafka_tools.broker_embedded.cluster.placement import check_assignment, place
 from kafka_tools.broker_embedded.partitions.topic_changes import check_total
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -32,7 +32,7 @@ def handle(call: Call) -> Work[CreatePartitionsResponse]:
         result = CreatePartitionsResponse.TopicResult(name=name, error_message=None)
         try:
             if times[name] > 1:
-                raise error_for(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+                raise bad_request("Duplicate topic name.")
             yield from call.broker.topics.settled(name)
             yield from _grow(call, topic)
         except BrokerError as error:

@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded.cluster.topic_names import check_new_name, chec
 from kafka_tools.broker_embedded.configs.describe import describe_new_topic
 from kafka_tools.broker_embedded.configs.validation import validate_topic
 from kafka_tools.broker_embedded.partitions.topic_changes import check_total
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -52,7 +52,7 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
         seen.add(topic.name)
         try:
             if times[topic.name] > 1:
-                raise error_for(error_codes.INVALID_REQUEST, "Duplicate topic name.")
+                raise bad_request("Duplicate topic name.")
             yield from call.broker.topics.settled(topic.name)
             results.append((yield from _create(call, topic, made)))
             made.add(topic.name)
@@ -116,15 +116,9 @@ def _assignment(call: Call, topic: CreateTopicsRequest.CreatableTopic) -> Assign
             factor = min(broker.integer("default.replication.factor"), len(core.cluster.brokers))
         return place(core.cluster.brokers, partitions, factor)
     if topic.replication_factor != -1:
-        raise error_for(
-            error_codes.INVALID_REQUEST,
-            "A manual partition assignment was specified, but replication factor was not set to -1.",
-        )
+        raise bad_request("A manual partition assignment was specified, but replication factor was not set to -1.")
     if topic.num_partitions != -1:
-        raise error_for(
-            error_codes.INVALID_REQUEST,
-            "A manual partition assignment was specified, but numPartitions was not set to -1.",
-        )
+        raise bad_request("A manual partition assignment was specified, but numPartitions was not set to -1.")
     by_number: dict[int, list[int]] = {}
     for entry in topic.assignments:
         if entry.partition_index in by_number:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.quotas.limits import Component
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
@@ -15,10 +14,8 @@ EntryData = DescribeClientQuotasResponse.EntryData
 
 
 def handle(call: Call) -> DescribeClientQuotasResponse:
-    request = call.request
-    components = [Component(part.entity_type, part.match_type, part.match) for part in request.components]
     try:
-        found = call.broker.quotas.describe(components, request.strict)
+        found = call.broker.quotas.describe(call.request.components, call.request.strict)
     except BrokerError as error:
         return DescribeClientQuotasResponse(
             error_code=error.code.code, error_message=error.broker_message, entries=None

@@ -15,7 +15,8 @@ from kafka_tools.broker_embedded.configs.loggers import logger_levels
 from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
-from kafka_tools.broker_embedded.refusals import default_error, error_for
+from kafka_tools.broker_embedded.handlers._rights import check_configs
+from kafka_tools.broker_embedded.refusals import bad_request, default_error, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
@@ -29,7 +30,7 @@ AUTHORIZE = ()  # per resource, below
 KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 Result = DescribeConfigsResponse.Result
-Told = dict[tuple[Any, ...], DescribeConfigsResponse.Result.ResourceResult]
+Told = dict[DescribedConfig, DescribeConfigsResponse.Result.ResourceResult]
 """What an answer says already: most topics have most values in common, and an answer may be about thousands."""
 
 
@@ -57,19 +58,10 @@ def _result(call: Call, resource: Any, told: Told) -> DescribeConfigsResponse.Re
             result.configs = _loggers(resource.configuration_keys)
             return result
         for entry in describe(call.broker.configs, kind, name, resource.configuration_keys):
-            synonyms = tuple(entry.synonyms) if call.request.include_synonyms else ()
-            same = (
-                entry.name,
-                entry.value,
-                entry.read_only,
-                entry.sensitive,
-                entry.source,
-                entry.config_type,
-                synonyms,
-            )
-            if same not in told:
-                told[same] = _shown(call, entry)
-            result.configs.append(told[same])
+            shown = entry if call.request.include_synonyms else entry._replace(synonyms=())
+            if shown not in told:
+                told[shown] = _shown(call, shown)
+            result.configs.append(told[shown])
     except BrokerError as error:
         result.error_code, result.error_message = error.code.code, error.broker_message
     return result
@@ -87,11 +79,7 @@ def _shown(call: Call, entry: DescribedConfig) -> DescribeConfigsResponse.Result
     )
     if call.version == 0:
         shown.is_default = entry.source == DEFAULT
-    if call.request.include_synonyms:
-        shown.synonyms = [
-            Result.ResourceResult.Synonym(name=synonym.name, value=synonym.value, source=synonym.source)
-            for synonym in entry.synonyms
-        ]
+    shown.synonyms = [Result.ResourceResult.Synonym(**synonym._asdict()) for synonym in entry.synonyms]
     return shown
 
 
@@ -105,14 +93,7 @@ def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.Res
 
 def _check_resource(call: Call, kind: int, name: str) -> None:
     """Raise for a resource that may not, or cannot, be described."""
-    if kind in (BROKER, BROKER_LOGGER, CLIENT_METRICS):
-        if not call.allowed_on_cluster(AclOperation.DESCRIBE_CONFIGS):
-            raise default_error(error_codes.CLUSTER_AUTHORIZATION_FAILED)
-    elif kind == TOPIC:
-        if not call.allowed_on_topic(AclOperation.DESCRIBE_CONFIGS, name):
-            raise default_error(error_codes.TOPIC_AUTHORIZATION_FAILED)
-    elif kind == GROUP and not call.allowed_on_group(AclOperation.DESCRIBE_CONFIGS, name):
-        raise default_error(error_codes.GROUP_AUTHORIZATION_FAILED)
+    check_configs(call, AclOperation.DESCRIBE_CONFIGS, kind, name)
     if kind == TOPIC:
         check_topic_name(name)
         if call.broker.cluster.topic(name) is None:
@@ -121,13 +102,12 @@ def _check_resource(call: Call, kind: int, name: str) -> None:
         _check_node(call, name, " or empty string,")
     elif kind == BROKER_LOGGER:
         if not name:
-            raise error_for(error_codes.INVALID_REQUEST, "Broker id must not be empty")
+            raise bad_request("Broker id must not be empty")
         _check_node(call, name, "")
-    elif kind == CLIENT_METRICS:
-        if not name:
-            raise error_for(error_codes.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+    elif kind == CLIENT_METRICS and not name:
+        raise bad_request("Client metrics subscription name must not be empty")
     elif kind == GROUP and not name:
-        raise error_for(error_codes.INVALID_REQUEST, "Group name must not be empty")
+        raise bad_request("Group name must not be empty")
 
 
 def _check_node(call: Call, name: str, alternative: str) -> None:
@@ -136,7 +116,6 @@ def _check_node(call: Call, name: str, alternative: str) -> None:
         return
     number = parse_int(name)
     if number is None:
-        raise error_for(error_codes.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        raise bad_request(f"Broker id must be an integer, but it is: {name}")
     if str(number) != own:
-        text = f"Unexpected broker id, expected {own}{alternative} but received {name}"
-        raise error_for(error_codes.INVALID_REQUEST, text)
+        raise bad_request(f"Unexpected broker id, expected {own}{alternative} but received {name}")

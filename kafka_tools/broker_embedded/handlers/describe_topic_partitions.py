@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
 from kafka_tools.broker_embedded.handlers._rights import authorized_operations
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.protocol import error_codes
@@ -81,12 +81,11 @@ def _in_order(names: Sequence[str], start: str) -> list[str]:
 
 def _check_cursor(cursor: DescribeTopicPartitionsRequest.Cursor, names: Sequence[str], all_topics: bool) -> None:
     if not all_topics and cursor.topic_name not in names:
-        raise error_for(
-            error_codes.INVALID_REQUEST,
-            f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {cursor.topic_name}",
+        raise bad_request(
+            f"DescribeTopicPartitionsRequest topic list should contain the cursor topic: {cursor.topic_name}"
         )
     if cursor.partition_index < 0:
-        raise error_for(error_codes.INVALID_REQUEST, "DescribeTopicPartitionsRequest cursor partition must be valid.")
+        raise bad_request("DescribeTopicPartitionsRequest cursor partition must be valid.")
 
 
 def _unknown(call: Call, name: str) -> DescribeTopicPartitionsResponse.ResponseTopic:

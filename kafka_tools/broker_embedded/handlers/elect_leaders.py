@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call, check_timeout
-from kafka_tools.broker_embedded.refusals import cut_to_fit, error_for
+from kafka_tools.broker_embedded.refusals import bad_request, cut_to_fit
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation, ElectionType
@@ -24,7 +24,7 @@ def handle(call: Call) -> Work[ElectLeadersResponse]:
     check_timeout(call.request.timeout_ms)
     request, cluster = call.request, call.broker.cluster
     if call.version >= 1 and request.election_type not in ElectionType.words:
-        raise error_for(error_codes.INVALID_REQUEST, f"Unknown election type {request.election_type}")
+        raise bad_request(f"Unknown election type {request.election_type}")
     response = ElectLeadersResponse()
     if request.topic_partitions is None:
         response.replica_election_results = [TopicResult(topic=name) for name in cluster.topics]

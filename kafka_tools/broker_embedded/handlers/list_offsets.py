@@ -14,7 +14,7 @@ from collections import Counter
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, LogError
 from kafka_tools.protocol import error_codes
@@ -56,7 +56,7 @@ def handle(call: Call) -> Work[ListOffsetsResponse]:
             answer = answers[wanted.partition_index] = Answer(partition_index=wanted.partition_index)
             try:
                 if times[topic.name, wanted.partition_index] > 1 and call.version >= 1:
-                    raise error_for(error_codes.INVALID_REQUEST)
+                    raise bad_request()
                 _check_timestamp(wanted.timestamp, call.version)
                 yield from _find(call, topic.name, wanted, answer)
             except BrokerError as error:

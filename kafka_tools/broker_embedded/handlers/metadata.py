@@ -18,7 +18,7 @@ from kafka_tools.broker_embedded.handlers._rights import (
     authorized_operations,
     cluster_operations,
 )
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.protocol import error_codes
@@ -62,7 +62,7 @@ def _named(call: Call, wanted: Sequence[MetadataRequest.RequestTopic]) -> Work[l
     ids = dict.fromkeys(entry.topic_id for entry in wanted if entry.topic_id != ZERO_UUID) if call.version >= 10 else {}
     names = dict.fromkeys(entry.name for entry in wanted)
     if call.version < 12 and (ids or None in names):
-        raise error_for(error_codes.INVALID_REQUEST)  # v10 and v11 have ids in the layout, and may not use them
+        raise bad_request()  # v10 and v11 have ids in the layout, and may not use them
     found = []
     for topic_id in ids:
         yield

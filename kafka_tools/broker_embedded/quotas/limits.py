@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.config_definitions.quota_entities import CLIENT_ID, IP, USER, QuotaEntity, in_order, levels
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import QuotaMatch
@@ -23,6 +23,9 @@ from kafka_tools.protocol.stored.cluster_metadata import ClientQuotaRecord
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
+    from kafka_tools.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+
+    ComponentData = DescribeClientQuotasRequest.ComponentData
 
 _WHOLE_LIMIT = {"LONG": 1 << 63, "INT": (1 << 31) - 1}
 _CLIENT_KEYS = {
@@ -33,21 +36,6 @@ _CLIENT_KEYS = {
 }
 _IP_RATE = "connection_creation_rate"
 _IP_KEYS = {_IP_RATE: "INT"}
-
-
-class Operation(NamedTuple):
-    """One change of one limit; ``value`` None removes it."""
-
-    key: str
-    value: float | None
-
-
-class Component(NamedTuple):
-    """One part of a filter. ``match_type`` is a QuotaMatch; ``match`` the name for EXACT."""
-
-    entity_type: str
-    match_type: int
-    match: str | None
 
 
 class Budget(NamedTuple):
@@ -72,7 +60,9 @@ class Quotas:
         journal.on_record(ClientQuotaRecord, self._apply)
         journal.on_image(self._image)
 
-    def describe(self, components: Sequence[Component], strict: bool) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
+    def describe(
+        self, components: Iterable[ComponentData], strict: bool
+    ) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
         """The entities that match every component; with ``strict`` those of no further type."""
         exact: dict[str, str | None] = {}
         any_of: set[str] = set()
@@ -84,7 +74,7 @@ class Quotas:
                 exact[component.entity_type] = component.match
         types = exact.keys() | any_of
         if IP in types and types != {IP}:
-            raise _bad_request(
+            raise bad_request(
                 "Invalid entity filter component combination. IP filter component should not be used with "
                 "user or clientId filter component."
             )
@@ -98,15 +88,15 @@ class Quotas:
         return sorted(found, key=lambda item: sorted((kind, name or "") for kind, name in item[0]))
 
     def changes(
-        self, entity: Sequence[tuple[str, str | None]], operations: Sequence[Operation]
+        self, entity: Sequence[tuple[str, str | None]], limits: Sequence[tuple[str, float | None]]
     ) -> list[ClientQuotaRecord]:
-        """The records that apply ``operations`` to an entity."""
-        if len({operation.key for operation in operations}) != len(operations):
-            raise _bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
+        """The records that set the limits of an entity, by key; None removes one."""
+        if len(dict(limits)) != len(limits):
+            raise bad_request(f"Ignoring duplicate entity {entity_text(entity)}")
         keys = _check_entity(entity)
         current = self._limits.get(in_order(entity), {})
         records = []
-        for key, value in operations:
+        for key, value in limits:
             if value is not None:
                 _check_limit(keys, key, value)
             if value == current.get(key):
@@ -204,44 +194,44 @@ def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:
     return f"ClientQuotaEntity(entries={{{inner}}})"
 
 
-def _check_component(component: Component, seen: set[str]) -> None:
-    entity_type, match_type, match = component
+def _check_component(component: ComponentData, seen: set[str]) -> None:
+    entity_type, match_type, match = component.entity_type, component.match_type, component.match
     if not entity_type:
-        raise _bad_request("Invalid empty entity type.")
+        raise bad_request("Invalid empty entity type.")
     if entity_type in seen:
-        raise _bad_request(f"Entity type {entity_type} cannot appear more than once in the filter.")
+        raise bad_request(f"Entity type {entity_type} cannot appear more than once in the filter.")
     if entity_type not in (USER, CLIENT_ID, IP):
         raise error_for(error_codes.UNSUPPORTED_VERSION, f"Unsupported entity type {entity_type}")
     if match_type == QuotaMatch.EXACT and match is None:
-        raise _bad_request("Request specified MATCH_TYPE_EXACT, but set match string to null.")
+        raise bad_request("Request specified MATCH_TYPE_EXACT, but set match string to null.")
     if match_type == QuotaMatch.DEFAULT and match is not None:
-        raise _bad_request("Request specified MATCH_TYPE_DEFAULT, but also specified a match string.")
+        raise bad_request("Request specified MATCH_TYPE_DEFAULT, but also specified a match string.")
     if match_type == QuotaMatch.SPECIFIED and match is not None:
-        raise _bad_request("Request specified MATCH_TYPE_SPECIFIED, but also specified a match string.")
+        raise bad_request("Request specified MATCH_TYPE_SPECIFIED, but also specified a match string.")
     if match_type not in QuotaMatch.words:
-        raise _bad_request(f"Unknown match type {match_type}")
+        raise bad_request(f"Unknown match type {match_type}")
 
 
 def _check_entity(entity: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
     """The keys (and their types) that an entity may have; BrokerError for an entity that cannot be."""
     if not entity:
-        raise _bad_request("Invalid empty client quota entity")
+        raise bad_request("Invalid empty client quota entity")
     seen: dict[str, str | None] = {}
     for kind, name in entity:
         if kind not in (USER, CLIENT_ID, IP):
-            raise _bad_request(f"Unhandled client quota entity type: {kind}")
+            raise bad_request(f"Unhandled client quota entity type: {kind}")
         if name == "":
-            raise _bad_request(f"Empty {kind} not supported")
+            raise bad_request(f"Empty {kind} not supported")
         seen[kind] = name
     if IP not in seen:
         return _CLIENT_KEYS
     if len(seen) > 1:
-        raise _bad_request(
+        raise bad_request(
             "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
         )  # Kafka's text lacks the blank too
     address = seen[IP]
     if address is not None and not _is_address(address):
-        raise _bad_request(f"{address} is not a valid IP or resolvable host.")
+        raise bad_request(f"{address} is not a valid IP or resolvable host.")
     return _IP_KEYS
 
 
@@ -259,18 +249,14 @@ def _is_address(text: str) -> bool:
 def _check_limit(keys: Mapping[str, str], key: str, value: float) -> None:
     kind = keys.get(key)
     if kind is None:
-        raise _bad_request(f"Invalid configuration key {key}")
+        raise bad_request(f"Invalid configuration key {key}")
     if value <= 0:
-        raise _bad_request(f"Quota {key} must be greater than 0")
+        raise bad_request(f"Quota {key} must be greater than 0")
     if value != value or (kind == "DOUBLE" and value == math.inf):
-        raise _bad_request(f"{key} must be a finite number")  # Kafka stores it, and then cannot say what is allowed
+        raise bad_request(f"{key} must be a finite number")  # Kafka stores it, and then cannot say what is allowed
     if kind == "DOUBLE":
         return
     if value > _WHOLE_LIMIT[kind]:
-        raise _bad_request(f"Proposed value for {key} is too large for {'an' if kind == 'INT' else 'a'} {kind}.")
+        raise bad_request(f"Proposed value for {key} is too large for {'an' if kind == 'INT' else 'a'} {kind}.")
     if value % 1.0 > 1e-6:
-        raise _bad_request(f"{key} cannot be a fractional value.")
-
-
-def _bad_request(message: str) -> Exception:
-    return error_for(error_codes.INVALID_REQUEST, message)
+        raise bad_request(f"{key} cannot be a fractional value.")

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_tools.broker_embedded.refusals import error_for
+from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.broker_embedded.security import networks
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError, ConfigError
@@ -93,15 +93,15 @@ class Filter(NamedTuple):
             fields.permission_type,
         )
         if UNKNOWN in (found.resource_type, found.pattern_type, found.operation, found.permission_type):
-            raise error_for(error_codes.INVALID_REQUEST, "The filter contains UNKNOWN elements.")
+            raise bad_request("The filter contains UNKNOWN elements.")
         return found
 
     def require_known(self) -> Filter:
         """The filter itself; BrokerError if a number in it stands for nothing that Kafka has."""
         if not (1 <= self.resource_type <= max(RESOURCE_TYPES) and ANY <= self.pattern_type <= PREFIXED):
-            raise error_for(error_codes.INVALID_REQUEST, "Unknown patternFilter.")
+            raise bad_request("Unknown patternFilter.")
         if not (1 <= self.operation <= max(OPERATIONS) and 1 <= self.permission_type <= ALLOW):
-            raise error_for(error_codes.INVALID_REQUEST, "Unknown entryFilter.")
+            raise bad_request("Unknown entryFilter.")
         return self
 
     def matches(self, entry: AclEntry) -> bool:
@@ -202,7 +202,7 @@ class Acls:
         known = set(self._entries.values())
         for entry in entries:
             problem = _problem(entry)
-            error = error_for(error_codes.INVALID_REQUEST, problem) if problem else None
+            error = bad_request(problem) if problem else None
             if error is None and "/" in entry.host and not takes_networks:
                 text = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
                 error = error_for(error_codes.UNSUPPORTED_VERSION, text)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafka_tools import scram_math
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
+from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from kafka_tools.scram_math import ScramCredential
@@ -23,24 +24,8 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
 
 
-class Deletion(NamedTuple):
-    """Remove one mechanism of a user; ``mechanism`` is its number on the wire."""
-
-    user: str
-    mechanism: int
-
-
-class Upsertion(NamedTuple):
-    """Set one mechanism of a user. Salt and salted password are secrets: they stay out of ``repr``."""
-
-    user: str
-    mechanism: int
-    iterations: int
-    salt: bytes
-    salted_password: bytes
-
-    def __repr__(self) -> str:
-        return f"Upsertion(user={self.user!r}, mechanism={self.mechanism}, iterations={self.iterations})"
+Deletion = AlterUserScramCredentialsRequest.ScramCredentialDeletion
+Upsertion = AlterUserScramCredentialsRequest.ScramCredentialUpsertion
 
 
 class Credentials:
@@ -74,7 +59,7 @@ class Credentials:
         return described
 
     def changes(
-        self, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
+        self, request: AlterUserScramCredentialsRequest
     ) -> tuple[list[UserScramCredentialRecord | RemoveUserScramCredentialRecord], dict[str, BrokerError | None]]:
         """The records of every user that may be altered, and per user, in the request's order, None or the error.
 
@@ -82,9 +67,9 @@ class Credentials:
         """
         results: dict[str, BrokerError | None] = {}
         records: dict[str, UserScramCredentialRecord | RemoveUserScramCredentialRecord] = {}
-        changes: list[Deletion | Upsertion] = [*deletions, *upsertions]
+        changes: list[Deletion | Upsertion] = [*request.deletions, *request.upsertions]
         for change in changes:
-            user = change.user
+            user = change.name
             if user in results:
                 records.pop(user, None)
                 if results[user] is None:
@@ -99,10 +84,10 @@ class Credentials:
         return list(records.values()), results
 
     def _removed(self, deletion: Deletion) -> RemoveUserScramCredentialRecord:
-        _check_name(deletion.user, deletion.mechanism)
-        if deletion.mechanism not in self._by_user.get(deletion.user, {}):
+        _check_name(deletion.name, deletion.mechanism)
+        if deletion.mechanism not in self._by_user.get(deletion.name, {}):
             raise error_for(error_codes.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
-        return RemoveUserScramCredentialRecord(name=deletion.user, mechanism=deletion.mechanism)
+        return RemoveUserScramCredentialRecord(name=deletion.name, mechanism=deletion.mechanism)
 
     def _apply(self, record: UserScramCredentialRecord) -> None:
         credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
@@ -131,7 +116,7 @@ class Credentials:
 
 
 def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
-    _check_name(upsertion.user, upsertion.mechanism)
+    _check_name(upsertion.name, upsertion.mechanism)
     kind = scram_math.BY_TYPE_ID[upsertion.mechanism]
     if upsertion.iterations < kind.min_iterations:
         raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
@@ -140,7 +125,7 @@ def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
     if not upsertion.salted_password:  # Java makes no key of it: UNKNOWN_SERVER_ERROR
         raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
     return UserScramCredentialRecord(
-        name=upsertion.user,
+        name=upsertion.name,
         mechanism=upsertion.mechanism,
         salt=upsertion.salt,
         stored_key=scram_math.stored_key(kind, scram_math.client_key(kind, upsertion.salted_password)),

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from kafka_tools.broker_embedded.cluster.features import Update
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.directories.local_store import LocalStore
-from kafka_tools.broker_embedded.quotas.limits import Operation
 from kafka_tools.broker_embedded.security.acls import AclEntry, Filter
 from kafka_tools.broker_embedded.security.scram_credentials import Deletion, Upsertion
 from kafka_tools.broker_embedded.slices import whole
@@ -104,7 +103,7 @@ def alter(broker: DiskBroker, kind: int, name: str, config: str, text: str | Non
 
 def _limited(entity: Sequence[tuple[str, str | None]], value: float | None) -> Change:
     key = "connection_creation_rate" if entity[0][0] == "ip" else "producer_byte_rate"
-    return lambda broker: broker.core.journal.commit(broker.core.quotas.changes(entity, [Operation(key, value)]))
+    return lambda broker: broker.core.journal.commit(broker.core.quotas.changes(entity, [(key, value)]))
 
 
 def _allowed(name: str, allow: bool) -> Change:
