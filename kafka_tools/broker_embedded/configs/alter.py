@@ -91,11 +91,8 @@ def check_operations(changes: Sequence[Change]) -> None:
             raise bad_request(f"Unknown operations type {change.operation}")
 
 
-def replacement(
-    store: ConfigStore, resource_type: int, resource: str, configs: Sequence[tuple[str, str | None]]
-) -> list[ConfigRecord]:
-    """The records that replace all configs set for a resource by ``configs`` (the old AlterConfigs)."""
-    wanted = {name: value for name, value in configs if value is not None}
+def replacement(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> list[ConfigRecord]:
+    """The records that replace all configs set for a resource by ``wanted`` (the old AlterConfigs)."""
     validate(store, resource_type, resource, wanted)
     return _checked_records(store, resource_type, resource, wanted, set(wanted))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import RefusedByController, check_given
@@ -19,28 +19,26 @@ from kafka_tools.protocol.schema import Stored
 _STORED_KINDS = (TOPIC, BROKER, CLIENT_METRICS, GROUP)
 
 
-class AlterResult(NamedTuple):
-    """The fields of a resource's entry in either response."""
-
-    resource_type: int
-    resource_name: str
-    error_code: int
-    error_message: str | None
+R = TypeVar("R")
 
 
 def alter_each(
-    call: Call, changes: Callable[[Any], Sequence[Stored]], kinds: Collection[int] = _STORED_KINDS
-) -> list[AlterResult]:
+    call: Call,
+    result: Callable[..., R],
+    changes: Callable[[Any], Sequence[Stored]],
+    kinds: Collection[int] = _STORED_KINDS,
+) -> list[R]:
     """Commit what ``changes(resource)`` returns for every resource that is not refused; nothing with validate_only.
 
-    ``kinds``: the resource types that the API knows.
+    ``kinds``: the resource types that the API knows. Returns a ``result`` (the struct of the response) for each.
     """
     resources = call.request.resources
     count = Counter((resource.resource_type, resource.resource_name) for resource in resources)
-    results: list[AlterResult] = []
+    results: list[R] = []
     records: list[Stored] = []
     for resource in resources:
         kind, name = resource.resource_type, resource.resource_name
+        code, message = error_codes.NONE, None
         try:
             if count[kind, name] > 1:
                 raise bad_request("Each resource must appear at most once.")
@@ -48,9 +46,9 @@ def alter_each(
             if kind not in kinds:
                 raise bad_request(f"Unknown resource type {kind}")
             records += _wanted(call, resource, changes)
-            results.append(AlterResult(kind, name, error_codes.NONE, None))
         except BrokerError as error:
-            results.append(AlterResult(kind, name, error.code.code, error.broker_message))
+            code, message = error.code.code, error.broker_message
+        results.append(result(resource_type=kind, resource_name=name, error_code=code, error_message=message))
     if records and not call.request.validate_only:
         call.broker.journal.commit(records)
     return results

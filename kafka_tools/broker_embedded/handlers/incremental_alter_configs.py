@@ -33,7 +33,5 @@ def handle(call: Call) -> IncrementalAlterConfigsResponse:
             return []
         return incremental(configs, kind, name, changes)
 
-    entry = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
-    return IncrementalAlterConfigsResponse(
-        responses=[entry(**result._asdict()) for result in alter_each(call, records_of, KINDS)]
-    )
+    Result = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    return IncrementalAlterConfigsResponse(responses=alter_each(call, Result, records_of, KINDS))

@@ -19,16 +19,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.quotas.limits import same_address
-from kafka_tools.broker_embedded.quotas.rates import Rate
+from kafka_tools.broker_embedded.quotas.rates import Measures, Rate
 from kafka_tools.config_definitions.quota_entities import IP
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.configs.store import ConfigStore
     from kafka_tools.broker_embedded.quotas.limits import Quotas
     from kafka_tools.clock import Clock
-
-_MOST_ADDRESSES = 10_000
-"""Addresses whose rate is kept before idle ones are forgotten."""
 
 
 class ConnectionLimits:
@@ -41,8 +38,7 @@ class ConnectionLimits:
         self._clock = clock
         self._open: Counter[str] = Counter()
         self._open_by_ip: Counter[str] = Counter()
-        self._rates: dict[tuple[str, str], Rate] = {}
-        self._most_rates = _MOST_ADDRESSES
+        self._rates = Measures[Rate]()
         self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:
@@ -108,12 +104,7 @@ class ConnectionLimits:
         """Count one more of ``owner``; the milliseconds, a window at most, after which the rate is within the limit."""
         configs, now_ms = self._configs.broker, self._now_ms()
         window_s = configs.integer("quota.window.size.seconds")
-        rate = self._rates.get(owner)
-        if rate is None:
-            if len(self._rates) >= self._most_rates:
-                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_ms)}
-                self._most_rates = max(_MOST_ADDRESSES, 2 * len(self._rates))
-            rate = self._rates[owner] = Rate(configs.integer("quota.window.num"), window_s)
+        rate = self._rates.of(owner, now_ms, lambda: Rate(configs.integer("quota.window.num"), window_s))
         rate.record(1, now_ms)
         return min(window_s * 1000, rate.over_ms(limit, now_ms))
 

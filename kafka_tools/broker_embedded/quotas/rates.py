@@ -7,8 +7,12 @@ whole milliseconds of a clock that never goes back.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
+from typing import TypeVar
 
 _MOST_MS = 2**31 - 1
+_MOST_OWNERS = 10_000
+"""Measures kept before idle ones are forgotten, or twice what then is left."""
 
 
 class _Sample:
@@ -111,6 +115,28 @@ class Bucket:
     def _fill(self, now_ms: int) -> None:
         self._credit = min(self._burst, self._credit + self._rate * ((now_ms - self._at_ms) / 1000))
         self._at_ms = now_ms
+
+
+M = TypeVar("M", Rate, Bucket)
+
+
+class Measures(dict[Hashable, M]):
+    """Rates, or buckets, by owner. Clients choose their ids, so idle ones are forgotten once there are many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._most = _MOST_OWNERS
+
+    def of(self, owner: Hashable, now_ms: int, make: Callable[[], M]) -> M:
+        """The measure of an owner; ``make`` makes one that is not there."""
+        found = self.get(owner)
+        if found is None:
+            if len(self) >= self._most:
+                for idle in [each for each, kept in self.items() if kept.is_idle(now_ms)]:
+                    del self[idle]
+                self._most = max(_MOST_OWNERS, 2 * len(self))
+            found = self[owner] = make()
+        return found
 
 
 def _wait_ms(excess: float, limit: float, window_ms: int) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.broker_embedded.answers import encode_with_files
-from kafka_tools.broker_embedded.quotas.rates import Bucket, Rate
+from kafka_tools.broker_embedded.quotas.rates import Bucket, Measures, Rate
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import error_codes, registry
@@ -35,9 +35,6 @@ PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
 CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
-
-_MOST_OWNERS = 10_000
-"""Measures kept before idle ones are forgotten, or twice what then is left: clients choose their ids."""
 
 
 class Measured(Protocol):
@@ -62,9 +59,8 @@ class Throttling:
         self._quotas = quotas
         self._configs = configs
         self._clock = clock
-        self._rates: dict[tuple[str, str, str], Rate] = {}
-        self._buckets: dict[tuple[str, str], Bucket] = {}
-        self._most_rates = self._most_buckets = _MOST_OWNERS
+        self._rates = Measures[Rate]()
+        self._buckets = Measures[Bucket]()
 
     def finish(self, call: Measured, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
         """Count one request, and mute its connection if its owner is over a limit.
@@ -136,14 +132,8 @@ class Throttling:
         configs = self._configs.broker
         windows = configs.integer("controller.quota.window.num")
         burst = windows * configs.integer("controller.quota.window.size.seconds") * limit
-        bucket = self._buckets.get(owner)
-        if bucket is None:
-            if len(self._buckets) >= self._most_buckets:
-                self._buckets = {key: kept for key, kept in self._buckets.items() if not kept.is_idle(now_ms)}
-                self._most_buckets = max(_MOST_OWNERS, 2 * len(self._buckets))
-            bucket = self._buckets[owner] = Bucket(limit, burst, now_ms)
-        else:
-            bucket.limit(limit, burst)
+        bucket = self._buckets.of(owner, now_ms, lambda: Bucket(limit, burst, now_ms))
+        bucket.limit(limit, burst)
         return bucket
 
     def _used(self, call: Measured, key: str, amount: float, now_ms: int) -> int:
@@ -151,20 +141,14 @@ class Throttling:
         found = self._quotas.budget(key, _user(call), call.client_id)
         if found is None:
             return 0
-        rate = self._rate((key, *found.owner), now_ms)
+        configs = self._configs.broker
+        rate = self._rates.of(
+            (key, *found.owner),
+            now_ms,
+            lambda: Rate(configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")),
+        )
         rate.record(amount, now_ms)
         return 0 if found.limit is None else rate.over_ms(found.limit, now_ms)
-
-    def _rate(self, owner: tuple[str, str, str], now_ms: int) -> Rate:
-        rate = self._rates.get(owner)
-        if rate is None:
-            if len(self._rates) >= self._most_rates:
-                self._rates = {key: kept for key, kept in self._rates.items() if not kept.is_idle(now_ms)}
-                self._most_rates = max(_MOST_OWNERS, 2 * len(self._rates))
-            configs = self._configs.broker
-            windows, window_s = configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")
-            rate = self._rates[owner] = Rate(windows, window_s)
-        return rate
 
     def _now_ms(self) -> int:
         return int(self._clock.monotonic_s() * 1000)
