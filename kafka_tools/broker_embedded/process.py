@@ -7,12 +7,11 @@ import gc
 import json
 import logging
 import resource
-import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.broker import RunningBroker
@@ -79,24 +78,17 @@ def run(
     ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises ConfigError, LogError or OSError if the broker cannot
     start; LogError if it had to stop.
     """
-    temporary = None if data_dirs else tempfile.mkdtemp(prefix="kafka-tools-broker-")
     _raise_file_limit()
-    try:
-        if adopt is not None:
-            _adopt(
-                adopt.split(","), properties, data_dirs, release
-            )  # before there is a loop, so that a signal ends it at once
+    if adopt is not None:  # before there is a loop, so that a signal ends it at once
+        _adopt(adopt.split(","), properties, data_dirs, release)
+    with ExitStack() as stack:
+        if not data_dirs:
+            temporary = TemporaryDirectory(prefix="kafka-tools-broker-", ignore_cleanup_errors=True)
+            data_dirs = [stack.enter_context(temporary)]
         broker = RunningBroker(
-            properties,
-            data_dirs=data_dirs or [temporary or ""],
-            release=release,
-            fsync=fsync,
-            lost_data_dirs=lost_data_dirs,
+            properties, data_dirs=data_dirs, release=release, fsync=fsync, lost_data_dirs=lost_data_dirs
         )
         asyncio.run(_serve(broker, ready))
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _adopt(

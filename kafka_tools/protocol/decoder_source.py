@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -53,7 +53,8 @@ def decoder_source(
             source.add(1, f"m.{field.name} = {_default_expression(source, field)}")
     for is_fixed, fields in runs(cls, version):
         if is_fixed:
-            _unpack(source, fields)
+            path = FieldRun((field.name, FIXED[field.kind][1]) for field in fields)
+            _unpack(source, 1, {f"m.{field.name}": field for field in fields}, path)
             continue
         for field in fields:
             _decode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
@@ -72,16 +73,16 @@ def _default_expression(source: Source, field: Field) -> str:
     return source.constant("default", default)
 
 
-def _unpack(source: Source, run: list[Field]) -> None:
-    layout = struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run))
+def _unpack(source: Source, indent: int, targets: Mapping[str, Field], path: str | FieldRun) -> None:
+    """Read values of a fixed size."""
+    layout = struct.Struct(">" + "".join(FIXED[field.kind][0] for field in targets.values()))
     unpack = source.constant("unpack", layout.unpack_from)
-    targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
-    source.add(1, f"{targets} = {unpack}(buf, pos)", FieldRun((f.name, FIXED[f.kind][1]) for f in run))
-    source.add(1, f"pos += {layout.size}")
-    for field in run:
+    source.add(indent, f"{', '.join(targets)}{',' * (len(targets) == 1)} = {unpack}(buf, pos)", path)
+    source.add(indent, f"pos += {layout.size}")
+    for target, field in targets.items():
         if field.kind == "uuid":
             source.scope["uuid_of"] = _uuid_of
-            source.add(1, f"m.{field.name} = uuid_of(m.{field.name})", field.name)
+            source.add(indent, f"{target} = uuid_of({target})", field.name)
 
 
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
@@ -113,12 +114,7 @@ def _decode_value(
     compact = field.is_compact(flexible)
     nullable = version in field.nullable
     if field.kind in FIXED:
-        unpack = source.constant("unpack", struct.Struct(">" + FIXED[field.kind][0]).unpack_from)
-        source.add(indent, f"{target}, = {unpack}(buf, pos)", path)
-        source.add(indent, f"pos += {FIXED[field.kind][1]}", path)
-        if field.kind == "uuid":
-            source.scope["uuid_of"] = _uuid_of
-            source.add(indent, f"{target} = uuid_of({target})", path)
+        _unpack(source, indent, {target: field}, path)
         return
     if field.kind == "struct":
         _decode_struct(source, indent, field, target, path, nullable, version in field.tagged)

@@ -24,7 +24,7 @@ def encoder_source(cls: type[Struct], version: int, flexible: bool, *, bounded: 
             _refuse_absent(source, field, version)
     for is_fixed, fields in runs(cls, version):
         if is_fixed:
-            _pack(source, fields)
+            _pack(source, 1, {f"m.{field.name}": field for field in fields}, "/".join(field.name for field in fields))
             continue
         for field in fields:
             _encode_value(source, 1, field, f"m.{field.name}", field.name, version, flexible)
@@ -44,10 +44,11 @@ def _refuse_absent(source: Source, field: Field, version: int) -> None:
     source.add(2, f"raise Malformed({message!r})", field.name)
 
 
-def _pack(source: Source, run: list[Field]) -> None:
-    pack = source.constant("pack", struct.Struct(">" + "".join(FIXED[f.kind][0] for f in run)).pack)
-    values = ", ".join(f"m.{f.name}.bytes" if f.kind == "uuid" else f"m.{f.name}" for f in run)
-    source.add(1, f"out += {pack}({values})", "/".join(f.name for f in run))
+def _pack(source: Source, indent: int, values: Mapping[str, Field], path: str) -> None:
+    """Write values of a fixed size."""
+    pack = source.constant("pack", struct.Struct(">" + "".join(FIXED[f.kind][0] for f in values.values())).pack)
+    written = ", ".join(f"{value}.bytes" if field.kind == "uuid" else value for value, field in values.items())
+    source.add(indent, f"out += {pack}({written})", path)
 
 
 def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
@@ -71,8 +72,7 @@ def _encode_value(
     """One value of variable size, or a fixed-size one that stands alone (tagged fields)."""
     compact = field.is_compact(flexible)
     if field.kind in FIXED:
-        pack = source.constant("pack", struct.Struct(">" + FIXED[field.kind][0]).pack)
-        source.add(indent, f"out += {pack}({value}{'.bytes' if field.kind == 'uuid' else ''})", path)
+        _pack(source, indent, {value: field}, path)
         return
     nullable = version in field.nullable
     source.add(indent, f"v = {value}", path)

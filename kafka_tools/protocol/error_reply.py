@@ -41,11 +41,10 @@ def _clear_above(item: Struct, version: int) -> None:
     """Take the error from what has entries that hold it."""
     below = False
     for field in item.FIELDS:
-        if version not in field.versions or field.kind != "array" or field.item.kind != "struct":
-            continue
-        for entry in getattr(item, field.name) or ():
-            _clear_above(entry, version)
-            below = below or _holds_error(field.item.item, version)
+        if version in field.versions and field.holds_structs:
+            for entry in getattr(item, field.name) or ():
+                _clear_above(entry, version)
+                below = below or _holds_error(field.item.item, version)
     if isinstance(item, Response) or below:
         _set_error(item, version, error_codes.NONE, None)
 
@@ -58,7 +57,7 @@ def _fill(
     for field in response.FIELDS:
         if version not in field.versions:
             continue
-        is_list = field.kind == "array" and field.item.kind == "struct"
+        is_list = field.holds_structs
         if field.on_error is not AS_IT_IS and not (is_list and (entries or not top_level)):
             setattr(response, field.name, _on_error(field, version))
         elif request is None:
@@ -125,12 +124,8 @@ def _mirror(
 
 def _same_meaning(field: Field, entry: Struct) -> Field | None:
     """The request's field for a response field of another name, such as ``topic`` for ``name``."""
-    for group in _SYNONYMS:
-        if field.name in group:
-            for candidate in entry.FIELDS:
-                if candidate.name in group and candidate.kind == field.kind:
-                    return candidate
-    return None
+    names = {name for group in _SYNONYMS if field.name in group for name in group}
+    return next((each for each in entry.FIELDS if each.name in names and each.kind == field.kind), None)
 
 
 _SYNONYMS = (
@@ -155,14 +150,11 @@ def _set_error(item: Struct, version: int, code: int, message: str | None) -> bo
 
 
 def _holds_error(cls: type[Struct], version: int) -> bool:
-    for field in cls.FIELDS:
-        if version not in field.versions:
-            continue
-        if field.name in CODES:
-            return True
-        if field.kind == "array" and field.item.kind == "struct" and _holds_error(field.item.item, version):
-            return True
-    return False
+    return any(
+        field.name in CODES or (field.holds_structs and _holds_error(field.item.item, version))
+        for field in cls.FIELDS
+        if version in field.versions
+    )
 
 
 def _answered(request: Struct, field: Field, version: int) -> list[Any] | None:
@@ -170,14 +162,10 @@ def _answered(request: Struct, field: Field, version: int) -> list[Any] | None:
     if field.answers is not None:
         return [entry for path in field.answers.split(", ") for entry in _at(request, path.split("."))]
     lists = [f for f in request.FIELDS if version in f.versions and f.kind == "array"]
-    for candidate in lists:
-        if candidate.name == field.name:
-            return getattr(request, candidate.name) or []
-    if len(lists) == 1:
-        return getattr(request, lists[0].name) or []
-    structs = [f for f in lists if f.item.kind == "struct"]
-    if len(structs) == 1:
-        return getattr(request, structs[0].name) or []
+    same_name = [f for f in lists if f.name == field.name]
+    for candidates in (same_name, lists, [f for f in lists if f.holds_structs]):
+        if len(candidates) == 1:
+            return getattr(request, candidates[0].name) or []
     return None
 
 
@@ -192,7 +180,5 @@ def _at(item: Struct, path: list[str]) -> Iterator[Any]:
 
 def _key_field(cls: type[Struct], version: int, value: Any) -> Field | None:
     kind = {str: "string", int: "int32"}.get(type(value), "uuid")
-    for field in cls.FIELDS:
-        if version in field.versions and field.kind == kind and field.name not in (*CODES, *_TEXTS):
-            return field
-    return None
+    fields = (field for field in cls.FIELDS if version in field.versions and field.kind == kind)
+    return next((field for field in fields if field.name not in (*CODES, *_TEXTS)), None)

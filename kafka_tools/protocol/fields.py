@@ -91,6 +91,11 @@ class Field:
         """Whether lengths are written compact; client_id of the request header never is."""
         return flexible and self._flexible
 
+    @property
+    def holds_structs(self) -> bool:
+        """Whether this is an array of structs."""
+        return self.kind == "array" and self.item.kind == "struct"
+
     def make_default(self) -> Any:
         """A fresh default value: lists and structs are never shared between messages."""
         if self.kind == "array" and self.default == []:

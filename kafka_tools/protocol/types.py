@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafka_tools.protocol.codec_source import FIXED
 from kafka_tools.protocol.fields import Field
 
 DESCRIPTIONS: dict[str, str] = {
@@ -56,14 +57,6 @@ def types_table() -> str:
     return "\n".join(["| Type | On the wire |", "| --- | --- |", *rows]) + "\n"
 
 
-_RANGES = {
-    "int8": (-(2**7), 2**7 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int32": (-(2**31), 2**31 - 1),
-    "uint32": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-}
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "float64": (float, int),
@@ -87,9 +80,10 @@ def misfit(field: Field, value: Any) -> str | None:
 
 
 def _fits(field: Field, value: Any) -> bool:
-    if field.kind in _RANGES:
-        low, high = _RANGES[field.kind]
-        return isinstance(value, int) and low <= value <= high
+    if "int" in field.kind:
+        bits = 8 * FIXED[field.kind][1]
+        low = 0 if field.kind.startswith("u") else -(1 << bits - 1)
+        return isinstance(value, int) and low <= value < low + (1 << bits)
     if field.kind == "struct":
         return isinstance(value, field.item)
     if field.kind == "uuid":

@@ -224,7 +224,7 @@ def _lists(cls: type[Struct]) -> Iterator[tuple[str, Field]]:
 
 
 def _struct_lists(cls: type[Struct], version: int) -> list[Field]:
-    return [f for f in cls.FIELDS if version in f.versions and f.kind == "array" and f.item.kind == "struct"]
+    return [field for field in cls.FIELDS if version in field.versions and field.holds_structs]
 
 
 def _key_fields(cls: type[Struct], version: int) -> list[Field]:

@@ -67,10 +67,9 @@ class Acceptor:
     def start(self) -> None:
         """Listen from now on; nothing happens if that was so."""
         if not self._listens:
-            self._listens, self._pauses = True, False
+            self._listens = self._pauses = True
             self._socket.setblocking(False)
-            self._socket.listen(_BACKLOG)
-            self._loop.add_reader(self._socket, self._ready)
+            self.go_on()
 
     def stop(self) -> None:
         """Refuse connections until ``start``: the port stays taken by a socket that does not listen. OSError."""

@@ -18,11 +18,8 @@ log = logging.getLogger(__name__)
 class Guest(Protocol):
     """A connection at the door: a client's, or one before its TLS handshake."""
 
-    @property
-    def listener(self) -> str: ...
-
-    @property
-    def ip(self) -> str: ...
+    listener: str
+    ip: str
 
     @property
     def is_open(self) -> bool: ...
@@ -38,9 +35,7 @@ class AdmittedConnection(Guest, Protocol):
     """A connection that was let in, or is about to be."""
 
     last_used_s: float
-
-    @property
-    def is_counted(self) -> bool: ...
+    is_counted: bool
 
 
 class _Line:
@@ -90,7 +85,8 @@ class Admission:
         while line.guests and not line.is_early:
             first = line.guests[0]
             if not first.is_open:
-                self._pass_over(line)
+                line.guests.popleft().close()
+                line.is_counted = False
                 continue
             if not line.is_counted:
                 line.is_counted = True
@@ -108,10 +104,6 @@ class Admission:
             self._admit(first)
         if not line.guests:
             self.on_free()
-
-    def _pass_over(self, line: _Line) -> None:
-        line.guests.popleft().close()
-        line.is_counted = False
 
     def _is_due(self, line: _Line) -> None:
         line.is_early = False

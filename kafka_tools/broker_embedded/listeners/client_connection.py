@@ -50,19 +50,23 @@ class ClientConnection(asyncio.BufferedProtocol):
         """``was_let_in``: that it may come in was said before the TLS handshake."""
         self._shared = shared
         self._endpoint = endpoint
+        self.listener = endpoint.name
+        self.ip = ""
         self._was_let_in = was_let_in
         self._received = Receiver()
         self._large_bytes = 0
         """What this connection holds of the memory for large requests."""
         self._outgoing = Outgoing()
-        self._held_answer_bytes = 0
+        self.unsent_bytes = 0
+        """What is in memory of answers that the client has not taken."""
         self._parked: Parked | None = None
         self._working = False
         self._blocked = False
         self._muted = False
         self._waits_for_memory = False
         self._reading = True
-        self._counted = False
+        self.is_counted = False
+        """Whether it was let in, and so counts towards the limits."""
         self._ended = False
         self._has_more = False
         """Whether a whole request may wait for this connection's turn."""
@@ -99,7 +103,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         number = self._shared.arrived
         self._shared.arrived += 1
         id = f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}"
-        self.connection = Connection(id, self._endpoint.name, peer[0])
+        self.connection = Connection(id, self.listener, peer[0])
+        self.ip = self.connection.client_host
         self.connection.local_host = local[0]
         self.connection.protocol = self._endpoint.protocol
         security = self._shared.settings.security.get(self._endpoint.name)
@@ -116,24 +121,10 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._shared.admission.arrived(self)
 
     @property
-    def listener(self) -> str:
-        return self._endpoint.name
-
-    @property
-    def ip(self) -> str:
-        assert self.connection is not None
-        return self.connection.client_host
-
-    @property
     def is_open(self) -> bool:
         if self.connection is None or self._transport.is_closing():
             return False
-        return self._reading or self._counted or not ended([self.fileno])
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether it was let in, and so counts towards the limits."""
-        return self._counted
+        return self._reading or self.is_counted or not ended([self.fileno])
 
     @property
     def idle(self) -> bool:
@@ -147,7 +138,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     @property
     def is_deaf(self) -> bool:
         """Whether nothing is read, so that the client's end would not be noticed."""
-        return self._counted and not self._reading
+        return self.is_counted and not self._reading
 
     @property
     def is_waiting(self) -> bool:
@@ -161,7 +152,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return -1 if found is None else int(found.fileno())
 
     def let_in(self) -> None:
-        self._counted = True
+        self.is_counted = True
         self._shared.turns.ready(self)
 
     def eof_received(self) -> bool:
@@ -171,7 +162,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self.turn()
             return False
         self._ended = True
-        if self._parked is None and self._penalty is None and self._counted and self._received.has_news:
+        if self._parked is None and self._penalty is None and self.is_counted and self._received.has_news:
             self._shared.turns.later(self)
             return True
         return self._is_unfinished
@@ -183,17 +174,14 @@ class ClientConnection(asyncio.BufferedProtocol):
             return False
         if self._parked is not None:
             return bool(self._parked.holds_request)  # it is worked on
-        return bool(self._has_more or self._blocked or self._outgoing or (self._counted and self._received.has_news))
+        return bool(self._has_more or self._blocked or self._outgoing or (self.is_counted and self._received.has_news))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._shared.connections.discard(self)
         self._shared.turns.left(self)
-        if self._counted:
+        if self.is_counted:
             self._shared.admission.left(self)
-        self._received.clear()
-        self._outgoing.clear()
-        self._account_answers()
-        self._free_request()
+        self._drop()
         if self._parked is not None:
             self._parked.cancel()
             self._parked = None
@@ -217,11 +205,15 @@ class ClientConnection(asyncio.BufferedProtocol):
     def give_up(self, reason: str) -> None:
         """Cut the connection off, since it takes what others need."""
         log.warning("aborting the connection from %s: %s", self._transport.get_extra_info("peername"), reason)
+        self._drop()
+        self._transport.abort()
+
+    def _drop(self) -> None:
+        """Forget what was received and what was to be sent."""
         self._received.clear()
         self._outgoing.clear()
         self._account_answers()
         self._free_request()
-        self._transport.abort()
 
     def _reject(self, error: Exception) -> None:
         log.warning("closing the connection from %s: %s", self._transport.get_extra_info("peername"), error)
@@ -242,7 +234,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._take(nbytes)
-        if not self._counted:
+        if not self.is_counted:
             return
         self.last_used_s = self._shared.clock.monotonic_s()
         received = self._received
@@ -292,7 +284,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def hold(self) -> None:
         """Read nothing for now: until ``let_in``, or until there is memory for a large request."""
-        self._waits_for_memory = self._counted
+        self._waits_for_memory = self.is_counted
         self._read_on()
 
     def go_on(self) -> None:
@@ -304,7 +296,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Read, or stop reading, as things are now."""
         if self._transport is None or self._transport.is_closing():
             return
-        reading = self._counted and not self._waits_for_memory and not self._received.is_full
+        reading = self.is_counted and not self._waits_for_memory and not self._received.is_full
         if reading != self._reading:
             self._reading = reading
             if reading:
@@ -409,7 +401,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             return False
         if connection.close_after_reply or connection.login_failed or (outgoing and not outgoing.is_little):
             return False
-        if self._transport.is_closing() or not self._counted:
+        if self._transport.is_closing() or not self.is_counted:
             return False
         if connection.muted_until_s:
             left_s = connection.muted_until_s - self._shared.clock.monotonic_s()
@@ -464,7 +456,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             log.error("cannot complete a response to %s: %s", connection.id, error)
             self.give_up("its response cannot be completed")
             return
-        if self._outgoing.held_bytes != self._held_answer_bytes:
+        if self._outgoing.held_bytes != self.unsent_bytes:
             self._account_answers()
         if self._outgoing:
             if not self._blocked:
@@ -491,14 +483,9 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def _account_answers(self) -> None:
         now_bytes = self._outgoing.held_bytes
-        difference, self._held_answer_bytes = now_bytes - self._held_answer_bytes, now_bytes
+        difference, self.unsent_bytes = now_bytes - self.unsent_bytes, now_bytes
         if difference:
             self._shared.answers.changed(self, difference)
-
-    @property
-    def unsent_bytes(self) -> int:
-        """What is in memory of answers that the client has not taken."""
-        return self._held_answer_bytes
 
     def pause_writing(self) -> None:
         self._blocked = True

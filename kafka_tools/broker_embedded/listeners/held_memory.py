@@ -114,11 +114,8 @@ class RequestMemory:
 class AnswerHolder(Protocol):
     """A connection with answers that its client has not taken."""
 
-    @property
-    def unsent_bytes(self) -> int: ...
-
-    @property
-    def took_s(self) -> float: ...
+    unsent_bytes: int
+    took_s: float
 
     def give_up(self, reason: str) -> None: ...
 
