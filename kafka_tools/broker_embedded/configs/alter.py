@@ -69,7 +69,7 @@ def incremental(store: ConfigStore, resource_type: int, resource: str, changes: 
         else:
             wanted[change.name] = value
     validate(store, resource_type, resource, wanted)
-    return _checked_records(store, resource_type, resource, wanted, {change.name for change in changes})
+    return _records(store, resource_type, resource, wanted, {change.name for change in changes})
 
 
 def check_given(configs: Sequence[Any]) -> None:
@@ -94,7 +94,7 @@ def check_operations(changes: Sequence[Change]) -> None:
 def replacement(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> list[ConfigRecord]:
     """The records that replace all configs set for a resource by ``wanted`` (the old AlterConfigs)."""
     validate(store, resource_type, resource, wanted)
-    return _checked_records(store, resource_type, resource, wanted, set(wanted))
+    return _records(store, resource_type, resource, wanted, set(wanted))
 
 
 def _applied(resource_type: int, change: Change, current: str | None) -> str | None:
@@ -132,23 +132,12 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
 
 
 def _records(
-    resource_type: int, resource: str, current: Mapping[str, str], wanted: Mapping[str, str]
-) -> list[ConfigRecord]:
-    """The changed configs; for brokers the unchanged ones too: setting a path again means reading its file again."""
-    names = [name for name in wanted if resource_type == BROKER or wanted[name] != current.get(name)]
-    names += [name for name in current if name not in wanted]
-    return [
-        ConfigRecord(resource_type=resource_type, resource_name=resource, name=name, value=wanted.get(name))
-        for name in names
-    ]
-
-
-def _checked_records(
     store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str], named: set[str]
 ) -> list[ConfigRecord]:
-    """The records, after the checks of min.insync.replicas, which decides which replicas are eligible leaders.
+    """The changed configs; for brokers the unchanged ones too: setting a path again means reading its file again.
 
-    With eligible leader replicas on (KIP-966) it is the cluster's, and the cluster always has it.
+    BrokerError for min.insync.replicas, which decides which replicas are eligible leaders: with eligible leader
+    replicas on (KIP-966) it is the cluster's, and the cluster always has it.
     """
     current = store.dynamic(resource_type, resource)
     if resource_type == BROKER and store.elr_enabled:
@@ -156,7 +145,12 @@ def _checked_records(
             raise RefusedByController(f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled.")
         if not resource and MIN_ISR in named | current.keys() and MIN_ISR not in wanted:
             raise RefusedByController(f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled.")
-    return _records(resource_type, resource, current, wanted)
+    names = [name for name in wanted if resource_type == BROKER or wanted[name] != current.get(name)]
+    names += [name for name in current if name not in wanted]
+    return [
+        ConfigRecord(resource_type=resource_type, resource_name=resource, name=name, value=wanted.get(name))
+        for name in names
+    ]
 
 
 def _row(resource_type: int, name: str) -> Row | None:

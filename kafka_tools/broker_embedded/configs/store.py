@@ -156,11 +156,6 @@ class ConfigStore:
         for_it = self.dynamic(BROKER, self.node_name) if own is None else own
         return {**self.static_properties(), **for_all, **for_it}
 
-    def check_running(self, own: Mapping[str, str]) -> None:
-        """ConfigError if a running part of this broker cannot work with these configs."""
-        for check_running in self.running_checks:
-            check_running(self.broker_properties(own))
-
     def static_properties(self) -> Mapping[str, str]:
         """server.properties; the broker's id stands there under both of its names, as in Kafka."""
         return {**self.properties, "node.id": self.node_name, "broker.id": self.node_name}

@@ -158,9 +158,9 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         raise bad_request(f"requirement failed: {error}") from error
     for name in (*sorted(dynamic.THREAD_POOLS), _CLEANER_THREADS):
         _check_threads(name, in_force, store.broker.integer(name))
-    if resource:
+    for check_running in store.running_checks if resource else ():
         try:
-            store.check_running(wanted)
+            check_running(in_force)
         except ConfigError as error:
             raise bad_request(str(error)) from error
 

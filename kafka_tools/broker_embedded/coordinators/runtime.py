@@ -52,7 +52,7 @@ _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
 """A batch of more records is built on another thread, and a record of more elements encoded there."""
 _MOST_TRIES = 3
-_RUN = 250
+_RUN = 1000
 """So many groups or transactions are sorted at once."""
 _ID = itemgetter(0)
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024

@@ -39,9 +39,9 @@ def handle(call: Call) -> CreateDelegationTokenResponse:
     except BrokerError as error:
         response.error_code = error.code.code
         return response
-    response.issue_timestamp_ms = token.issued_ms
-    response.expiry_timestamp_ms = token.expires_ms
-    response.max_timestamp_ms = token.max_ms
-    response.token_id = token.id
+    response.issue_timestamp_ms = token.issue_timestamp
+    response.expiry_timestamp_ms = token.expiration_timestamp
+    response.max_timestamp_ms = token.max_timestamp
+    response.token_id = token.token_id
     response.hmac = tokens.hmac(token)
     return response

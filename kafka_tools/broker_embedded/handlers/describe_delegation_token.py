@@ -26,7 +26,7 @@ def handle(call: Call) -> DescribeDelegationTokenResponse:
     owners = None if asked is None else [principal_of(owner.principal_type, owner.principal_name) for owner in asked]
 
     def may_see(token: Token) -> bool:
-        return call.allowed(AclOperation.DESCRIBE, AclResourceType.DELEGATION_TOKEN, token.id) or call.allowed(
+        return call.allowed(AclOperation.DESCRIBE, AclResourceType.DELEGATION_TOKEN, token.token_id) or call.allowed(
             AclOperation.DESCRIBE_TOKENS, AclResourceType.USER, token.owner
         )
 
@@ -36,10 +36,10 @@ def handle(call: Call) -> DescribeDelegationTokenResponse:
 
 def _described(call: Call, token: Token) -> Described:
     described = Described(
-        issue_timestamp=token.issued_ms,
-        expiry_timestamp=token.expires_ms,
-        max_timestamp=token.max_ms,
-        token_id=token.id,
+        issue_timestamp=token.issue_timestamp,
+        expiry_timestamp=token.expiration_timestamp,
+        max_timestamp=token.max_timestamp,
+        token_id=token.token_id,
         hmac=call.broker.tokens.hmac(token),
         renewers=[Renewer(principal_type=kind, principal_name=name) for kind, name in map(parts_of, token.renewers)],
     )

@@ -425,8 +425,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         if payload is not None:
             if self._outgoing and self._working and not isinstance(payload, bytes):
                 self._send()  # it may come to nothing, as its file may
+            if not self._working:  # a connection that waited for long is not idle before it has its answer
+                self.last_used_s = self._shared.clock.monotonic_s()
             if not self._outgoing:
-                self.took_s = self.last_used_s if self._working else self._shared.clock.monotonic_s()
+                self.took_s = self.last_used_s
             self._outgoing.add(payload)
         if not self._working:  # the answer of a parked call
             self._parked = None

@@ -250,7 +250,7 @@ class Login:
                 f"Cannot change principals during re-authentication from {self._first[0]}: {self.principal}"
             )
         self._first = (self.principal, mechanism)
-        ends_ms = self.token.expires_ms if self.token else getattr(self._server, "expires_ms", None)
+        ends_ms = self.token.expiration_timestamp if self.token else getattr(self._server, "expires_ms", None)
         self.session_lifetime_ms = self.security.lifetime_ms(mechanism, ends_ms)
         lifetime_s = self.session_lifetime_ms / 1000 or math.inf  # an earlier login of the connection no longer counts
         self._ends_s = self.security.now_s() + lifetime_s

@@ -12,7 +12,8 @@ import base64
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from copy import copy
+from typing import TYPE_CHECKING
 
 from kafka_tools import scram_math
 from kafka_tools.broker_embedded.refusals import error_for
@@ -34,40 +35,8 @@ _END_OF_TIME_MS = 2**63 - 1
 _USER = "User:"
 
 
-class Token(NamedTuple):
-    """One token. Principals are texts such as ``User:alice``; times are epoch, in ms."""
-
-    id: str
-    owner: str
-    requester: str
-    renewers: tuple[str, ...]
-    issued_ms: int
-    expires_ms: int
-    max_ms: int
-
-    def may_be_renewed_by(self, principal: str) -> bool:
-        """Whether it is the principal's own, or one that it was made a renewer of: not for having asked for it."""
-        return principal == self.owner or principal in self.renewers
-
-    def concerns(self, principal: str) -> bool:
-        """Whether the principal owns it, asked for it or may renew it (``TokenInformation.ownerOrRenewer``)."""
-        return principal == self.requester or self.may_be_renewed_by(principal)
-
-    def over(self, now_ms: int) -> bool:
-        """Whether it has ended."""
-        return min(self.expires_ms, self.max_ms) < now_ms
-
-    def record(self, expires_ms: int | None = None) -> DelegationTokenRecord:
-        """The record that keeps it, with another end if one is given."""
-        return DelegationTokenRecord(
-            owner=self.owner,
-            requester=self.requester,
-            renewers=list(self.renewers),
-            issue_timestamp=self.issued_ms,
-            max_timestamp=self.max_ms,
-            expiration_timestamp=self.expires_ms if expires_ms is None else expires_ms,
-            token_id=self.id,
-        )
+Token = DelegationTokenRecord
+"""Principals are texts such as ``User:alice``; times are epoch, in ms. A token is never changed, but replaced."""
 
 
 class DelegationTokens:
@@ -104,7 +73,7 @@ class DelegationTokens:
         """The token's secret: HMAC-SHA-512 of its id under the secret key."""
         import hmac
 
-        return hmac.digest(self._key, token.id.encode(), "sha512")
+        return hmac.digest(self._key, token.token_id.encode(), "sha512")
 
     def create(self, owner: str, requester: str, renewers: Sequence[str], max_lifetime_ms: int) -> Token:
         """A new token, kept. A lifetime that is not above 0 is the broker's maximum. Raises BrokerError."""
@@ -115,20 +84,26 @@ class DelegationTokens:
         longest_ms = self._limit_ms("delegation.token.max.lifetime.ms", max_lifetime_ms)
         max_ms = _sum(now_ms, longest_ms)
         expires_ms = min(max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", 0)))
-        token = Token(_new_id(), owner, requester, tuple(renewers), now_ms, expires_ms, max_ms)
-        self._journal.commit([token.record()])
+        token = Token(
+            token_id=_new_id(),
+            owner=owner,
+            requester=requester,
+            renewers=list(renewers),
+            issue_timestamp=now_ms,
+            expiration_timestamp=expires_ms,
+            max_timestamp=max_ms,
+        )
+        self._journal.commit([token])
         return token
 
     def renew(self, principal: str, hmac: bytes, period_ms: int) -> int:
         """Let a token live longer, at most to its maximum; returns its new end (epoch, ms). Raises BrokerError."""
         token = self._found(hmac)
         now_ms = self._timers.clock.now_ms()
-        if token.over(now_ms):
+        if _is_over(token, now_ms):
             raise error_for(error_codes.DELEGATION_TOKEN_EXPIRED)
         self._require_may_renew(principal, token)
-        expires_ms = min(token.max_ms, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
-        self._journal.commit([token.record(expires_ms)])
-        return expires_ms
+        return self._keep_until(token, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
 
     def expire(self, principal: str, hmac: bytes, period_ms: int) -> int:
         """End a token after a time, at once if that is negative; returns its end (epoch, ms). Raises BrokerError."""
@@ -136,13 +111,18 @@ class DelegationTokens:
         now_ms = self._timers.clock.now_ms()
         self._require_may_renew(principal, token)
         if period_ms < 0:
-            self._journal.commit([RemoveDelegationTokenRecord(token_id=token.id)])
+            self._journal.commit([RemoveDelegationTokenRecord(token_id=token.token_id)])
             return now_ms
-        if token.over(now_ms):
+        if _is_over(token, now_ms):
             raise error_for(error_codes.DELEGATION_TOKEN_EXPIRED)
-        expires_ms = min(token.max_ms, _sum(now_ms, period_ms))
-        self._journal.commit([token.record(expires_ms)])
-        return expires_ms
+        return self._keep_until(token, _sum(now_ms, period_ms))
+
+    def _keep_until(self, token: Token, end_ms: int) -> int:
+        """Give a token another end, at most its maximum; returns the end."""
+        kept = copy(token)
+        kept.expiration_timestamp = min(token.max_timestamp, end_ms)
+        self._journal.commit([kept])
+        return kept.expiration_timestamp
 
     def describe(self, principal: str, owners: Sequence[str] | None, may_see: Callable[[Token], bool]) -> list[Token]:
         """The tokens of ``owners`` (None: of everybody) that concern the principal or that it may see."""
@@ -150,14 +130,14 @@ class DelegationTokens:
         return [
             token
             for token in self._tokens.values()
-            if (owners is None or any(token.concerns(owner) for owner in owners))
-            and (token.concerns(principal) or may_see(token))
+            if (owners is None or any(_concerns(token, owner) for owner in owners))
+            and (_concerns(token, principal) or may_see(token))
         ]
 
     def lookup(self, mechanism: str, token_id: str) -> tuple[Token, ScramCredential] | None:
         """The credential of a SCRAM login with the token as user name; None for an unknown or expired token."""
         token = self._tokens.get(token_id)
-        if token is None or not self.enabled or token.over(self._timers.clock.now_ms()):
+        if token is None or not self.enabled or _is_over(token, self._timers.clock.now_ms()):
             return None
         known = self._credentials.get((token_id, mechanism))
         if known is None:
@@ -172,7 +152,7 @@ class DelegationTokens:
             raise error_for(error_codes.DELEGATION_TOKEN_AUTH_DISABLED)
 
     def _require_may_renew(self, principal: str, token: Token) -> None:
-        if not token.may_be_renewed_by(principal):
+        if not _may_renew(token, principal):
             raise error_for(error_codes.DELEGATION_TOKEN_OWNER_MISMATCH)
 
     def _found(self, hmac: bytes) -> Token:
@@ -188,32 +168,22 @@ class DelegationTokens:
 
     def _sweep(self) -> None:
         now_ms = self._timers.clock.now_ms()
-        ended = [token for token in self._tokens.values() if token.over(now_ms)]
+        ended = [token for token in self._tokens.values() if _is_over(token, now_ms)]
         for token in ended:
-            log.info("Delegation token expired for token: %s for owner: %s", token.id, token.owner)
+            log.info("Delegation token expired for token: %s for owner: %s", token.token_id, token.owner)
         try:
             if ended:
-                self._journal.commit([RemoveDelegationTokenRecord(token_id=token.id) for token in ended])
+                self._journal.commit([RemoveDelegationTokenRecord(token_id=token.token_id) for token in ended])
         finally:
             self.start_timers()
 
-    def _apply(self, record: DelegationTokenRecord) -> None:
-        token = Token(
-            record.token_id,
-            record.owner,
-            record.requester,
-            tuple(record.renewers),
-            record.issue_timestamp,
-            record.expiration_timestamp,
-            record.max_timestamp,
-        )
-        self._tokens[token.id] = token
+    def _apply(self, token: DelegationTokenRecord) -> None:
+        self._tokens[token.token_id] = token
         if self.enabled:
-            self._by_hmac[self.hmac(token)] = token.id
+            self._by_hmac[self.hmac(token)] = token.token_id
 
     def _image(self) -> Iterator[Stored]:
-        tokens = list(self._tokens.values())
-        return (token.record() for token in tokens)
+        return iter(list(self._tokens.values()))
 
     def _apply_remove(self, record: RemoveDelegationTokenRecord) -> None:
         token = self._tokens.pop(record.token_id, None)
@@ -222,7 +192,22 @@ class DelegationTokens:
         if self.enabled:
             self._by_hmac.pop(self.hmac(token), None)
         for mechanism in scram_math.MECHANISMS:
-            self._credentials.pop((token.id, mechanism), None)
+            self._credentials.pop((token.token_id, mechanism), None)
+
+
+def _may_renew(token: Token, principal: str) -> bool:
+    """Whether it is the principal's own, or one that it was made a renewer of: not for having asked for it."""
+    return principal == token.owner or principal in token.renewers
+
+
+def _concerns(token: Token, principal: str) -> bool:
+    """Whether the principal owns it, asked for it or may renew it (``TokenInformation.ownerOrRenewer``)."""
+    return principal == token.requester or _may_renew(token, principal)
+
+
+def _is_over(token: Token, now_ms: int) -> bool:
+    """Whether it has ended."""
+    return min(token.expiration_timestamp, token.max_timestamp) < now_ms
 
 
 def principal_of(principal_type: str, name: str) -> str:

@@ -32,7 +32,7 @@ class Credentials:
     """Credentials by user and mechanism."""
 
     def __init__(self, journal: Journal) -> None:
-        self._by_user: dict[str, dict[int, ScramCredential]] = {}
+        self._by_user: dict[str, dict[int, UserScramCredentialRecord]] = {}
         journal.on_record(UserScramCredentialRecord, self._apply)
         journal.on_record(RemoveUserScramCredentialRecord, self._apply_remove)
         journal.on_image(self._image)
@@ -40,7 +40,10 @@ class Credentials:
     def lookup(self, mechanism: str, user: str) -> ScramCredential | None:
         """The credential of a user for "SCRAM-SHA-256" or "SCRAM-SHA-512"."""
         kind = scram_math.MECHANISMS.get(mechanism)
-        return self._by_user.get(user, {}).get(kind.type_id) if kind else None
+        found = self._by_user.get(user, {}).get(kind.type_id) if kind else None
+        if found is None:
+            return None
+        return ScramCredential(found.salt, found.stored_key, found.server_key, found.iterations)
 
     def describe(self, users: Sequence[str]) -> list[tuple[str, dict[int, int] | BrokerError]]:
         """Per user, sorted by name, mechanism -> iterations, or why not; no users means all of them."""
@@ -90,8 +93,7 @@ class Credentials:
         return RemoveUserScramCredentialRecord(name=deletion.name, mechanism=deletion.mechanism)
 
     def _apply(self, record: UserScramCredentialRecord) -> None:
-        credential = ScramCredential(record.salt, record.stored_key, record.server_key, record.iterations)
-        self._by_user.setdefault(record.name, {})[record.mechanism] = credential
+        self._by_user.setdefault(record.name, {})[record.mechanism] = record
 
     def _apply_remove(self, record: RemoveUserScramCredentialRecord) -> None:
         known = self._by_user.get(record.name, {})
@@ -100,19 +102,7 @@ class Credentials:
             self._by_user.pop(record.name, None)
 
     def _image(self) -> Iterator[Stored]:
-        users = [(user, list(known.items())) for user, known in self._by_user.items()]
-        return (
-            UserScramCredentialRecord(
-                name=user,
-                mechanism=mechanism,
-                salt=known.salt,
-                stored_key=known.stored_key,
-                server_key=known.server_key,
-                iterations=known.iterations,
-            )
-            for user, credentials in users
-            for mechanism, known in credentials
-        )
+        return iter([record for known in self._by_user.values() for record in known.values()])
 
 
 def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
