@@ -1,4 +1,4 @@
-"""Encoders and decoders, compiled per (struct, version) on first use and kept on the struct class.
+"""Encoders and decoders, compiled per (struct, version) on first use and kept.
 
 The generated functions check only lengths. When Python itself raises an error (buffer too short, not UTF-8, value out
 of range), the line of the generated source identifies the field, and its local variables contain position and array
@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct as _struct
 import threading
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -78,15 +79,14 @@ def decode_prefix(
 def _ready_encoder(cls: type[Message], version: int) -> Callable[[Any, bytearray], None]:
     """The encoder of a whole message, from now on found at once by its version. Raises UnsupportedVersion."""
     check_version(cls, version)
-    bounded = issubclass(cls, ApiMessage)
-    found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE, bounded=bounded)
+    found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE, issubclass(cls, ApiMessage))
     return found
 
 
 def _ready_decoder(cls: type[Message], version: int, text_errors: str) -> Callable[[Buffer, int, int], tuple[Any, int]]:
     """The same for reading it."""
     check_version(cls, version)
-    found = decoder(cls, version, version in cls.FLEXIBLE, text_errors)
+    found = decoder(cls, version, version in cls.FLEXIBLE, text_errors, False)
     cls.DECODERS[version if text_errors == "strict" else (version, text_errors)] = found
     return found
 
@@ -103,7 +103,7 @@ def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0
     decode = cls.COUNTED_DECODERS.get(version)
     if decode is None:
         check_version(cls, version)
-        decode = cls.COUNTED_DECODERS[version] = decoder(cls, version, version in cls.FLEXIBLE, counted=True)
+        decode = cls.COUNTED_DECODERS[version] = decoder(cls, version, version in cls.FLEXIBLE, "strict", True)
     _elements.left = most
     try:
         return decode(buffer, position, len(buffer))
@@ -148,29 +148,20 @@ def decode_versioned(
     return number, message
 
 
-def encoder(
-    cls: type[Struct], version: int, flexible: bool, *, bounded: bool = False
-) -> Callable[[Any, bytearray], None]:
+@cache
+def encoder(cls: type[Struct], version: int, flexible: bool, bounded: bool) -> Callable[[Any, bytearray], None]:
     """The compiled ``encode(message, out)`` of a struct in one version."""
-    key = ("encode bounded" if bounded else "encode", version, flexible)
-    found = cls.CODECS.get(key)
-    if found is None:
-        source = encoder_source(cls, version, flexible, bounded=bounded)
-        found = cls.CODECS[key] = _compile(cls, source, "encode", version, flexible)
-    return found
+    source = encoder_source(cls, version, flexible, bounded=bounded)
+    return _compile(cls, source, "encode", version, flexible)
 
 
+@cache
 def decoder(
-    cls: type[Struct], version: int, flexible: bool, text_errors: str = "strict", *, counted: bool = False
+    cls: type[Struct], version: int, flexible: bool, text_errors: str, counted: bool
 ) -> Callable[[Buffer, int, int], tuple[Any, int]]:
     """The compiled ``decode(buffer, position, end)`` of a struct in one version."""
-    verb = "decode counted" if counted else "decode"
-    key = (verb if text_errors == "strict" else f"{verb} {text_errors}", version, flexible)
-    found = cls.CODECS.get(key)
-    if found is None:
-        source = decoder_source(cls, version, flexible, text_errors, counted=counted)
-        found = cls.CODECS[key] = _compile(cls, source, "decode", version, flexible)
-    return found
+    source = decoder_source(cls, version, flexible, text_errors, counted=counted)
+    return _compile(cls, source, "decode", version, flexible)
 
 
 def source_of(cls: type[Message], version: int) -> str:
@@ -193,9 +184,9 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
     }
     for name, nested in source.nested.items():
         if verb == "encode":
-            scope[name] = encoder(nested, version, flexible, bounded=source.bounded)
+            scope[name] = encoder(nested, version, flexible, source.bounded)
         else:
-            scope[name] = decoder(nested, version, flexible, source.text_errors, counted=source.counted)
+            scope[name] = decoder(nested, version, flexible, source.text_errors, source.counted)
     code = compile("\n".join(line for line, _ in source.lines), filename, "exec")
     exec(code, scope)
     _LINES[filename] = {number: path for number, (_, path) in enumerate(source.lines, 1) if path}

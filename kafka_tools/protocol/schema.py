@@ -112,7 +112,6 @@ class StructType(type):
             field.named(key)
             del namespace[key]
         namespace["FIELDS"] = tuple(field for _, field in fields)
-        namespace["CODECS"] = {}
         namespace.setdefault("__slots__", tuple(key for key, _ in fields))
         return super().__new__(mcs, name, bases, namespace, **keywords)
 
@@ -126,7 +125,6 @@ class Struct(metaclass=StructType):
 
     __slots__ = ("unknown_tags",)
     FIELDS: ClassVar[tuple[Field, ...]]
-    CODECS: ClassVar[dict[Any, Callable[..., Any]]]
     unknown_tags: dict[int, bytes] | None
 
     def __init__(self, **values: Any) -> None:

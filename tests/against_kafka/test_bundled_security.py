@@ -199,5 +199,5 @@ def test_kafkas_dump_tool_reads_the_tokens_that_are_kept(java_tool: Tool, tmp_pa
     (kept,) = [line for line in dumped.splitlines() if '"DELEGATION_TOKEN_RECORD"' in line]
     record = json.loads(kept[kept.index('{"type"') :])["data"]
     assert (record["owner"], record["requester"], record["renewers"]) == ("User:alice", "User:bob", ["User:carol"])
-    assert (record["tokenId"], record["maxTimestamp"]) == (token.id, token.max_ms)
+    assert (record["tokenId"], record["maxTimestamp"]) == (token.token_id, token.max_timestamp)
     assert '"REMOVE_DELEGATION_TOKEN_RECORD"' in dumped

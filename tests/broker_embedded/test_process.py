@@ -327,7 +327,7 @@ def test_secrets_come_from_where_the_settings_say(tmp_path: Path) -> None:
     }  # fmt: skip
     with EmbeddedBroker(config=config) as broker:
         token = broker.call(lambda core: core.tokens.create("User:a", "User:a", [], -1))
-        expected = hmac.digest(b"of the file", token.id.encode(), "sha512")
+        expected = hmac.digest(b"of the file", token.token_id.encode(), "sha512")
         assert broker.call(lambda core: core.tokens.hmac(token)) == expected
     with pytest.raises(ConfigError, match=r"'file': unsupported config.providers.file.class \(not set\)"):
         EmbeddedBroker(config={"config.providers": "file"}).start()

@@ -364,7 +364,7 @@ def test_a_string_beyond_32767_bytes_is_neither_sent_nor_taken_from_strangers() 
         with pytest.raises(EncodeError, match=r"topics\[0\].name: is longer than 32767 bytes"):
             encode(longer, version)
     sent = bytearray()
-    encoder(DeleteRecordsRequest, 2, True)(longer, sent)
+    encoder(DeleteRecordsRequest, 2, True, False)(longer, sent)
     with pytest.raises(DecodeError, match=r"topics\[0\].name at position \d+: claims 32768 bytes, more than 32767"):
         decode_counted(DeleteRecordsRequest, 2, sent, most=1)
     token = SaslAuthenticateRequest(auth_bytes=b"x" * 40_000)

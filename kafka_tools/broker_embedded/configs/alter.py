@@ -11,13 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kafka_tools.broker_embedded.configs.store import (
-    BROKER,
-    CLIENT_METRICS,
-    GROUP,
-    TOPIC,
-    ConfigStore,
-)
+from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
 from kafka_tools.broker_embedded.configs.together import Misfit, check_together
 from kafka_tools.broker_embedded.configs.validation import check_node, validate
 from kafka_tools.broker_embedded.refusals import bad_config, bad_request

@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.configs.store import (
-    BROKER,
-    CLIENT_METRICS,
-    GROUP,
-    TOPIC,
-    ConfigStore,
-)
+from kafka_tools.broker_embedded.configs.store import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigStore
 from kafka_tools.config_definitions import Row
 from kafka_tools.config_definitions.broker_names import broker_row, broker_synonyms
 from kafka_tools.config_definitions.secrets import is_sensitive

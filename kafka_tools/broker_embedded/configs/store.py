@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TOPIC, BROKER, BROKER_LOGGER = ConfigResourceType.TOPIC, ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER
 CLIENT_METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
+KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 """Resource types on the wire (``ConfigResource.Type``)."""
 
 STATIC_SOURCE = ConfigSource.STATIC_BROKER_CONFIG

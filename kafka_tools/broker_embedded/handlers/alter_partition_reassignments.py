@@ -50,13 +50,7 @@ def _check(call: Call, topic: str, number: int, replicas: list[int] | None) -> N
     if core.cluster.topic(topic) is None:
         raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
     if core.cluster.partition(topic, number) is None:
-        raise error_for(
-            error_codes.UNKNOWN_TOPIC_OR_PARTITION,
-            f"Unable to find partition {topic}:{number}.",
-        )
+        raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{number}.")
     if replicas is None:
-        raise error_for(
-            error_codes.NO_REASSIGNMENT_IN_PROGRESS,
-            "No partition reassignment is in progress.",
-        )
+        raise error_for(error_codes.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     check_assignment(core.cluster.brokers, [replicas])

@@ -23,7 +23,7 @@ from kafka_tools.broker_embedded.refusals import bad_request, error_for
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import AclOperation, AclResourceType
+from kafka_tools.protocol.enums import AclOperation
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 
 VERSIONS = (0, 7)
@@ -62,9 +62,7 @@ def handle(call: Call) -> Work[CreateTopicsResponse]:
 
 
 def _may_create(call: Call, name: str) -> bool:
-    return call.allowed_on_cluster(AclOperation.CREATE) or call.allowed(
-        AclOperation.CREATE, AclResourceType.TOPIC, name
-    )
+    return call.allowed_on_cluster(AclOperation.CREATE) or call.allowed_on_topic(AclOperation.CREATE, name)
 
 
 def _create(

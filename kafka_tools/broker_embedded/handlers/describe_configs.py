@@ -12,7 +12,7 @@ from typing import Any
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.describe import DEFAULT, DescribedConfig, describe
 from kafka_tools.broker_embedded.configs.loggers import logger_levels
-from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, KINDS, TOPIC
 from kafka_tools.broker_embedded.configs.validation import check_topic_name
 from kafka_tools.broker_embedded.handlers._repeats import Repeats
 from kafka_tools.broker_embedded.handlers._rights import check_configs
@@ -26,8 +26,6 @@ from kafka_tools.texts.java_numbers import parse_int
 
 VERSIONS = (0, 4)
 AUTHORIZE = ()  # per resource, below
-
-KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 Result = DescribeConfigsResponse.Result
 Told = dict[DescribedConfig, DescribeConfigsResponse.Result.ResourceResult]

@@ -46,11 +46,9 @@ def _directory(call: Call, path: str, names: dict[str, set[int]] | None) -> Work
         topic, number = partition.id
         if partition.log_dir != path or (names is not None and number not in names.get(topic, ())):
             continue
-        entry = topics.get(topic)
-        if entry is None:
-            entry = topics[topic] = Result.Topic(name=topic)
-            result.topics.append(entry)
+        entry = topics.setdefault(topic, Result.Topic(name=topic))
         entry.partitions.append(Result.Topic.Partition(partition_index=number, partition_size=partition.log.size_bytes))
+    result.topics = list(topics.values())
     if call.version >= 4:
         try:
             usage = shutil.disk_usage(path)

@@ -11,13 +11,12 @@ from typing import Any
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.configs.alter import Change, check_operations, incremental
 from kafka_tools.broker_embedded.configs.loggers import alter_loggers
-from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.configs.store import BROKER_LOGGER, KINDS
 from kafka_tools.broker_embedded.handlers._alter_resources import alter_each
 from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
 from kafka_tools.protocol.schema import Stored
 
 VERSIONS = (0, 1)
-KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 AUTHORIZE = ()  # per resource
 
 

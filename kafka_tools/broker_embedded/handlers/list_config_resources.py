@@ -6,7 +6,7 @@ v0 (as ListClientMetricsResources): client metrics subscriptions only. v1: by ty
 from __future__ import annotations
 
 from kafka_tools.broker_embedded.call import Call
-from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP, TOPIC
+from kafka_tools.broker_embedded.configs.store import BROKER, BROKER_LOGGER, CLIENT_METRICS, KINDS, TOPIC
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import AclOperation
@@ -15,12 +15,10 @@ from kafka_tools.protocol.messages.list_config_resources import ListConfigResour
 VERSIONS = (0, 1)
 AUTHORIZE = (AclOperation.DESCRIBE_CONFIGS,)
 
-_ALL = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
-
 
 def handle(call: Call) -> ListConfigResourcesResponse:
-    types = (CLIENT_METRICS,) if call.version == 0 else dict.fromkeys(call.request.resource_types or _ALL)
-    unknown = [kind for kind in types if kind not in _ALL]
+    types = (CLIENT_METRICS,) if call.version == 0 else dict.fromkeys(call.request.resource_types or KINDS)
+    unknown = [kind for kind in types if kind not in KINDS]
     if unknown:
         raise error_for(error_codes.UNSUPPORTED_VERSION, f"cannot list resource types {unknown}")
     response = ListConfigResourcesResponse()

@@ -14,10 +14,7 @@ from uuid import UUID
 
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.cluster.topic_names import name_problem
-from kafka_tools.broker_embedded.handlers._rights import (
-    authorized_operations,
-    cluster_operations,
-)
+from kafka_tools.broker_embedded.handlers._rights import authorized_operations, cluster_operations
 from kafka_tools.broker_embedded.refusals import bad_request
 from kafka_tools.broker_embedded.slices import Work
 from kafka_tools.cluster_image.topics import Topic

@@ -367,7 +367,7 @@ def test_expression_longer_than_a_string_may_be_is_not_taken(broker: MemoryBroke
     request = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m1", subscribed_topic_regex=TOO_LONG)
     frame = bytearray()
     encode_into(RequestHeader(request_api_key=request.API_KEY, request_api_version=1), 2, frame)
-    encoder(ConsumerGroupHeartbeatRequest, 1, True)(request, frame)
+    encoder(ConsumerGroupHeartbeatRequest, 1, True, False)(request, frame)
     with pytest.raises(DecodeError, match=r"subscribed_topic_regex .*more than 32767"):
         broker.dispatcher.handle_frame(Connection("c-1", "PLAINTEXT", "127.0.0.1"), bytes(frame), print)
 

@@ -115,7 +115,7 @@ def test_names_that_no_record_can_hold_are_not_even_taken(
 ) -> None:
     request, frame = ask(), bytearray()
     encode_into(RequestHeader(request_api_key=request.API_KEY, request_api_version=version), 2, frame)
-    encoder(type(request), version, True)(request, frame)
+    encoder(type(request), version, True, False)(request, frame)
     with pytest.raises(DecodeError, match="claims 40000 bytes, more than 32767"):
         broker.dispatcher.handle_frame(broker.connection, bytes(frame), print)
     assert not broker.core.groups.store.groups
