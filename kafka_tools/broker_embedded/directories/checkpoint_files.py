@@ -5,6 +5,7 @@ Several writes of one file may be in progress: newer offsets are never replaced 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Collection, Mapping
@@ -13,11 +14,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.slices import to_thread
-from kafka_tools.storage.checkpoints import offset_checkpoint, replace_file
+from kafka_tools.errors import CorruptIndex
+from kafka_tools.storage.checkpoints import offset_checkpoint, read_offset_checkpoint, replace_file
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.slices import Slices, Work
     from kafka_tools.values import TopicPartition
+
+log = logging.getLogger(__name__)
 
 _FEW = 500
 """The text of so many offsets is made at once: about a millisecond."""
@@ -26,11 +30,12 @@ _FEW = 500
 class CheckpointFile:
     """One file of offsets. Its writes are begun and ended on the broker's thread."""
 
-    def __init__(self, path: str, named: Collection[TopicPartition] = ()) -> None:
-        """``named``: the partitions that the file names now."""
+    def __init__(self, path: str) -> None:
         self.path = path
+        self.at_start = read_checkpoint(path)
+        """The offsets that the file contains now."""
         self._numbers = count(1)
-        self._names: dict[int, Collection[TopicPartition]] = {0: named}
+        self._names: dict[int, Collection[TopicPartition]] = {0: self.at_start}
         """The partitions that the file contains, or will contain if a write succeeds, by the number of the write."""
         self._writing = threading.Lock()
         """Held while the file is replaced, and while the two fields below are used."""
@@ -74,3 +79,14 @@ class CheckpointFile:
                 replace_file(self.path, data)
                 self._holds = data
             self._written = number
+
+
+def read_checkpoint(path: str) -> dict[TopicPartition, int]:
+    """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
+    try:
+        return read_offset_checkpoint(path)
+    except FileNotFoundError:
+        return {}
+    except CorruptIndex as error:
+        log.warning("ignoring a checkpoint file: %s", error)
+        return {}

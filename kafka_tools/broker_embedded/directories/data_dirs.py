@@ -28,10 +28,9 @@ from kafka_tools.broker_embedded.directories.survey import (
     survey,
 )
 from kafka_tools.broker_embedded.directories.watch import OF_LOST, WatchedDirectory
-from kafka_tools.errors import ConfigError, CorruptIndex, LogError
+from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
-    read_offset_checkpoint,
     replace_file,
     write_meta_properties,
 )
@@ -86,8 +85,6 @@ class DataDirs:
         self.paths = distinct(paths)
         self.unsynced = unsynced
         self.clean: dict[str, bool] = {}
-        self.at_start: dict[tuple[str, str], dict[TopicPartition, int]] = {}
-        """The offsets that the checkpoint files contained at the start, by directory and name."""
         self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
         """The checkpoint files by directory and name."""
         self.lost: dict[str, str] = {}
@@ -128,9 +125,7 @@ class DataDirs:
                 os.remove(marker)
                 self._marked.append(path)
             for name in _CHECKPOINTS:
-                file = os.path.join(path, name)
-                self.at_start[path, name] = offsets = read_checkpoint(file)
-                self.checkpoints[path, name] = CheckpointFile(file, offsets)
+                self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name))
         self._watched = [WatchedDirectory(path, lock) for path, lock in zip(self.paths, self._locks, strict=True)]
 
     def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
@@ -231,9 +226,9 @@ class DataDirs:
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
         """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
         for name in _CHECKPOINTS:
-            offsets = self.at_start[path, name]
-            offsets.pop(id, None)
-            self.checkpoints[path, name].write_now(offsets)
+            file = self.checkpoints[path, name]
+            file.at_start.pop(id, None)
+            file.write_now(file.at_start)
 
     def mark_clean(self, paths: Collection[str]) -> None:
         """Say of these directories that every log in them was closed: the next start trusts the files."""
@@ -279,14 +274,3 @@ def remove_directory(path: str) -> None:
         if found is not None and not found.state:
             with suppress(OSError):
                 retire_directory(path)
-
-
-def read_checkpoint(path: str) -> dict[TopicPartition, int]:
-    """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
-    try:
-        return read_offset_checkpoint(path)
-    except FileNotFoundError:
-        return {}
-    except CorruptIndex as error:
-        log.warning("ignoring a checkpoint file: %s", error)
-        return {}

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
+from kafka_tools.broker_embedded.directories.checkpoint_files import read_checkpoint
 from kafka_tools.broker_embedded.slices import Slices
 from kafka_tools.protocol.enums import CLUSTER_METADATA
 from kafka_tools.storage.checkpoints import write_offset_checkpoint

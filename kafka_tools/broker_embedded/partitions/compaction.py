@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
-from kafka_tools.broker_embedded.directories.data_dirs import read_checkpoint
 from kafka_tools.broker_embedded.slices import Slices, Work, sleep, to_thread
 from kafka_tools.errors import LogError
 from kafka_tools.storage.cleaner.cleanable import Cleanable, cleanable
@@ -63,11 +62,8 @@ class LogCleaner:
         self._after_round = after_round
         self._background = Slices(timers, threads=slices, pause_ms=_PAUSE_MS)
         self._slices = slices
-        self._cleaned_to = {path: read_checkpoint(os.path.join(path, CHECKPOINT)) for path in paths}
-        self._files = {
-            path: CheckpointFile(os.path.join(path, CHECKPOINT), set(offsets))
-            for path, offsets in self._cleaned_to.items()
-        }
+        self._files = {path: CheckpointFile(os.path.join(path, CHECKPOINT)) for path in paths}
+        self._cleaned_to = {path: dict(file.at_start) for path, file in self._files.items()}
         self._uncleanable: set[Partition] = set()
         self._waiting_for_room = False
 

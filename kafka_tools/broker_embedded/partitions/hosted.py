@@ -146,7 +146,7 @@ class Partitions:
         )  # fmt: skip
 
     def _warn_of_missing(self, id: TopicPartition) -> None:
-        checkpoints = (self.dirs.at_start[path, HIGH_WATERMARKS] for path in self.dirs.paths)
+        checkpoints = (self.dirs.checkpoints[path, HIGH_WATERMARKS].at_start for path in self.dirs.paths)
         ends = [offsets[id] for offsets in checkpoints if id in offsets]
         known = f", which had offsets up to {ends[0] - 1} at the last checkpoint" if ends and ends[0] else ""
         log.warning(
@@ -158,9 +158,9 @@ class Partitions:
         topic = self._cluster.topics[id.topic]
         path = os.path.join(log_dir, str(id))
         leader_epoch = topic.partitions[id.partition].leader_epoch
-        known_start = self.dirs.at_start[log_dir, LOG_STARTS].get(id)
+        known_start = self.dirs.checkpoints[log_dir, LOG_STARTS].at_start.get(id)
         log_start = known_start or 0
-        recovery_point = self.dirs.at_start[log_dir, RECOVERY_POINTS].get(id, 0)
+        recovery_point = self.dirs.checkpoints[log_dir, RECOVERY_POINTS].at_start.get(id, 0)
         begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
         opened = PartitionLog.open(
             path,
@@ -184,7 +184,7 @@ class Partitions:
                 "%s: no checkpoint contains the log start offset; using %d from its leader epochs",
                 id, opened.log_start_offset,
             )  # fmt: skip
-        known_end = max(recovery_point, self.dirs.at_start[log_dir, HIGH_WATERMARKS].get(id, 0))
+        known_end = max(recovery_point, self.dirs.checkpoints[log_dir, HIGH_WATERMARKS].at_start.get(id, 0))
         if opened.log_end_offset < known_end:
             log.warning(
                 "%s: offsets %d to %d are missing: the last checkpoint contains them, but the log in %s ends "

@@ -212,7 +212,7 @@ class Upkeep:
         file, offset_of = self._dirs.checkpoints[path, name], _OFFSET_OF[name]
         partitions = self._in(path)
         number = file.begin({partition.id for partition in partitions} | self._offline.keys())
-        at_start = self._dirs.at_start[path, name]
+        at_start = file.at_start
         offsets = {id: at_start[id] for id, at in self._offline.items() if at == path and id in at_start}
         for partition in partitions:
             yield

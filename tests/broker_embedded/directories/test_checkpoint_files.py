@@ -14,13 +14,7 @@ import pytest
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.core import Core
 from kafka_tools.broker_embedded.directories import checkpoint_files
-from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
-from kafka_tools.broker_embedded.directories.data_dirs import (
-    HIGH_WATERMARKS,
-    LOG_STARTS,
-    RECOVERY_POINTS,
-    read_checkpoint,
-)
+from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile, read_checkpoint
 from kafka_tools.broker_embedded.slices import Slices, Work, at_once, whole
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
@@ -28,6 +22,8 @@ from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol.messages.create_topics import CreateTopicsRequest
 from kafka_tools.protocol.messages.delete_records import DeleteRecordsRequest
 from kafka_tools.records.build import build_batch
+from kafka_tools.storage.checkpoints import write_offset_checkpoint
+from kafka_tools.storage.names import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import DiskBroker
 
@@ -180,7 +176,8 @@ def test_nothing_older_replaces_what_was_read_of_the_logs_later(tmp_path: Path) 
     slices = Slices(timers)
     disk = SlowDisk(slices)
     path = tmp_path / "file"
-    file = CheckpointFile(str(path), [T0])
+    write_offset_checkpoint(str(path), {T0: 0})
+    file = CheckpointFile(str(path))
     ended: list[object] = []
 
     def settle() -> None:

@@ -12,9 +12,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
-from typing import NamedTuple
 
-from kafka_tools.cluster_image.image import ClusterImage, Provenance, Replay
+from kafka_tools.cluster_image.image import Provenance, Replay
 from kafka_tools.errors import CorruptBatch, LogError
 from kafka_tools.protocol.enums import ControlRecordType
 from kafka_tools.protocol.stored.cluster_metadata import RECORDS
@@ -27,30 +26,21 @@ from kafka_tools.storage.layout import PartitionFiles, partition_files
 from kafka_tools.storage.segment import Segment
 
 
-class Loaded(NamedTuple):
-    """An image, and a line for the operator about everything in the files that is not in it. ``remarks``: normal while
-    a broker writes; ``refused``: records that contradict the image, None without any.
-    """
-
-    image: ClusterImage
-    remarks: list[str]
-    refused: str | None
-
-
 def load(path: str) -> Loaded:
     """The image at ``path``: a file, ``__cluster_metadata-0``, or a log directory that has one.
 
     Raises OSError, and LogError (CorruptBatch) for files that are damaged or hold no metadata.
     """
-    loader = _Loader()
+    loaded = Loaded(path)
     with _without_collector():
         if os.path.isdir(path):
-            loader.directory(path)
+            loaded.read_directory()
         else:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise LogError(f"{path} is not a file", path=path)
-            loader.file(path, grows=path.endswith(names.LOG))
-    return loader.loaded(path)
+            loaded.read_file(path, grows=path.endswith(names.LOG))
+    loaded.end()
+    return loaded
 
 
 @contextmanager
@@ -65,10 +55,13 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-class _Loader:
-    """One image in the making."""
+class Loaded:
+    """An image, and lines for the operator about everything in the files that is not in it. ``remarks``: normal while
+    a broker writes.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
+        self._path = path
         self._replay = Replay(self._refuse)
         self.image = self._replay.image
         self.remarks: list[str] = []
@@ -77,55 +70,47 @@ class _Loader:
         self._records = 0
         self._newer = NewerRecords("")
 
-    def loaded(self, path: str) -> Loaded:
-        """The image as read so far. Raises LogError if there was no record."""
+    @property
+    def refused(self) -> str | None:
+        """A line about the records that contradict the image; None without any."""
+        if not self._refused:
+            return None
+        more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
+        return f"cannot apply {self._path}: {self._first_refusal}{more}"
+
+    def end(self) -> None:
+        """Add the last remarks. Raises LogError if there was no record."""
         if not self._records:
             raise LogError(
-                f"{path} contains no metadata records",
-                path=path,
+                f"{self._path} contains no metadata records",
+                path=self._path,
                 hint="the first snapshot of a new cluster contains none; other files belong to topics",
             )
-        refused = None
-        if self._refused:
-            more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
-            refused = f"cannot apply {path}: {self._first_refusal}{more}"
         if self._replay.open is not None:
             self.remarks.append(f"ignored a transaction in progress, of {len(self._replay.open)} records")
         if self._newer.counts:
             self.remarks.append(f"ignored: {newer_text(self._newer.counts)}")
-        return Loaded(self.image, self.remarks, refused)
 
-    def directory(self, path: str) -> None:
+    def read_directory(self) -> None:
         """The newest snapshot and the log behind it. Raises LogError and OSError."""
-        files = self._metadata_files(path)
+        files = _metadata_files(self._path)
         snapshots = kraft_snapshots(files)
         start = 0
         if snapshots:
             newest = snapshots[-1]
-            self.file(newest.path, grows=False)
+            self.read_file(newest.path, grows=False)
             start = newest.end_offset
             # Offsets within a snapshot are its own; its name says what it contains.
             self.image.provenance = self.image.provenance._replace(offset=start - 1)
         logs = [(segment.base_offset, segment.log) for segment in files.segments if segment.log is not None]
         if logs and logs[0][0] > start:
             where = f"the snapshot ends at offset {start}" if snapshots else "no snapshot exists"
-            raise LogError(f"{files.directory}: the log starts at offset {logs[0][0]}, and {where}", path=path)
+            raise LogError(f"{files.directory}: the log starts at offset {logs[0][0]}, and {where}", path=self._path)
         for (_, log), following in zip_longest(logs, logs[1:]):
             if following is None or following[0] > start:
-                self.file(log, grows=following is None, start=start)
+                self.read_file(log, grows=following is None, start=start)
 
-    def _metadata_files(self, path: str) -> PartitionFiles:
-        inner = os.path.join(path, names.METADATA_DIRECTORY)
-        files = partition_files(inner if os.path.isdir(inner) else path)
-        if not files.checkpoints and not any(segment.log for segment in files.segments):
-            raise LogError(
-                f"{path} contains no metadata log",
-                path=path,
-                hint=f"give {names.METADATA_DIRECTORY}, the log directory that contains it, or one of its files",
-            )
-        return files
-
-    def file(self, path: str, *, grows: bool, start: int = 0) -> None:
+    def read_file(self, path: str, *, grows: bool, start: int = 0) -> None:
         """The records of one file from offset ``start`` on. ``grows``: a broker may be writing its end."""
         for view in _sound_batches(path, grows, self.remarks):
             if view.is_control or view.last_offset < start:
@@ -153,6 +138,18 @@ class _Loader:
         """Kafka's shell logs such a record and goes on, and so does this."""
         self._first_refusal = self._first_refusal or f"the record at offset {offset}: {error}"
         self._refused += 1
+
+
+def _metadata_files(path: str) -> PartitionFiles:
+    inner = os.path.join(path, names.METADATA_DIRECTORY)
+    files = partition_files(inner if os.path.isdir(inner) else path)
+    if not files.checkpoints and not any(segment.log for segment in files.segments):
+        raise LogError(
+            f"{path} contains no metadata log",
+            path=path,
+            hint=f"give {names.METADATA_DIRECTORY}, the log directory that contains it, or one of its files",
+        )
+    return files
 
 
 def _sound_batches(path: str, grows: bool, remarks: list[str]) -> Iterator[BatchView]:
