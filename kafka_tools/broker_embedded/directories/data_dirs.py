@@ -1,8 +1,8 @@
-"""The broker's log directories: whose they are, lock, clean-shutdown marker, checkpoints, partition directories.
+"""The broker's log directories: ownership, lock, clean-shutdown marker, checkpoints, partition directories.
 
-Files and formats are Kafka's (``LogManager``, ``BrokerMetadataCheckpoint``, ``CleanShutdownFileHandler``).
-The marker is removed as soon as it was read: a crash while starting counts as a crash (KAFKA-10471). A directory
-that this broker did not make is refused before anything in it, or in another one, is touched.
+Files and formats are Kafka's (``LogManager``, ``BrokerMetadataCheckpoint``, ``CleanShutdownFileHandler``). The marker
+is removed as soon as it has been read: a crash while starting counts as a crash (KAFKA-10471). A directory that this
+broker did not create is refused before anything in any directory is changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from kafka_tools.broker_embedded.directories.checkpoint_files import CheckpointFile
 from kafka_tools.broker_embedded.directories.known_dirs import check_known, naming
-from kafka_tools.broker_embedded.directories.locks import DirectoryLock
+from kafka_tools.broker_embedded.directories.locks import OF_LOST, DirectoryLock
 from kafka_tools.broker_embedded.directories.survey import (
     WRITTEN_BY,
     WRITTEN_BY_KEY,
@@ -27,7 +27,6 @@ from kafka_tools.broker_embedded.directories.survey import (
     is_ours,
     survey,
 )
-from kafka_tools.broker_embedded.directories.watch import OF_LOST, WatchedDirectory
 from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.storage.checkpoints import (
     MetaProperties,
@@ -73,14 +72,13 @@ class DataDirs:
         check_formatted: FormattedCheck | None = None,
         lost: Collection[str] = (),
     ) -> None:
-        """Lock and read the directories, making what is missing.
+        """Lock and read the directories, and create missing ones.
 
-        Raises ConfigError, with nothing touched, for a directory that is not empty and not this broker's (one of
-        Apache Kafka's included), belongs to another cluster or node, is in use or cannot be used, or that is given
-        twice or within another one; and if one that the broker had is missing, unless its id is among those that are
-        ``lost``. ``unsynced`` is told what is written in them and not forced to the disk. Those that were formatted,
-        and that no broker has started on, become this broker's if ``check_formatted`` agrees; without it they are
-        refused.
+        Raises ConfigError, with nothing changed, for a directory that contains something else (such as the logs of
+        Apache Kafka), belongs to another cluster or node, is in use or cannot be used, is given twice or within another
+        one; and if a directory that the broker had is missing, unless its id is in ``lost``. ``unsynced`` records the
+        writes that are not flushed yet. Directories that are only formatted are accepted if ``check_formatted`` does
+        not raise; without it they are refused.
         """
         self.paths = distinct(paths)
         self.unsynced = unsynced
@@ -88,10 +86,9 @@ class DataDirs:
         self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
         """The checkpoint files by directory and name."""
         self.lost: dict[str, str] = {}
-        """The directories that are offline since the start, and why: nothing at their paths is touched any more."""
+        """The directories that went offline since the start, and why: nothing at their paths is used any more."""
         self._refused: dict[str, str] = {}
-        """What was refused in a directory that says that it cannot be used any more."""
-        self._watched: list[WatchedDirectory] = []
+        """The errors that show that a directory cannot be used any more."""
         self._marked: list[str] = []
         """The directories whose marker was removed."""
         self._locks: list[DirectoryLock] = []
@@ -126,13 +123,14 @@ class DataDirs:
                 self._marked.append(path)
             for name in _CHECKPOINTS:
                 self.checkpoints[path, name] = CheckpointFile(os.path.join(path, name))
-        self._watched = [WatchedDirectory(path, lock) for path, lock in zip(self.paths, self._locks, strict=True)]
+        for lock in self._locks:
+            lock.watch()
 
     def _write_metas(self, found: Sequence[tuple[str, MetaProperties | None]], node_id: int) -> None:
-        """Make every directory this broker's, and let each name all of them.
+        """Write the meta.properties of every directory, each of which lists all directories.
 
-        A directory is named when its own meta.properties is on the disk, and not before: else a first start that did
-        not end would be taken for one with a directory missing.
+        A directory is listed only after its own meta.properties is on disk. Otherwise, after an incomplete first start,
+        a directory would seem to be missing.
         """
         metas = [(path, meta) for path, meta in found if meta is not None and is_ours(meta)]
         named = {meta.directory_id: path for path, meta in metas if meta.directory_id}
@@ -175,16 +173,17 @@ class DataDirs:
         return [path for path in self.paths if path not in self.lost]
 
     def look(self) -> dict[str, str]:
-        """The directories that were lost since the last look, and why: they are offline from now on."""
-        found = {}
-        for each in self._watched:
-            if each.path not in self.lost and (why := self._refused.get(each.path) or each.why_lost()):
-                found[each.path] = why
+        """The directories that were lost since the last check, and why: they are offline from now on."""
+        found = {
+            each.path: why
+            for each in self._locks
+            if each.path not in self.lost and (why := self._refused.get(each.path) or each.why_lost())
+        }
         self.lost |= found
         return found
 
     def refused(self, path: str, error: OSError) -> bool:
-        """A file in a directory cannot be written: whether that says that it is lost, as the next look will."""
+        """Whether the error of a write means that the directory is lost, as the next ``look`` will report."""
         if error.errno not in OF_LOST:
             return False
         self._refused[path] = f"{error.filename or path}: {error.strerror}"
@@ -192,7 +191,7 @@ class DataDirs:
 
     @property
     def metadata_dir(self) -> str:
-        """The directory with the cluster's state: where it is, whatever the order of the directories; else the first.
+        """The directory that contains the cluster's state, in any place of the list; otherwise the first one.
 
         Raises LogError if several have one.
         """
@@ -203,9 +202,9 @@ class DataDirs:
         return having[0] if having else self.paths[0]
 
     def partition_dirs(self) -> list[tuple[str, str, PartitionDirectory]]:
-        """(log directory, name, what the name tells) of every partition's directory, whatever its state.
+        """(log directory, name, parsed name) of every partition's directory in any state.
 
-        The cluster's state is none of them.
+        The directory of the cluster's state is not among them.
         """
         return [
             (path, entry.name, parsed)
@@ -217,21 +216,21 @@ class DataDirs:
     def emptiest(self, load: Mapping[str, int]) -> str:
         """The directory with the fewest partitions, the first of equals; ``load`` counts them.
 
-        Raises LogError where all are offline.
+        Raises LogError if all are offline.
         """
         if not self.live:
             raise LogError("all log directories are offline", path=self.paths[0])
         return min(self.live, key=lambda path: load.get(path, 0))
 
     def forget_checkpoints(self, path: str, id: TopicPartition) -> None:
-        """Write the checkpoints of a directory without a partition, as they were otherwise at the start."""
+        """Remove a partition from the checkpoints of a directory, which otherwise stay as at the start."""
         for name in _CHECKPOINTS:
             file = self.checkpoints[path, name]
             file.at_start.pop(id, None)
             file.write_now(file.at_start)
 
     def mark_clean(self, paths: Collection[str]) -> None:
-        """Say of these directories that every log in them was closed: the next start trusts the files."""
+        """Mark directories in which every log was closed: the next start does not check their logs."""
         for path in paths:
             try:
                 replace_file(os.path.join(path, CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":"-1"}')
@@ -239,11 +238,11 @@ class DataDirs:
                 log.warning("%s is not marked as cleanly shut down, so the next start checks its logs: %s", path, error)
 
     def put_back(self) -> None:
-        """Mark the directories as they were: the start did not come to changing anything."""
+        """Mark the directories as before: the start has changed nothing."""
         self.mark_clean(self._marked)
 
     def sync(self) -> None:
-        """Force all that is in the directories to the disk. Raises OSError."""
+        """Flush everything in the directories to the disk. Raises OSError."""
         for path in self.live:
             sync_tree(path, besides=(LOCK,))  # to open it would end its lock
 
@@ -265,7 +264,7 @@ def retire_directory(path: str, *, state: str = "delete") -> str:
 
 
 def remove_directory(path: str) -> None:
-    """Delete a partition's directory. What cannot be deleted is reported, and retired so that its name is free."""
+    """Delete a partition's directory. After an error it is reported and retired, so that its name is free."""
     try:
         shutil.rmtree(path)
     except OSError as error:

@@ -1,4 +1,10 @@
-"""The lock of a log directory: one broker at a time, of this product or Apache Kafka, which locks the same file."""
+"""The lock of a log directory: one broker at a time, of this product or Apache Kafka, which locks the same file.
+
+While a broker runs, it checks regularly whether a directory is still the one that was locked. Its disk may be
+unmounted, the directory may be moved, removed or replaced, or its file system may become read-only. Without this check
+the broker would write to files that nobody can find, and a second broker could lock the new directory at the path.
+Kafka notices when it next opens a file by its name, for a checkpoint or a new segment.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,11 @@ import threading
 
 from kafka_tools.errors import ConfigError
 from kafka_tools.net.network import replace_descriptors, when_forked
-from kafka_tools.storage.log.identity import identity
-from kafka_tools.storage.names import LOCK
+from kafka_tools.storage.log.identity import identity, why_gone
+from kafka_tools.storage.names import LOCK, META_PROPERTIES
 
+OF_LOST = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.EROFS, errno.ENODEV, errno.ENXIO})
+"""Errors of a write at the top of a log directory that do not pass, and apply to the whole directory."""
 _held: set[int] = set()
 """The identities of the lock files held in this process: a file lock keeps other processes out, not this one."""
 _holding = threading.Lock()
@@ -22,29 +30,49 @@ class DirectoryLock:
 
     def __init__(self, path: str) -> None:
         """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
-        self.path = os.path.join(path, LOCK)
+        self.path = path
+        lock_path = os.path.join(path, LOCK)
         with _holding:
             # Looked up before it is opened: closing a second descriptor would end the lock of the first.
-            if os.path.exists(self.path) and identity(os.stat(self.path)) in _held:
+            if os.path.exists(lock_path) and identity(os.stat(lock_path)) in _held:
                 raise _in_use(path)
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             _lock(self._fd, fcntl.LOCK_EX, path, _in_use(path))
-            self.identity = identity(os.fstat(self._fd))
-            _held.add(self.identity)
+            self._identity = identity(os.fstat(self._fd))
+            _held.add(self._identity)
+        self._expected = {lock_path: self._identity}
+        """Files of the directory, and their identities."""
         when_forked(self, DirectoryLock._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
         """In a forked child, which inherits the descriptor and not the lock."""
         global _holding
         _holding = threading.Lock()  # the parent's broker may have held it at the moment of the fork
-        _held.discard(self.identity)
+        _held.discard(self._identity)
         replace_descriptors([self._fd])
 
     def release(self) -> None:
         with _holding:
             os.close(self._fd)
             self._fd = -1
-            _held.discard(self.identity)
+            _held.discard(self._identity)
+
+    def watch(self) -> None:
+        """From now on, ``why_lost`` also checks the meta.properties. Raises OSError."""
+        meta_path = os.path.join(self.path, META_PROPERTIES)
+        self._expected[meta_path] = identity(os.stat(meta_path))
+
+    def why_lost(self) -> str | None:
+        """Why the path does not lead to this directory any more, or nothing can be written there; None if it does."""
+        for path, expected in self._expected.items():
+            why = why_gone(path, expected)
+            if why is not None:
+                return why if os.path.isdir(self.path) else why_gone(self.path, -1)
+        try:
+            is_read_only = os.statvfs(self.path).f_flag & os.ST_RDONLY
+        except OSError as error:
+            return f"{self.path}: {error.strerror}"
+        return f"the file system of {self.path} is now read-only" if is_read_only else None
 
 
 class ReadersLock:

@@ -1,8 +1,8 @@
 """What the disk has lost under the running broker: looked for several times a second, and offline from then on.
 
-Looked at are the log directories (``WatchedDirectory``), the cluster's state, and the log files of partitions, whether
-their paths still lead to them: those that were written to since the last look, and of all others some at each look, in
-turn, so that ten thousand partitions cost less than a hundredth of the broker's time. What is lost answers
+It checks the log directories (``DirectoryLock.why_lost``), the cluster's state, and whether the paths of partitions'
+log files still lead to them: of those that were written to since the last look all, and of the others some at each
+look, in turn, so that ten thousand partitions cost less than a hundredth of the broker's time. What is lost answers
 KAFKA_STORAGE_ERROR, and nothing is written at its paths any more: something else may be there. A start on what is there
 then decides.
 
