@@ -13,8 +13,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
+from contextlib import ExitStack, closing, suppress
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.directories.adoptable import Adoptable, examine
@@ -48,7 +47,6 @@ log = logging.getLogger(__name__)
 
 _PIECE_BYTES = 1 << 20
 _ZEROS = bytes(_PIECE_BYTES)
-_RECORDS_AT_ONCE = 1000
 _LOG_DIR_FILES = (*names.OFFSET_CHECKPOINTS, names.CLEAN_SHUTDOWN)
 
 
@@ -72,20 +70,16 @@ def adopt(
         raise ConfigError("--adopt needs exactly one data directory", hint="pass one with --data-dir")
     apart = [_apart(each, data_dirs[0]) for each in kafka_dirs]
     paths, data_dir = distinct([path for path, _ in apart]), apart[0][1]
-    reading: list[ReadersLock] = []
-    try:
-        reading += map(ReadersLock, paths)
+    with ExitStack() as held:
+        reading: list[ReadersLock] = []
+        for path in paths:
+            reading.append(ReadersLock(path))
+            held.callback(reading[-1].release)
         found = examine(paths, node_id=node_id, cluster_id=cluster_id)
         files = list(_files(found))
         _check_room(data_dir, files)
-        writing = _begin(data_dir)
-        try:
-            _copy(found, data_dir, files, clock, reading)
-        finally:
-            writing.release()
-    finally:
-        for lock in reading:
-            lock.release()
+        held.callback(_begin(data_dir).release)
+        _copy(found, data_dir, files, clock, reading)
     for line in found.left_out:
         log.warning("not adopted: %s", line)
     log.info("adopted %s in %s: %s", ", ".join(paths), data_dir, found.summary())
@@ -139,20 +133,18 @@ def _begin(data_dir: str) -> DirectoryLock:
     """Create and lock an empty data directory. The remains of an incomplete adoption are removed first."""
     if not _is_unfinished(data_dir):
         _check_empty(data_dir)
-    lock = None
-    try:
-        os.makedirs(data_dir, exist_ok=True)
-        lock = DirectoryLock(data_dir)
-        if _is_unfinished(data_dir):
-            log.warning("the previous adoption into %s was not completed: starting again", data_dir)
-            _undo(data_dir)
-        _check_empty(data_dir)  # again: now nobody else can change it
-    except BaseException as error:
-        if lock is not None:
-            lock.release()
-        if isinstance(error, OSError):
+    with ExitStack() as on_error:
+        try:
+            os.makedirs(data_dir, exist_ok=True)
+            lock = DirectoryLock(data_dir)
+            on_error.callback(lock.release)
+            if _is_unfinished(data_dir):
+                log.warning("the previous adoption into %s was not completed: starting again", data_dir)
+                _undo(data_dir)
+            _check_empty(data_dir)  # again: now nobody else can change it
+        except OSError as error:
             raise ConfigError(cannot_be_used(error, [data_dir])) from error
-        raise
+        on_error.pop_all()
     return lock
 
 
@@ -219,13 +211,8 @@ def _write_checkpoints(data_dir: str, found: Adoptable) -> None:
 
 
 def _write_state(data_dir: str, found: Adoptable, clock: Clock) -> None:
-    store = LocalStore(data_dir, clock, clean=True)
-    try:
-        records = records_of(found.state, found.node_id)
-        while change := list(islice(records, _RECORDS_AT_ONCE)):
-            store.append(change)
-    finally:
-        store.close()
+    with closing(LocalStore(data_dir, clock, clean=True)) as store:
+        store.append_all(records_of(found.state, found.node_id))
 
 
 def copy_file(source: str, target: str) -> None:

@@ -11,7 +11,8 @@ import contextlib
 import errno
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.cluster.store import LEADER_EPOCH
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_AT_ONCE = 1000
+"""Records of one batch."""
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
 """Versions written where the newest is not needed, so that older tools can read the log as well."""
 
@@ -102,6 +105,12 @@ class LocalStore:
         self._log.append(bytearray(batch), leader_epoch=LEADER_EPOCH, from_client=False)
         self.bytes_since_snapshot += len(batch)
         self._last_ms = now_ms
+
+    def append_all(self, records: Iterable[Stored]) -> None:
+        """Append records that need not be one change, of which there may be more than a batch may contain."""
+        rest = iter(records)
+        while batch := list(islice(rest, _MOST_AT_ONCE)):
+            self.append(batch)
 
     def sync(self) -> None:
         try:

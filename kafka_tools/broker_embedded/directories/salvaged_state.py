@@ -30,9 +30,6 @@ from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.storage.layout import partition_files
 from kafka_tools.storage.salvage import Salvage
 
-_MOST_AT_ONCE = 10_000
-"""Records of one batch: a snapshot may have more than a batch may hold."""
-
 
 class SalvagedState:
     """``kept``: the records of the newest valid snapshot and of the log after it, a list for each change."""
@@ -101,8 +98,8 @@ class SalvagedState:
 
     def _keep(self, records: Sequence[Stored]) -> None:
         own = [record for record in records if self._is_of_the_state(record)]
-        for first in range(0, len(own), _MOST_AT_ONCE):
-            self.kept.append(own[first : first + _MOST_AT_ONCE])
+        if own:
+            self.kept.append(own)
 
     def _is_of_the_state(self, record: Stored) -> bool:
         """Whether a record fits the records before it and is not about the topic ``__cluster_metadata``. Applies it."""

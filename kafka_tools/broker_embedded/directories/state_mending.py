@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from kafka_tools.broker_embedded.configs.internal_topics import SYSTEM_CONFIGS
@@ -137,17 +137,14 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
         return MendedState(reading.directory, sum(map(len, kept)), {}, [], [], _next_producer_id(kept), gone, False)
     log_dir = os.path.dirname(reading.directory) if reading else dirs.paths[0]
     new_name = directory_name(TopicPartition(CLUSTER_METADATA, 0), state="future", unique_id=uuid.uuid4().hex)
-    store = LocalStore(log_dir, clock, clean=True, directory=new_name)
-    try:
-        for batch in kept:
-            store.append(batch)
+    with closing(LocalStore(log_dir, clock, clean=True, directory=new_name)) as store:
+        for records in kept:
+            store.append_all(records)
         for topic_id, partitions in unknown.items():
-            store.append(_records_of(topic_id, partitions, dirs.node_id))
+            store.append_all(_records_of(topic_id, partitions, dirs.node_id))
         next_producer_id = max(_next_producer_id(kept), _unused_producer_id(dirs))
         if next_producer_id > _next_producer_id(kept):
             store.append([ProducerIdsRecord(broker_id=dirs.node_id, next_producer_id=next_producer_id)])
-    finally:
-        store.close()
     forget_state_end(dirs.paths)
     moved = [(path, retire_directory(path, state="stray")) for path in current]
     state = os.path.join(log_dir, METADATA_DIRECTORY)

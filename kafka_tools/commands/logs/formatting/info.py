@@ -68,25 +68,15 @@ def newer_levels(log_dirs: Sequence[str]) -> list[str]:
         snapshots = sorted(glob.glob(os.path.join(glob.escape(directory), METADATA_DIRECTORY, f"*{CHECKPOINT}")))
         for path in [os.path.join(directory, BOOTSTRAP_CHECKPOINT), *snapshots[-1:]]:
             with suppress(OSError, LogError):
-                levels |= _levels_in(path)
+                for record in read_kraft_snapshot(path):
+                    found, _ = framed(record.value or b"", RECORDS)
+                    if not isinstance(found, FeatureLevelRecord):
+                        break  # levels come first
+                    levels[found.name] = found.feature_level
         newer = [f"{name} {level}" for name, level in levels.items() if feature_levels.is_newer(name, level)]
         if newer:
             remarks.append(f"{one_line(directory)}: {one_line(', '.join(newer))}: {feature_levels.NEWER}")
     return remarks
-
-
-def _levels_in(snapshot: str) -> dict[str, int]:
-    """The feature levels with which a snapshot begins. Raises OSError, LogError."""
-    levels = {}
-    for record in read_kraft_snapshot(snapshot):
-        try:
-            found, _ = framed(record.value or b"", RECORDS)
-        except LogError:
-            break
-        if not isinstance(found, FeatureLevelRecord):
-            break
-        levels[found.name] = found.feature_level
-    return levels
 
 
 def _section(one: str, several: str, lines: Sequence[str]) -> str:
