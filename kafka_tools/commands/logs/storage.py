@@ -5,31 +5,32 @@ Asks no broker: it reads a server.properties and reads or writes the directories
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, CommandGroup, option
+from kafka_tools.commands.options.command import Command, CommandGroup, option, section
 from kafka_tools.errors import ConfigError, InputError, UsageError
 
 if TYPE_CHECKING:
     from kafka_tools.commands.logs.formatting.settings import ServerSettings
     from kafka_tools.commands.logs.formatting.voters import InitialVoter
 
-VOTERS = "First voters of the metadata quorum"
+_config_option = option(
+    "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="File server.properties of the server."
+)
+_release_option = partial(option, "-r", "--release-version", metavar="VERSION")
+_feature_option = partial(
+    option, "-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level. Can be repeated."
+)
+_voters_option = section("First voters of the metadata quorum")
 
 
 @click.group(name="kafka-storage", cls=CommandGroup)
 def command() -> None:
     """Format the log directories of a KRaft server and show their state."""
-
-
-def _config_option(function: Callable[..., Any]) -> Any:
-    return option(
-        "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="File server.properties of the server."
-    )(function)
 
 
 @command.command(name="info", cls=Command)
@@ -59,33 +60,27 @@ def info(config: str) -> int:
     "iterations=8192 and salt=BASE64 are optional; saltedpassword=BASE64 replaces the password. Can be repeated.",
 )
 @option("-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories alone instead of failing.")
-@option(
-    "-r",
-    "--release-version",
-    metavar="VERSION",
+@_release_option(
     help="Release whose feature levels the new cluster starts with: 4.1 or 3.9-IV0, at least 3.3-IV3. Directories "
     "are not forward-compatible: with any level, servers need Kafka 4.4 or newer.  [default: the newest]",
 )
-@option("-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level. Can be repeated.")
-@option(
+@_feature_option()
+@_voters_option(
     "-s",
     "--standalone",
     is_flag=True,
-    section=VOTERS,
     help="Create a quorum of this controller alone. controller.quorum.voters must not be set.",
 )
-@option(
+@_voters_option(
     "-N",
     "--no-initial-controllers",
     is_flag=True,
-    section=VOTERS,
     help="Create no quorum: this server joins an existing one. controller.quorum.voters must not be set.",
 )
-@option(
+@_voters_option(
     "-I",
     "--initial-controllers",
     metavar="ID@HOST:PORT:DIRECTORY,...",
-    section=VOTERS,
     help="Create a quorum of these controllers, the same list on all servers. Example: "
     "0@example.com:8082:JEXY6aqzQY-32P5TStzaFg",
 )
@@ -193,12 +188,7 @@ def random_uuid() -> None:
 
 
 @command.command(name="version-mapping", cls=Command)
-@option(
-    "-r",
-    "--release-version",
-    metavar="VERSION",
-    help="Release or metadata version: 4.1 or 3.9-IV0.  [default: the newest]",
-)
+@_release_option(help="Release or metadata version: 4.1 or 3.9-IV0.  [default: the newest]")
 def version_mapping(release_version: str | None) -> None:
     """Show the feature levels of a release."""
     from kafka_tools.protocol import feature_levels
@@ -210,14 +200,7 @@ def version_mapping(release_version: str | None) -> None:
 
 
 @command.command(name="feature-dependencies", cls=Command)
-@option(
-    "-f",
-    "--feature",
-    metavar="NAME=LEVEL",
-    multiple=True,
-    required=True,
-    help="Feature and its level. Can be repeated.",
-)
+@_feature_option(required=True)
 def feature_dependencies(feature: tuple[str, ...]) -> None:
     """Show the features that a feature level depends on."""
     from kafka_tools.commands.logs.formatting.info import dependencies_text
