@@ -125,16 +125,19 @@ def _register_broker(image: ClusterImage, record: records.RegisterBrokerRecord) 
 
 
 def _change_broker(image: ClusterImage, record: records.BrokerRegistrationChangeRecord) -> None:
-    for name, value in (("fenced", record.fenced), ("inControlledShutdown", record.in_controlled_shutdown)):
-        if value not in ((-1, 0, 1) if name == "fenced" else (0, 1)):
-            raise InputError(f"unknown value for {name} field: {value}")
-    changes: dict[str, Any] = {
-        "fenced": record.fenced == 1 if record.fenced else None,
-        "in_controlled_shutdown": True if record.in_controlled_shutdown else None,
-        "log_dirs": record.log_dirs or None,
-        "cordoned_log_dirs": record.cordoned_log_dirs,
-    }
-    changes = {name: value for name, value in changes.items() if value is not None}
+    if record.fenced not in (-1, 0, 1):
+        raise InputError(f"unknown value for fenced field: {record.fenced}")
+    if record.in_controlled_shutdown not in (0, 1):
+        raise InputError(f"unknown value for inControlledShutdown field: {record.in_controlled_shutdown}")
+    changes: dict[str, Any] = {}
+    if record.fenced:
+        changes["fenced"] = record.fenced == 1
+    if record.in_controlled_shutdown:
+        changes["in_controlled_shutdown"] = True
+    if record.log_dirs:
+        changes["log_dirs"] = record.log_dirs
+    if record.cordoned_log_dirs is not None:
+        changes["cordoned_log_dirs"] = record.cordoned_log_dirs
     image.change_broker(record.broker_id, record.broker_epoch, **changes)
 
 
