@@ -48,8 +48,11 @@ class MemberTimers:
 
         ``once``: a deadline that runs already stays.
         """
-        if once and (member_id, deadline) in self._running.get(group_id, {}):
-            return
+        running = self._running.get(group_id, {})
+        if (timer := running.get((member_id, deadline))) is not None:
+            if once:
+                return
+            timer.cancel()
 
         def run() -> None:
             self.cancel(group_id, member_id, deadline)
@@ -63,9 +66,8 @@ class MemberTimers:
                 log.error("group %s: cannot remove member %s yet", group_id, member_id, exc_info=error)
                 self.start(group_id, member_id, deadline, _RETRY_MISTAKE_MS, missed, once=True)
 
-        self.cancel(group_id, member_id, deadline)
         timer = self._runtime.timers.call_later(after_ms, run)
-        self._running.setdefault(group_id, {})[member_id, deadline] = timer
+        self._running.setdefault(group_id, running)[member_id, deadline] = timer
 
     def cancel(self, group_id: str, member_id: str, *deadlines: str) -> None:
         """Forget deadlines of a member; all if none is named."""
