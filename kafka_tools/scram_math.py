@@ -8,7 +8,6 @@ by the bundled broker. Knows nothing of messages, sockets or stores. Text form a
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import NamedTuple
 
 from kafka_tools.errors import InputError
@@ -144,7 +143,7 @@ def credential_from_text(text: str) -> ScramCredential:
         salt, stored, server = (
             base64.b64decode(fields[name], validate=True) for name in ("salt", "stored_key", "server_key")
         )
-    except (binascii.Error, ValueError):
+    except ValueError:
         # Neither the text nor its parts may reach a message, so the cause is not chained either.
         raise InputError("Credentials not valid: salt and keys are not base64") from None
     count = fields["iterations"]

@@ -7,7 +7,7 @@ whoever leads, so order and ties follow ``RangeAssignor``, ``RoundRobinAssignor`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import cycle
 from typing import NamedTuple
@@ -52,26 +52,17 @@ def round_robin_assignor(members: Sequence[SubscribedMember], partition_counts: 
     assignment: Assignment = {member.member_id: [] for member in members}
     if not members:
         return assignment
-    dealer = _Dealer(_in_order(members))
+    turns = cycle(_in_order(members))
     for topic in sorted({topic for member in members for topic in member.topics}):
         for number in range(partition_counts.get(topic, 0)):
-            assignment[dealer.next_subscriber(topic)].append(TopicPartition(topic, number))
+            # A member that does not subscribe to the topic loses its turn. Some member does, so this ends.
+            member = next(each for each in turns if topic in each.topics)
+            assignment[member.member_id].append(TopicPartition(topic, number))
     return assignment
 
 
 ASSIGNORS: dict[str, Assignor] = {"range": range_assignor, "roundrobin": round_robin_assignor}
 """Protocol name in JoinGroup -> assignor."""
-
-
-class _Dealer:
-    """Goes round the members; a member that does not want a topic loses its turn."""
-
-    def __init__(self, ordered: Sequence[SubscribedMember]) -> None:
-        self._turns: Iterator[SubscribedMember] = cycle(ordered)
-
-    def next_subscriber(self, topic: str) -> str:
-        # Every topic asked for comes from some member's subscription, so this ends within one round.
-        return next(member.member_id for member in self._turns if topic in member.topics)
 
 
 def _in_order(members: Sequence[SubscribedMember]) -> list[SubscribedMember]:

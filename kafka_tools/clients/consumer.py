@@ -76,12 +76,7 @@ class Consumer(Closing):
         self._clock = clock or SystemClock()
         self._exchange = exchange or Exchange(config, clock=self._clock)
         self._calls = Calls(self._exchange, self._clock)
-        self._metadata = ClusterMetadata(
-            self._exchange,
-            max_age_ms=self.settings.metadata_max_age_ms,
-            backoff_ms=self.settings.retry_backoff_ms,
-            auto_create=self.settings.allow_auto_create_topics,
-        )
+        self._metadata = ClusterMetadata(self._exchange, auto_create=self.settings.allow_auto_create_topics)
         self._positions = Positions()
         self._group = (
             GroupClient(self.settings, self._calls, self._clock, self._any_node) if self.settings.group_id else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from kafka_tools.clients.settings import ConsumerSettings
@@ -142,6 +143,4 @@ class _AbortedTransactions:
 
 def _is_abort(batch: BatchView) -> bool:
     """Whether a control batch is an abort marker."""
-    for record in batch.records():
-        return control_type(record.key) == ControlRecordType.ABORT
-    return False
+    return any(control_type(record.key) == ControlRecordType.ABORT for record in islice(batch.records(), 1))

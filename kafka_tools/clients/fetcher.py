@@ -183,9 +183,6 @@ class Fetcher:
         assert position.offset is not None
         code = data.error_code
         if code == error_codes.NONE:
-            position.high_watermark = data.high_watermark
-            position.last_stable_offset = data.last_stable_offset if data.last_stable_offset >= 0 else None
-            position.log_start_offset = data.log_start_offset if data.log_start_offset >= 0 else None
             if data.preferred_read_replica >= 0:
                 # The leader sends no records but the follower that is near (KIP-392); asked anew after a while.
                 until_s = now_s + self._settings.metadata_max_age_ms / 1000
@@ -207,13 +204,10 @@ class Fetcher:
         self._back_off([topic_partition], now_s)
 
     def _replica(self, topic_partition: TopicPartition, now_s: float) -> Node | None:
-        replica = self._replicas.get(topic_partition)
-        if replica is None:
-            return None
-        if now_s >= replica[1]:
-            del self._replicas[topic_partition]
-            return None
-        return self._metadata.nodes.get(replica[0])
+        node_id, until_s = self._replicas.get(topic_partition, (-1, now_s))
+        if now_s >= until_s:
+            self._replicas.pop(topic_partition, None)
+        return self._metadata.nodes.get(node_id) if now_s < until_s else None
 
     def _back_off(self, partitions: Iterable[TopicPartition], now_s: float) -> None:
         for topic_partition in partitions:

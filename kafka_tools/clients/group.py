@@ -62,8 +62,6 @@ class GroupClient:
         self.group_id = settings.group_id
         self.coordinator: Node | None = None
         self.membership: ConsumerMembership | None = None
-        self.failure: KafkaToolsError | None = None
-        """Why the last look-up or request failed, for messages when time runs out."""
         self._settings = settings
         self._calls = calls
         self._clock = clock
@@ -77,7 +75,7 @@ class GroupClient:
         """Look the coordinator up if it is not known."""
         if self.membership is not None and self.membership.coordinator_lost:
             self.membership.coordinator_lost = False
-            self._lose_coordinator(None)
+            self.coordinator = None
         if self.coordinator is None:
             self._look_up(self._clock.monotonic_s())
 
@@ -123,7 +121,7 @@ class GroupClient:
     def _on_coordinator(self, pending: Pending) -> None:
         self._look_up_at_s = self._clock.monotonic_s() + self._settings.retry_backoff_ms / 1000
         if pending.error is not None:
-            self._note_failure(pending.error)
+            _raise_unless_network(pending.error)
             return
         answer = pending.response
         if pending.version >= 4:
@@ -137,17 +135,6 @@ class GroupClient:
         error = refused(FindCoordinatorRequest, answer.error_code, about, answer.error_message)
         if not error.code.retriable:
             raise error
-        self.failure = error
-
-    def _lose_coordinator(self, error: KafkaToolsError | None) -> None:
-        self.coordinator = None
-        self.failure = error or self.failure
-
-    def _note_failure(self, error: KafkaToolsError) -> None:
-        """Remember an error that a retry may mend; raise any other."""
-        if not isinstance(error, NetworkError):
-            raise error
-        self.failure = error
 
     # Membership
 
@@ -157,7 +144,7 @@ class GroupClient:
         now_s = self._clock.monotonic_s()
         if pending.error is not None:
             self.membership.on_failure(now_s)
-            self._note_failure(pending.error)
+            _raise_unless_network(pending.error)
             return
         self.membership.on_response(pending.response, now_s)
 
@@ -214,7 +201,7 @@ class GroupClient:
     def _commit_error(self, pending: Pending) -> KafkaToolsError | None:
         if pending.error is not None:
             if isinstance(pending.error, NetworkError):
-                self._lose_coordinator(pending.error)
+                self.coordinator = None
             return pending.error
         response: OffsetCommitResponse = pending.response
         for topic in response.topics:
@@ -227,7 +214,7 @@ class GroupClient:
     def _refused(self, request: type[Request], code: int, what: str) -> BrokerError:
         row = error_codes.error(code)
         if row.coordinator_moved or code == error_codes.REQUEST_TIMED_OUT:
-            self._lose_coordinator(None)
+            self.coordinator = None
         hint = None
         if row.member_unknown or code == error_codes.REBALANCE_IN_PROGRESS:
             hint = _COMMIT_HINT
@@ -273,7 +260,7 @@ class GroupClient:
     def _on_committed(self, pending: Pending, done: FetchDone) -> None:
         if pending.error is not None:
             if isinstance(pending.error, NetworkError):
-                self._lose_coordinator(pending.error)
+                self.coordinator = None
             done(None, pending.error)
             return
         response: OffsetFetchResponse = pending.response
@@ -301,3 +288,9 @@ def is_retriable(error: KafkaToolsError) -> bool:
     if isinstance(error, BrokerError):
         return bool(error.code.retriable) or error.code.code in _ALSO_RETRIABLE
     return isinstance(error, NetworkError)
+
+
+def _raise_unless_network(error: KafkaToolsError) -> None:
+    """A node that cannot be reached is looked up again; any other error is the consumer's."""
+    if not isinstance(error, NetworkError):
+        raise error

@@ -42,8 +42,8 @@ class OffsetLookup:
         self._calls = calls
         self._metadata = metadata
 
-    def start(self, targets: Mapping[TopicPartition, int], answered: Answered) -> bool:
-        """Ask for timestamps (ms, EARLIEST or LATEST). Whether anything was sent: leaders may be unknown or busy."""
+    def start(self, targets: Mapping[TopicPartition, int], answered: Answered) -> None:
+        """Ask for timestamps (ms, EARLIEST or LATEST), but not of leaders that are unknown or busy."""
         per_node: dict[Node, dict[TopicPartition, int]] = {}
         for topic_partition, timestamp in targets.items():
             node = self._metadata.leader(topic_partition)
@@ -54,7 +54,6 @@ class OffsetLookup:
                 per_node.setdefault(node, {})[topic_partition] = timestamp
         for node, wanted in per_node.items():
             self._send(node, wanted, answered)
-        return bool(per_node)
 
     def _send(self, node: Node, wanted: Mapping[TopicPartition, int], answered: Answered) -> None:
         rows: dict[str, list[ListOffsetsRequest.Topic.Partition]] = {}

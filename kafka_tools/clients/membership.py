@@ -153,8 +153,8 @@ class ConsumerMembership:
             self._on_join(response, now_s)
         elif isinstance(response, SyncGroupResponse):
             self._on_sync(response, now_s)
-        else:
-            self._on_heartbeat(response, now_s)
+        elif response.error_code != error_codes.NONE and not self.fence(response.error_code):
+            self._retry_or_raise(response.error_code, now_s)
 
     def on_failure(self, now_s: float) -> None:
         """No answer came: the connection broke or the request timed out. The coordinator is looked up again."""
@@ -293,10 +293,6 @@ class ConsumerMembership:
         return [
             TopicPartition(row.topic, number) for row in assignment.assigned_partitions for number in row.partitions
         ]
-
-    def _on_heartbeat(self, response: HeartbeatResponse, now_s: float) -> None:
-        if response.error_code != error_codes.NONE and not self.fence(response.error_code):
-            self._retry_or_raise(response.error_code, now_s)
 
     def _retry_or_raise(self, code: int, now_s: float) -> None:
         row = error_codes.error(code)

@@ -30,9 +30,6 @@ class Position:
         self.reset: int | None = None
         self.paused = False
         self.retry_at_s = 0.0
-        self.high_watermark: int | None = None
-        self.last_stable_offset: int | None = None
-        self.log_start_offset: int | None = None
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
         self.offset = offset

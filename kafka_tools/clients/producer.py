@@ -119,12 +119,7 @@ class Producer:
         self._clock = clock or SystemClock()
         self._exchange = exchange or Exchange(config, clock=self._clock)
         self._random = random or Random()
-        self._metadata = ClusterMetadata(
-            self._exchange,
-            max_age_ms=self.settings.metadata_max_age_ms,
-            backoff_ms=self.settings.retry_backoff_ms,
-            auto_create=True,
-        )
+        self._metadata = ClusterMetadata(self._exchange, auto_create=True)
         self._reports = Reports(on_failure)
         self._accumulator = Accumulator(self.settings, self._reports)
         self._sender = Sender(

@@ -40,7 +40,6 @@ class ProducerSettings(NamedTuple):
     delivery_timeout_ms: int = 120_000
     request_timeout_ms: int = 30_000
     max_block_ms: int = 60_000
-    metadata_max_age_ms: int = 300_000
     ignore_keys: bool = False
     near_rack: str = ""
     """``client.rack`` where ``partitioner.rack.aware`` is true (KIP-1123)."""
@@ -79,7 +78,6 @@ class ProducerSettings(NamedTuple):
             delivery_timeout_ms=delivery_timeout_ms,
             request_timeout_ms=request_timeout_ms,
             max_block_ms=read.number("max.block.ms", 60_000, 0, INT64_MAX),
-            metadata_max_age_ms=config.number("metadata.max.age.ms"),
             ignore_keys=read.boolean("partitioner.ignore.keys", False),
             near_rack=read.text("client.rack", "") if read.boolean("partitioner.rack.aware", False) else "",
         )

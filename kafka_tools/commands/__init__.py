@@ -7,8 +7,9 @@ How a command is written (``cluster/broker_api_versions.py`` is the smallest):
 * At the top import only click, ``options`` and ``running``. Everything else (net, admin, records, json) is imported in
   the function that needs it, so that ``--help`` stays fast; ``tests/test_startup.py`` checks it.
 * The function parses, calls, prints and returns its exit status (None is 0). Data goes to stdout and nothing else
-  does; remarks go to stderr through ``running.note``. It ends with ``return running.finish(Rows(...), output_format)``,
-  which prints the form asked for, complains about items that failed and gives the status.
+  does; remarks go to stderr through ``running.note``. It ends with ``return running.show_rows(kind, rows,
+  output_format, as_text)``, which prints Kafka's text or the form of ``-o``, complains about items that failed and
+  returns the status; or, if it has printed Kafka's text itself, with ``running.finish(Rows(...), output_format)``.
 * Errors are raised as ``kafka_tools.errors``: ``UsageError`` when the command line is wrong (exit 2), anything else
   of that tree exits 1. ``click.UsageError`` works as well. Nothing is caught that cannot be handled.
 * The result is made once as rows (``output.rows``), from which Kafka's text (``output/kafka/text.py``) and every form

@@ -91,7 +91,7 @@ def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
     except BrokenPipeError:
         return OUTPUT_CLOSED
     except Exception as error:  # noqa: BLE001 - the one place that turns any error into text and an exit status
-        takes_output = _flush_data()
+        takes_output = standard_streams.takes_all(sys.stdout)
         if isinstance(error, OSError) and not error.filename and not takes_output:
             error.filename = "standard output"
         return _report(error, program, debug="--debug" in arguments)
@@ -231,7 +231,7 @@ def finish(
         click.get_current_context().meta[_SHOWN] = True
         show(result, output_format)
     for error in result.errors if complaints is None else complaints:
-        _flush_data()
+        standard_streams.takes_all(sys.stdout)  # what was printed arrives before the complaint
         complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
     return FAILED if result.errors else 0
 
@@ -320,11 +320,3 @@ def _invoke(command: click.Command, arguments: list[str], program: str) -> int:
         return error.exit_code
     except click.Abort:
         return INTERRUPTED
-
-
-def _flush_data() -> bool:
-    """Let the rows that were printed arrive before the complaint about the ones that were not; whether they could.
-
-    The complaint that follows matters more than a pipe that is closed by now.
-    """
-    return standard_streams.takes_all(sys.stdout)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from importlib import import_module
 from typing import NamedTuple
 
 from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions.lookup import row_of
 from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.texts.moments import unit_ms
 
@@ -187,15 +187,8 @@ def _row(entity_type: str, name: str) -> Row | None:
     """The definition of a config, in 4.3.1 or in the last release with ZooKeeper; None where there is none."""
     if entity_type in ("users", "clients"):
         return _QUOTA if name in _RATES and "_" in name else None
-    if entity_type == "brokers":
-        from kafka_tools.config_definitions.broker_names import broker_row
-
-        return broker_row(name) or _older_row("broker", name)
-    if entity_type not in ("topics", "groups", "client-metrics"):
-        return None
-    module = {"topics": "topic", "groups": "group", "client-metrics": "client_metrics"}[entity_type]
-    table: dict[str, Row] = import_module(f"kafka_tools.config_definitions.{module}").TABLE
-    return table.get(name) or (_older_row("topic", name) if entity_type == "topics" else None)
+    older = {"brokers": "broker", "topics": "topic"}.get(entity_type)
+    return row_of(entity_type, name) or (_older_row(older, name) if older else None)
 
 
 def _older_row(kind: str, name: str) -> Row | None:

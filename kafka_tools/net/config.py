@@ -162,15 +162,11 @@ class ClientConfig:
 
     def credentials(self) -> SaslCredentials:
         """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
-        text = self["sasl.jaas.config"]
-        if not text.strip():
-            module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
-            raise ConfigError(
-                f"sasl.mechanism is {self.sasl_mechanism}, but sasl.jaas.config is not set",
-                hint=f"for example sasl.jaas.config=org.apache.kafka.common.security.{module} required "
-                'username="..." password="...";',
-            )
-        entry = self._login_module(text)
+        module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
+        entry = self._login_module(
+            f"for example sasl.jaas.config=org.apache.kafka.common.security.{module} required "
+            'username="..." password="...";'
+        )
         options = entry.options
         for name in ("username", "password"):
             if name not in options:
@@ -185,18 +181,17 @@ class ClientConfig:
 
     def oauth_options(self) -> dict[str, str]:
         """The options of the OAUTHBEARER login module; ConfigError when there is no such module."""
-        text = self["sasl.jaas.config"]
-        if not text.strip():
-            raise ConfigError(
-                "sasl.mechanism is OAUTHBEARER, but sasl.jaas.config is not set",
-                hint="set sasl.jaas.config="
-                "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
-            )
-        return self._login_module(text).options
+        return self._login_module(
+            "set sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+        ).options
 
-    def _login_module(self, text: str) -> JaasEntry:
+    def _login_module(self, hint: str) -> JaasEntry:
+        """The one login module of ``sasl.jaas.config``; ``hint``: what to do where it is not set."""
         from kafka_tools.net.jaas import parse_jaas
 
+        text = self["sasl.jaas.config"]
+        if not text.strip():
+            raise ConfigError(f"sasl.mechanism is {self.sasl_mechanism}, but sasl.jaas.config is not set", hint=hint)
         entries = parse_jaas(text)
         if len(entries) > 1:
             raise ConfigError("invalid sasl.jaas.config: expected exactly one login module")

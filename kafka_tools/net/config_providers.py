@@ -67,12 +67,7 @@ def file_provider(parameters: Mapping[str, str]) -> Provider:
     def get(path: str, keys: set[str]) -> ConfigData:
         if not path or not _is_allowed(path, allowed):
             return ConfigData({})
-        try:
-            text = read_given(path).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not UTF-8 text"
-            raise ConfigError(f"Could not read properties from file {path}: {reason}") from error
-        found = parse_properties(text, path)
+        found = parse_properties(_text_of(path, f"Could not read properties from file {path}"), path)
         return ConfigData({key: found[key] for key in keys if key in found})
 
     return get
@@ -90,11 +85,7 @@ def directory_provider(parameters: Mapping[str, str]) -> Provider:
             place = os.path.join(path, key)
             if os.path.dirname(os.path.normpath(place)) != os.path.normpath(path) or not os.path.isfile(place):
                 continue  # only files of this directory itself
-            try:
-                found[key] = read_given(place).decode("utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "not UTF-8 text"
-                raise ConfigError(f"Could not read file {place} for property {key}: {reason}") from error
+            found[key] = _text_of(place, f"Could not read file {place} for property {key}")
         return ConfigData(found)
 
     return get
@@ -144,6 +135,13 @@ def declared_providers(configs: Mapping[str, str]) -> dict[str, Provider]:
         start = prefix + "param."
         providers[name] = make({key[len(start) :]: value for key, value in configs.items() if key.startswith(start)})
     return providers
+
+
+def _text_of(path: str, failed: str) -> str:
+    try:
+        return read_given(path).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{failed}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from error
 
 
 def _allowed_paths(parameters: Mapping[str, str]) -> list[str] | None:

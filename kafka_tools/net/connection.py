@@ -15,7 +15,7 @@ from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import ConnectFailed, Disconnected, KafkaToolsError
 from kafka_tools.net import session as stages
 from kafka_tools.net.network import Network, resolve_within
-from kafka_tools.net.session import AnsweredRequest, ClientSession, InFlight
+from kafka_tools.net.session import ClientSession, InFlight
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.schema import Request, Response
 from kafka_tools.values import Node
@@ -347,8 +347,7 @@ class NodeConnection:
             self.expires_s = self._clock.monotonic_s() + usable_s if usable_s > 0 else None
             self.can_renew = usable_s > MIN_RENEWAL_S
 
-    def _take_answer(self, answer: AnsweredRequest) -> None:
-        sent, response = answer
+    def _take_answer(self, sent: InFlight, response: Response) -> None:
         now_s = self._clock.monotonic_s()
         self.last_used_s = now_s
         wait_ms = response.client_must_wait_ms(sent.version)

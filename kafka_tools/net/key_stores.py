@@ -52,11 +52,11 @@ def read_key_store(path: str, password: str | None, key_password: str | None, ki
 
     ``kind`` is the type that the settings name: told of a file that does not show its own.
     """
-    data, source = _read(path, "keystore", kind)
-    if _is_pem(data):
+    data, found, source = _read(path, "keystore", kind)
+    if found == "PEM":
         text = _pem_text(data, source)
         return pem_key_material(text, text, key_password or password, source)
-    if data.startswith(JKS_MAGIC):
+    if found == "JKS":
         return _jks_key_material(data, password, key_password, source)
     key, certificate, others = _pkcs12(data, password, source)
     if key is None or certificate is None:
@@ -66,10 +66,10 @@ def read_key_store(path: str, password: str | None, key_password: str | None, ki
 
 def read_trust_store(path: str, password: str | None, kind: str = "") -> str:
     """The certificates of a PEM, PKCS12 or JKS file, as PEM text; ConfigError when there are none."""
-    data, source = _read(path, "truststore", kind)
-    if _is_pem(data):
+    data, shown, source = _read(path, "truststore", kind)
+    if shown == "PEM":
         return pem_certificates(_pem_text(data, source), source)
-    if data.startswith(JKS_MAGIC):
+    if shown == "JKS":
         certificates = read_jks(data, source, password, None).certificates
         if not certificates:
             raise ConfigError(f"{source}: no trusted certificate found in this store")
@@ -104,8 +104,11 @@ def pem_certificates(text: str, source: str) -> str:
     return "\n".join(found) + "\n"
 
 
-def _read(path: str, store: str, kind: str) -> tuple[bytes, str]:
-    """A store's contents, and the first words of errors about it; ``kind`` is the store type of the settings."""
+def _read(path: str, store: str, kind: str) -> tuple[bytes, str, str]:
+    """A store's contents, the type that they show, and the first words of errors about it.
+
+    ``kind`` is the store type of the settings. Raises ConfigError if the contents show no type.
+    """
 
     def source(kind: str) -> str:
         return f"ssl.{store}.location: Failed to load SSL {store} {path} of type {kind}"
@@ -115,20 +118,19 @@ def _read(path: str, store: str, kind: str) -> tuple[bytes, str]:
         data = read_given(path, _MAX_STORE_BYTES)
     except OSError as error:
         raise ConfigError(f"{source(kind)}: {error.strerror or error}") from error
-    return data, source(_kind_of(data) or kind)
+    found = _kind_of(data)
+    if not found:
+        raise ConfigError(f"{source(kind)}: expected PEM text, or a PKCS12 or JKS store")
+    return data, found, source(found)
 
 
 def _kind_of(data: bytes) -> str:
     """The type that a store's bytes show; empty for none."""
-    if _is_pem(data):
+    if b"-----BEGIN " in data:
         return "PEM"
     if data.startswith(JKS_MAGIC):
         return "JKS"
     return "PKCS12" if data.startswith(_DER_SEQUENCE) else ""
-
-
-def _is_pem(data: bytes) -> bool:
-    return b"-----BEGIN " in data
 
 
 def _pem_text(data: bytes, source: str) -> str:
@@ -140,8 +142,6 @@ def _pem_text(data: bytes, source: str) -> str:
 
 def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None, str | None, list[str]]:
     """(key, its certificate, further certificates) as PEM."""
-    if not data.startswith(_DER_SEQUENCE):
-        raise ConfigError(f"{source}: expected PEM text, or a PKCS12 or JKS store")
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.serialization import pkcs12

@@ -39,21 +39,14 @@ class ClusterMetadata:
     ``nodes`` never holds a bootstrap address. ``auto_create``: whether asking for a topic may create it.
     """
 
-    def __init__(
-        self,
-        exchange: Exchange,
-        *,
-        max_age_ms: int | None = None,
-        backoff_ms: int | None = None,
-        auto_create: bool = False,
-    ) -> None:
+    def __init__(self, exchange: Exchange, *, auto_create: bool = False) -> None:
         config = exchange.config
         self._exchange = exchange
         self._clock = exchange.clock
         self._freshness = Freshness(
             exchange.clock,
-            max_age_ms=config.number("metadata.max.age.ms") if max_age_ms is None else max_age_ms,
-            backoff_ms=config.number("retry.backoff.ms") if backoff_ms is None else backoff_ms,
+            max_age_ms=config.number("metadata.max.age.ms"),
+            backoff_ms=config.number("retry.backoff.ms"),
         )
         self._auto_create = auto_create
         self.nodes: dict[int, Node] = {}

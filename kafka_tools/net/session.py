@@ -54,13 +54,6 @@ class InFlight(NamedTuple):
     size_bytes: int
 
 
-class AnsweredRequest(NamedTuple):
-    """A response with the request it answers."""
-
-    sent: InFlight
-    response: Response
-
-
 class ClientSession:
     """One connection's dialogue, from the first ApiVersions to the last answer.
 
@@ -91,7 +84,8 @@ class ClientSession:
         self._raw_tokens = False
         self._reader = FrameReader()
         self._out = bytearray()
-        self._in_flight: deque[InFlight] = deque()
+        self.in_flight: deque[InFlight] = deque()
+        """Requests without an answer, oldest first."""
         self._correlation_id = 0
 
     @property
@@ -99,14 +93,9 @@ class ClientSession:
         return self._sasl is not None
 
     @property
-    def in_flight(self) -> list[InFlight]:
-        """Requests without an answer, oldest first."""
-        return list(self._in_flight)
-
-    @property
     def oldest(self) -> InFlight | None:
         """The request whose answer comes next; None when none is awaited."""
-        return self._in_flight[0] if self._in_flight else None
+        return self.in_flight[0] if self.in_flight else None
 
     def start(self) -> None:
         """Ask for the node's versions, in the newest form that says no more than is to be said.
@@ -123,7 +112,7 @@ class ClientSession:
         speaks SaslHandshake v1. Raises what making a fresh exchange raises; the session is then as it was.
         """
         assert self.stage == READY
-        assert not self._in_flight
+        assert not self.in_flight
         self._start_sasl()
 
     def send(self, request: Request, version: int | None = None, context: Any = None) -> InFlight:
@@ -133,92 +122,6 @@ class ClientSession:
         """
         if version is None:
             version = self.pick_version(type(request))
-        return self._send(request, version, context)
-
-    def pick_version(self, request: type[Request]) -> int:
-        """The newest version of an API that both sides speak; UnsupportedVersion names both ranges."""
-        return pick_version(request, self.versions or {}, self.peer)
-
-    def outgoing(self) -> bytearray:
-        """Bytes to write, in order; the writer deletes from the front what it has written."""
-        return self._out
-
-    def receive(self, data: bytes, deliver: Callable[[AnsweredRequest], object]) -> None:
-        """Take bytes from the node and ``deliver`` the user's answers among them, in order.
-
-        What was delivered stands, also when what follows it is wrong.
-
-        Raises DecodeError for bytes that are not a valid response, AuthenticationFailed when SASL fails, and
-        ConnectFailed when the peer is not a Kafka node; after any of them the connection must be closed.
-        """
-        while payloads := self._payloads(data):
-            for payload in payloads:
-                if self._raw_tokens and self.stage == SASL:
-                    self._continue_sasl(payload)
-                    continue
-                answer = self._answer(payload)
-                if answer is not None:
-                    deliver(answer)
-            data = b""  # an impossible length is raised only after the responses before it were taken
-
-    def _payloads(self, data: bytes) -> list[bytes]:
-        try:
-            return self._reader.feed(data)
-        except DecodeError as error:
-            from kafka_tools.net.foreign_peers import explained
-
-            raise explained(error, self._reader.pending[:8], self.peer, self.stage != READY) from error
-
-    def _answer(self, payload: bytes) -> AnsweredRequest | None:
-        if not self._in_flight:
-            raise DecodeError(f"{self.peer} sent an unexpected response", position=0, field="correlation_id")
-        sent = self._in_flight.popleft()
-        try:
-            correlation_id = int.from_bytes(payload[:4], "big", signed=True)
-            if len(payload) >= 4 and correlation_id != sent.correlation_id:
-                raise DecodeError(
-                    f"{self.peer} answered request {correlation_id} instead of request {sent.correlation_id}",
-                    position=0,
-                    field="correlation_id",
-                )
-            response = self._decode_named(sent, payload)
-        except DecodeError:
-            # The request stays unanswered: whoever closes the connection finds it among the others.
-            self._in_flight.appendleft(sent)
-            raise
-        if self.stage == VERSIONS:
-            assert isinstance(response, ApiVersionsResponse)
-            self._take_versions(response)
-            return None
-        if self.stage == SASL:
-            self._take_sasl(response)
-            return None
-        self.answered += 1
-        return AnsweredRequest(sent, response)
-
-    def _decode_named(self, sent: InFlight, payload: bytes) -> Response:
-        """The response; a DecodeError says which node sent it, and in answer to what."""
-        try:
-            return self._decode(sent, payload)
-        except DecodeError as error:
-            name = registry.row_by_key(sent.request.API_KEY).name
-            raise DecodeError(
-                f"cannot read the response of {self.peer} to {name}: {error}",
-                api=error.api,
-                version=error.version,
-                position=error.position,
-                field=error.field,
-            ) from error
-
-    def _decode(self, sent: InFlight, payload: bytes) -> Response:
-        if sent.response is ApiVersionsResponse and len(payload) >= 6:
-            # A node that does not know our version answers in v0 whatever was asked (KIP-511).
-            code = int.from_bytes(payload[4:6], "big", signed=True)
-            if code == error_codes.UNSUPPORTED_VERSION:
-                return decode(ApiVersionsResponse, 0, payload[4:])
-        return decode_response(sent.response, sent.version, payload)[1]
-
-    def _send(self, request: Request, version: int, context: Any) -> InFlight:
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         try:
             frame = framed(encode_request(request, version, self._correlation_id, self.client_id))
@@ -230,8 +133,80 @@ class ClientSession:
         response = registry.api(request.API_KEY).response
         sent = InFlight(self._correlation_id, request, version, response, context, len(frame))
         if is_answered(request):
-            self._in_flight.append(sent)
+            self.in_flight.append(sent)
         return sent
+
+    def pick_version(self, request: type[Request]) -> int:
+        """The newest version of an API that both sides speak; UnsupportedVersion names both ranges."""
+        return pick_version(request, self.versions or {}, self.peer)
+
+    def outgoing(self) -> bytearray:
+        """Bytes to write, in order; the writer deletes from the front what it has written."""
+        return self._out
+
+    def receive(self, data: bytes, deliver: Callable[[InFlight, Response], object]) -> None:
+        """Take bytes from the node and ``deliver`` the user's answers among them, in order, with their requests.
+
+        What was delivered stands, also when what follows it is wrong.
+
+        Raises DecodeError for bytes that are not a valid response, AuthenticationFailed when SASL fails, and
+        ConnectFailed when the peer is not a Kafka node; after any of them the connection must be closed.
+        """
+        while payloads := self._payloads(data):
+            for payload in payloads:
+                if self._raw_tokens and self.stage == SASL:
+                    self._continue_sasl(payload)
+                else:
+                    self._take(payload, deliver)
+            data = b""  # an impossible length is raised only after the responses before it were taken
+
+    def _payloads(self, data: bytes) -> list[bytes]:
+        try:
+            return self._reader.feed(data)
+        except DecodeError as error:
+            from kafka_tools.net.foreign_peers import explained
+
+            raise explained(error, self._reader.pending[:8], self.peer, self.stage != READY) from error
+
+    def _take(self, payload: bytes, deliver: Callable[[InFlight, Response], object]) -> None:
+        if not self.in_flight:
+            raise DecodeError(f"{self.peer} sent an unexpected response", position=0, field="correlation_id")
+        sent = self.in_flight[0]  # one whose response cannot be read stays unanswered, like those after it
+        correlation_id = int.from_bytes(payload[:4], "big", signed=True)
+        if len(payload) >= 4 and correlation_id != sent.correlation_id:
+            raise DecodeError(
+                f"{self.peer} answered request {correlation_id} instead of request {sent.correlation_id}",
+                position=0,
+                field="correlation_id",
+            )
+        response = self._decode(sent, payload)
+        self.in_flight.popleft()
+        if self.stage == VERSIONS:
+            assert isinstance(response, ApiVersionsResponse)
+            self._take_versions(response)
+        elif self.stage == SASL:
+            self._take_sasl(response)
+        else:
+            self.answered += 1
+            deliver(sent, response)
+
+    def _decode(self, sent: InFlight, payload: bytes) -> Response:
+        """The response; a DecodeError says which node sent it, and in answer to what."""
+        try:
+            # A node that does not know our version answers in v0 whatever was asked (KIP-511).
+            code = int.from_bytes(payload[4:6], "big", signed=True)
+            if sent.response is ApiVersionsResponse and len(payload) >= 6 and code == error_codes.UNSUPPORTED_VERSION:
+                return decode(ApiVersionsResponse, 0, payload[4:])
+            return decode_response(sent.response, sent.version, payload)[1]
+        except DecodeError as error:
+            name = registry.row_by_key(sent.request.API_KEY).name
+            raise DecodeError(
+                f"cannot read the response of {self.peer} to {name}: {error}",
+                api=error.api,
+                version=error.version,
+                position=error.position,
+                field=error.field,
+            ) from error
 
     # versions
 
@@ -239,7 +214,7 @@ class ClientSession:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=__version__)
         if self._intended is not None:
             request.cluster_id, request.node_id = self._intended
-        self._send(request, version, None)
+        self.send(request, version)
         self._asked_version = version
 
     def _take_versions(self, response: ApiVersionsResponse) -> None:
@@ -276,7 +251,7 @@ class ClientSession:
         self._exchange = self._sasl()
         self.stage = SASL
         version = self.pick_version(SaslHandshakeRequest)
-        self._send(SaslHandshakeRequest(mechanism=self._exchange.mechanism), version, None)
+        self.send(SaslHandshakeRequest(mechanism=self._exchange.mechanism), version)
         # Before v1 (Kafka 1.0) the tokens follow as bare frames, without a Kafka header.
         self._raw_after_handshake = version == 0
 
@@ -329,8 +304,7 @@ class ClientSession:
             return
         from kafka_tools.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 
-        version = self.pick_version(SaslAuthenticateRequest)
-        self._send(SaslAuthenticateRequest(auth_bytes=token or b""), version, None)
+        self.send(SaslAuthenticateRequest(auth_bytes=token or b""))
 
 
 _LOGIN_HINT = "check user name and password in sasl.jaas.config, and that the user exists for this mechanism"

@@ -28,19 +28,19 @@ _TSV_ESCAPES = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r")
 
 def write_csv(columns: Sequence[str], lines: Sequence[Row], stream: TextIO) -> None:
     """Write ``lines`` as CSV; columns that a line lacks are empty."""
-    out = _Quiet(stream) if stream.isatty() else stream
-    out.write(",".join(columns) + "\n")
+    write = _writing(stream)
+    write(",".join(columns) + "\n")
     for line in lines:
         # An empty line would be no row to a reader.
-        out.write((",".join(_quoted(_disarmed(line.get(column))) for column in columns) or '""') + "\n")
+        write((",".join(_quoted(_disarmed(line.get(column))) for column in columns) or '""') + "\n")
 
 
 def write_tsv(columns: Sequence[str], lines: Sequence[Row], stream: TextIO) -> None:
     """Write ``lines`` as TSV."""
-    out = _Quiet(stream) if stream.isatty() else stream
-    out.write("\t".join(columns) + "\n")
+    write = _writing(stream)
+    write("\t".join(columns) + "\n")
     for line in lines:
-        out.write("\t".join(cell(line.get(column)).translate(_TSV_ESCAPES) for column in columns) + "\n")
+        write("\t".join(cell(line.get(column)).translate(_TSV_ESCAPES) for column in columns) + "\n")
 
 
 def cell(value: Any) -> str:
@@ -76,11 +76,6 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
 
 
-class _Quiet:
-    """A terminal: control characters in names are escaped on their way to it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return self._stream.write(printable(text))
+def _writing(stream: TextIO) -> Callable[[str], int]:
+    """What writes to the stream; on a terminal it escapes control characters in names."""
+    return (lambda text: stream.write(printable(text))) if stream.isatty() else stream.write

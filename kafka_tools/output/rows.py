@@ -131,14 +131,10 @@ def _show_lines(result: Rows, form: str, out: TextIO) -> None:
         show_table(result.columns or kind.table, lines, out)
     elif form == "wide":
         show_table(kind.wide, lines, out)
-    elif form == "csv":
-        from kafka_tools.output.csv_doc import write_csv
+    elif form in ("csv", "tsv"):
+        from kafka_tools.output.csv_doc import write_csv, write_tsv
 
-        write_csv(kind.wide, lines, out)
-    elif form == "tsv":
-        from kafka_tools.output.csv_doc import write_tsv
-
-        write_tsv(kind.wide, lines, out)
+        (write_csv if form == "csv" else write_tsv)(kind.wide, lines, out)
     elif form == "name":
         names = dict.fromkeys(_name(kind.name, line) for line in lines)
         out.writelines(f"{one_line(name)}\n" for name in names if name)

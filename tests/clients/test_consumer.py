@@ -163,7 +163,8 @@ def broker(cluster: FakeCluster) -> Broker:
 def make(cluster: FakeCluster, clock: ManualClock) -> Make:
     def make(**values: str) -> Consumer:
         settings = {"bootstrap.servers": "one:9092", **{key.replace("_", "."): value for key, value in values.items()}}
-        return Consumer(ClientConfig(settings), exchange=cluster, clock=clock)  # type: ignore[arg-type]
+        cluster.config = ClientConfig(settings)
+        return Consumer(cluster.config, exchange=cluster, clock=clock)  # type: ignore[arg-type]
 
     return make
 

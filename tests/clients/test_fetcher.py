@@ -32,10 +32,7 @@ class Bench:
 
     def __init__(self, cluster: FakeCluster, clock: ManualClock, **settings: Any) -> None:
         cluster.topic("t", partitions=2)
-        self.metadata = ClusterMetadata(
-            cluster,  # type: ignore[arg-type]
-            max_age_ms=300_000, backoff_ms=100, auto_create=False,
-        )  # fmt: skip
+        self.metadata = ClusterMetadata(cluster)  # type: ignore[arg-type]
         self.metadata.watch(["t"])
         self.metadata.refresh(Deadline(clock, 1.0))
         self.positions = Positions()

@@ -92,10 +92,9 @@ def log(cluster: FakeCluster) -> Log:
 def make(cluster: FakeCluster, clock: ManualClock) -> Callable[..., Producer]:
     def make(partitioner: Partitioner | None = None, **values: str) -> Producer:
         settings = {"bootstrap.servers": "one:9092", **{key.replace("_", "."): value for key, value in values.items()}}
+        cluster.config = ClientConfig(settings)
         exchange: Any = cluster
-        return Producer(
-            ClientConfig(settings), exchange=exchange, clock=clock, random=Random(1), partitioner=partitioner
-        )
+        return Producer(cluster.config, exchange=exchange, clock=clock, random=Random(1), partitioner=partitioner)
 
     return make
 

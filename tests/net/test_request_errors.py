@@ -97,7 +97,7 @@ def test_an_answer_that_cannot_be_read_names_its_node_and_request():
     payload = sent.correlation_id.to_bytes(4, "big") + b"\xff" * 20
     session.stage = "ready"
     with pytest.raises(DecodeError, match=r"^cannot read the response of kafka1:9092 \(id 1\) to ListGroups: ") as got:
-        session.receive(len(payload).to_bytes(4, "big") + payload, lambda answer: None)
+        session.receive(len(payload).to_bytes(4, "big") + payload, lambda sent, response: None)
     assert got.value.position is not None
 
 

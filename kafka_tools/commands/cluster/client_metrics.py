@@ -70,7 +70,6 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         from kafka_tools.commands.options.units import with_numbers
 
         changes = with_numbers("client-metrics", changes, "--interval", UsageError)
-    connection.check()
     with connection.admin() as admin:
         if action == "alter":
             return _alter(admin, name or _new_name(), changes, output_format)

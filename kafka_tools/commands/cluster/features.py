@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,7 @@ from kafka_tools.errors import UsageError
 from kafka_tools.protocol import feature_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kafka_tools.admin.calls.features import FeatureUpdate
     from kafka_tools.output.cells import Row
@@ -71,17 +71,9 @@ def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
 @option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
-def upgrade(
-    feature: tuple[str, ...],
-    metadata: str | None,
-    release_version: str | None,
-    dry_run: bool,
-    connection: ConnectionOptions,
-    output_format: str | None,
-) -> int:
+def upgrade(connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Raise the levels of features."""
-    levels = _levels(feature, metadata, release_version, upgrade=True)
-    return _update("upgrade", levels, 1, dry_run, connection, output_format)
+    return _update("upgrade", _levels(given, upgrade=True), connection, output_format, given)
 
 
 @command.command(name="downgrade", cls=Command)
@@ -92,18 +84,9 @@ def upgrade(
 @option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
-def downgrade(
-    feature: tuple[str, ...],
-    metadata: str | None,
-    release_version: str | None,
-    unsafe: bool,
-    dry_run: bool,
-    connection: ConnectionOptions,
-    output_format: str | None,
-) -> int:
+def downgrade(connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Lower the levels of features."""
-    levels = _levels(feature, metadata, release_version, upgrade=False)
-    return _update("downgrade", levels, 3 if unsafe else 2, dry_run, connection, output_format)
+    return _update("downgrade", _levels(given, upgrade=False), connection, output_format, given)
 
 
 @command.command(name="disable", cls=Command)
@@ -112,13 +95,12 @@ def downgrade(
 @option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
 @output_options("changed-features")
-def disable(
-    feature: tuple[str, ...], unsafe: bool, dry_run: bool, connection: ConnectionOptions, output_format: str | None
-) -> int:
+def disable(connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Set the levels of features to 0."""
-    if len(set(feature)) < len(feature):
+    levels = dict.fromkeys(given["feature"], 0)
+    if len(levels) < len(given["feature"]):
         raise UsageError("a feature was specified more than once")
-    return _update("disable", dict.fromkeys(feature, 0), 3 if unsafe else 2, dry_run, connection, output_format)
+    return _update("disable", levels, connection, output_format, given)
 
 
 @command.command(name="version-mapping", cls=Command)
@@ -174,10 +156,9 @@ def _parsed(text: str) -> tuple[str, int]:
     return name.strip(), int(digits)
 
 
-def _levels(
-    features: tuple[str, ...], metadata: str | None, release_version: str | None, *, upgrade: bool
-) -> dict[str, int]:
+def _levels(given: Mapping[str, Any], *, upgrade: bool) -> dict[str, int]:
     """Feature -> new level. UsageError for options that exclude each other, InputError for an unknown version."""
+    features, metadata, release_version = (given[name] for name in ("feature", "metadata", "release_version"))
     if release_version is not None:
         if metadata is not None or features:
             raise UsageError("Can not specify `release-version` with other feature flags.")
@@ -197,16 +178,17 @@ def _levels(
 def _update(
     action: str,
     levels: dict[str, int],
-    kind: int,
-    dry_run: bool,
     connection: ConnectionOptions,
     output_format: str | None,
+    given: Mapping[str, Any],
 ) -> int:
     from kafka_tools.admin.calls.features import FeatureUpdate
     from kafka_tools.output.rows import ItemError
 
     if not levels:
         raise UsageError(f"You must specify at least one feature to {action}")
+    kind = 1 if action == "upgrade" else 3 if given["unsafe"] else 2
+    dry_run = given["dry_run"]
     updates: dict[str, FeatureUpdate] = {name: FeatureUpdate(level, kind) for name, level in levels.items()}
     with connection.admin() as admin:
         outcomes = admin.update_features(updates, validate_only=dry_run)

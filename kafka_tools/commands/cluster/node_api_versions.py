@@ -34,14 +34,13 @@ def show(connection: ConnectionOptions, output_format: str | None) -> int:
 
 def _apis(advertised: Any) -> list[Row]:
     """One row per API, by key: those that the node advertises and those that only a newer one does."""
-    from kafka_tools import KAFKA_RELEASE
+    from kafka_tools import KAFKA_MINOR
     from kafka_tools.protocol import registry
     from kafka_tools.protocol.releases import max_versions
 
     known = {row.key: row for row in registry.rows()}
-    newest = KAFKA_RELEASE.rpartition(".")[0]
     rows = []
-    for key in sorted(advertised.keys() | max_versions(newest).keys()):
+    for key in sorted(advertised.keys() | max_versions(KAFKA_MINOR).keys()):
         ours = known.get(key)
         oldest_theirs, newest_theirs = advertised.get(key, (None, None))
         usable = None

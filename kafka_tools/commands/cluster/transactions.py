@@ -65,7 +65,6 @@ def list_transactions(
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.output.rows import ItemError
 
-    connection.check()
     longer_than_ms = None if duration_filter is None or duration_filter < 0 else duration_filter
     with connection.admin() as admin:
         outcomes = admin.list_transactions(longer_than_ms=longer_than_ms, pattern=transactional_id_pattern)
@@ -99,7 +98,6 @@ def describe(transactional_id: Sequence[str], connection: ConnectionOptions, out
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.output.rows import ItemError
 
-    connection.check()
     with connection.admin() as admin:
         outcomes = admin.describe_transactions(dict.fromkeys(transactional_id))
     running.refuse_old_brokers(outcomes)
@@ -141,7 +139,6 @@ def describe_producers(
     from kafka_tools.output.kafka import transaction_text
     from kafka_tools.values import TopicPartition
 
-    connection.check()
     key = TopicPartition(topic, partition)
     where = "leader" if broker_id is None else f"broker {broker_id}"
     with connection.admin() as admin, running.about(key):
@@ -183,17 +180,7 @@ _old_option = section("Brokers before 3.0: all of these")
 @connection_options()
 @output_options("aborted-transactions")
 @click.pass_context
-def abort(
-    context: click.Context,
-    topic: str,
-    partition: int,
-    start_offset: int | None,
-    producer_id: int | None,
-    producer_epoch: int | None,
-    coordinator_epoch: int | None,
-    connection: ConnectionOptions,
-    output_format: str | None,
-) -> int:
+def abort(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Abort a hanging transaction on a partition."""
     from kafka_tools.admin.client import AbortSpec
     from kafka_tools.values import TopicPartition
@@ -201,30 +188,29 @@ def abort(
     def fail(text: str) -> NoReturn:
         raise click.UsageError(text, ctx=context)
 
+    start_offset, producer_id = given["start_offset"], given["producer_id"]
     connection.check()
     if start_offset is None and producer_id is None:
         fail(
             "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
             "with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
         )
-    if start_offset is None and producer_epoch is None:
-        fail("Missing required argument --producer-epoch")
-    if start_offset is None and coordinator_epoch is None:
-        fail("Missing required argument --coordinator-epoch")
-    key = TopicPartition(topic, partition)
+    for name in ("producer_epoch", "coordinator_epoch"):
+        if start_offset is None and given[name] is None:
+            fail(f"Missing required argument --{name.replace('_', '-')}")
+    key = TopicPartition(given["topic"], given["partition"])
     with connection.admin() as admin:
         if start_offset is not None:
             spec = _open_at(admin, key, start_offset, producer_id)
         else:
-            assert producer_id is not None and producer_epoch is not None and coordinator_epoch is not None
-            spec = AbortSpec(producer_id, producer_epoch, max(0, coordinator_epoch))
+            spec = AbortSpec(producer_id, given["producer_epoch"], max(0, given["coordinator_epoch"]))
         named = (
             f"AbortTransactionSpec(topicPartition={key}, producerId={spec.producer_id}, "
             f"producerEpoch={spec.producer_epoch}, coordinatorEpoch={spec.coordinator_epoch})"
         )
         with running.about(key), running.doing(f"Failed to abort transaction {named}"):
             admin.abort_transactions({key: spec})[key].get()
-    row = {"topic": topic, "partition": partition, **spec._asdict(), "result": "aborted"}
+    row = {**key._asdict(), **spec._asdict(), "result": "aborted"}
     return running.show_rows("aborted-transactions", [row], output_format)
 
 
@@ -315,7 +301,6 @@ def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptio
     from kafka_tools.output.rows import ItemError
     from kafka_tools.protocol import error_codes
 
-    connection.check()
     rows: list[Row] = []
     failures: dict[str, KafkaToolsError] = {}
     untold = set()

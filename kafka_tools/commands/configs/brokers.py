@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, missing_quotas, parse_quota, parse_scram
+from kafka_tools.commands.configs.changes import missing_quotas, parse_quota, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target, target_text
 from kafka_tools.commands.configs.places import Ended, Place
 from kafka_tools.commands.configs.plan import Held
@@ -27,6 +27,7 @@ from kafka_tools.config_definitions.quota_entities import sort_key
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.scram_math import MECHANISMS
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -50,7 +51,7 @@ class BrokerPlace(Place):
             altered = dict.fromkeys(resources, changes)
             outcomes = self._admin.alter_configs_incremental(altered, validate_only=validate_only)
             return {resources[resource]: outcome.error for resource, outcome in outcomes.items()}
-        if changes[0].name not in SCRAM_MECHANISMS:
+        if changes[0].name not in MECHANISMS:
             return self._alter_quotas(targets, changes, validate_only)
         return {each: None if validate_only else self._alter_scram(each, changes) for each in targets}
 

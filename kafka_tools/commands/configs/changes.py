@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kafka_tools.commands.configs.entities import Target
 from kafka_tools.commands.configs.targets import is_resource
 from kafka_tools.errors import InputError, UsageError
+from kafka_tools.scram_math import DEFAULT_ITERATIONS, MECHANISMS
 from kafka_tools.texts.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
 
-SCRAM_MECHANISMS = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}
-"""Mechanism -> fewest iterations (org.apache.kafka.common.security.scram.internals.ScramMechanism)."""
-DEFAULT_ITERATIONS = 4096
 USER_QUOTAS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 IP_QUOTAS = ("connection_creation_rate",)
 
@@ -130,7 +128,7 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
     if text is not None and len(text) > 10:
         raise UsageError(f"invalid number of iterations of {mechanism}: {len(text)} digits")
     iterations = DEFAULT_ITERATIONS if text in (None, "-1") else int(text)
-    least = SCRAM_MECHANISMS[mechanism]
+    least = MECHANISMS[mechanism].min_iterations
     if iterations < least:
         raise UsageError(f"Iterations {iterations} is less than the minimum {least} required for {mechanism}")
     return ScramChange(mechanism, iterations, password)
@@ -188,14 +186,14 @@ def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
             raise UsageError(f"cannot {change.operation} values of {change.name}: it is not a list")
         if change.operation == "set":
             value = change.value or ""
-            parse_scram(change.name, value) if change.name in SCRAM_MECHANISMS else parse_quota(change.name, value)
+            parse_scram(change.name, value) if change.name in MECHANISMS else parse_quota(change.name, value)
 
 
 def check_names(targets: Sequence[Target], names: Sequence[str]) -> None:
     """UsageError unless users, clients or addresses may have these quotas, or these SCRAM credentials."""
     kinds = [entity.type for entity in targets[0]]
     alone = kinds == ["users"]
-    known = IP_QUOTAS if kinds == ["ips"] else (*USER_QUOTAS, *(SCRAM_MECHANISMS if alone else ()))
+    known = IP_QUOTAS if kinds == ["ips"] else (*USER_QUOTAS, *(MECHANISMS if alone else ()))
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(
@@ -203,7 +201,7 @@ def check_names(targets: Sequence[Target], names: Sequence[str]) -> None:
             f"Unexpected config names: {', '.join(unknown)}",
             hint=did_you_mean(unknown, known),
         )
-    scram = [name for name in names if name in SCRAM_MECHANISMS]
+    scram = [name for name in names if name in MECHANISMS]
     if scram:
         if not all(target[0].name for target in targets):
             raise UsageError("cannot set SCRAM credentials of the default user: credentials belong to a user")

@@ -215,12 +215,11 @@ def _place(
         from kafka_tools.commands.configs.brokers import BrokerPlace
 
         refuse_without_zookeeper(given)
-        connection.check()
         with connection.admin() as admin:
             yield BrokerPlace(admin)
         return
     from kafka_tools.commands.configs import judge, zookeeper
-    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
+    from kafka_tools.scram_math import MECHANISMS
 
     if connection.names_brokers:
         raise UsageError("--zookeeper and --bootstrap-server cannot be combined: give one of them")
@@ -229,7 +228,7 @@ def _place(
     running.note(DEPRECATED)
     with open_configs(given, connection.timeout_s, changing=given["alter"]) as configs, ExitStack() as stack:
         place = zookeeper.ZooKeeperPlace(configs)
-        if any(change.operation != "delete" and change.name not in SCRAM_MECHANISMS for change in changes):
+        if any(change.operation != "delete" and change.name not in MECHANISMS for change in changes):
             place.judge = stack.enter_context(judge.judging(configs, connection, release))
         yield place
 

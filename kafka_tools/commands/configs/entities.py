@@ -90,10 +90,11 @@ def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[
     """Entity type -> names, from --entity-type and --entity-name; None is all of the type."""
     if not types:
         raise UsageError("missing entity type: give --entity-type, or a short form such as --topic NAME")
+    nameless = UsageError(
+        f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
+    )
     if alter and not names:
-        raise UsageError(
-            f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
-        )
+        raise nameless
     kinds = list(dict.fromkeys(types))
     if len(types) not in (len(kinds), len(names)) or (len(kinds) > 1 and len(types) > len(kinds)):
         raise UsageError(
@@ -107,9 +108,7 @@ def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[
             "there are more entity names than entity types", hint="use --user and --client for several pairs"
         )
     if alter and len(names) < len(kinds):
-        raise UsageError(
-            f"--alter needs the name of each entity: give --entity-name or --entity-default for {types[-1]}"
-        )
+        raise nameless
     return {kind: [names[at] if at < len(names) else None] for at, kind in enumerate(kinds)}
 
 

@@ -72,14 +72,11 @@ class Judge:
         resource = ConfigResource("topic", target[0].name or "")
         try:
             self._admin.replace_configs({resource: values}, validate_only=True).raise_any()
-        except BrokerError as error:
-            if error.code is not None and error.code.code in refusals:
-                raise
-            reason: KafkaToolsError = error
-        except KafkaToolsError as error:
-            reason = error
-        else:
             return True
+        except KafkaToolsError as error:
+            if isinstance(error, BrokerError) and error.code.code in refusals:
+                raise
+            reason = error
         running.note(
             f"warning: no broker validated topic '{resource.name}': {reason}; the values were checked against "
             "its release"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,13 +15,6 @@ import click
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_TABLES = {
-    "topics": "topic",
-    "brokers": "broker",
-    "groups": "group",
-    "client-metrics": "client_metrics",
-}
-_PACKAGE = "kafka_tools.config_definitions"
 _CHOICES = re.compile(r"\[([a-zA-Z_]+(?:, [a-zA-Z_]+)*)\]")
 
 
@@ -58,14 +50,10 @@ def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], li
 
     Nothing is unknown for other types.
     """
-    if entity_type not in _TABLES:
-        return [], []
-    table = import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE
-    if entity_type != "brokers":
-        return [name for name in names if name not in table], [*table]
-    from kafka_tools.config_definitions.broker_names import broker_row
+    from kafka_tools.config_definitions.lookup import row_of, table_of
 
-    return [name for name in names if broker_row(name) is None], [*table]
+    known = [*table_of(entity_type)]
+    return [name for name in names if row_of(entity_type, name) is None] if known else [], known
 
 
 class EntityType(click.Choice[str]):
@@ -90,14 +78,15 @@ def _settings(before: str, incomplete: str, choices: dict[str, list[str]]) -> li
 
 def _choices_of(context: click.Context, lists: bool = False) -> dict[str, list[str]]:
     """Config key -> values to choose from, of the entity types that the line names so far; ``lists``: only of lists."""
-    from kafka_tools.commands.configs.changes import IP_QUOTAS, SCRAM_MECHANISMS, USER_QUOTAS
+    from kafka_tools.commands.configs.changes import IP_QUOTAS, USER_QUOTAS
     from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS
+    from kafka_tools.scram_math import MECHANISMS
 
     given: dict[str, Any] = context.params
     types = {*(given.get("entity_type") or ())}
     types |= {kind for option, kind in {**SHORT, **SHORT_DEFAULTS}.items() if given.get(option)}
     if types & {"users", "clients"}:
-        scram = SCRAM_MECHANISMS if types == {"users"} else {}
+        scram = MECHANISMS if types == {"users"} else {}
         return {key: [] for key in (*USER_QUOTAS, *scram)}
     if types == {"ips"}:
         return {key: [] for key in IP_QUOTAS}
@@ -107,10 +96,12 @@ def _choices_of(context: click.Context, lists: bool = False) -> dict[str, list[s
 
 
 def _table(entity_type: str, lists: bool = False) -> dict[str, list[str]]:
-    table = dict(import_module(f"{_PACKAGE}.{_TABLES[entity_type]}").TABLE)
+    from kafka_tools.config_definitions import dynamic
+    from kafka_tools.config_definitions.lookup import table_of
+
+    table = table_of(entity_type)
     if entity_type == "brokers":
         # The others only change with a restart.
-        dynamic = import_module(f"{_PACKAGE}.dynamic")
         changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
         table = {key: row for key, row in table.items() if key in changeable} | dynamic.THROTTLES
     found = {}

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from kafka_tools import KAFKA_MINOR
 from kafka_tools.commands import running
 from kafka_tools.commands.configs import plan
-from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, missing_quotas
+from kafka_tools.commands.configs.changes import missing_quotas
 from kafka_tools.commands.configs.entities import Target, target_text
 from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.commands.configs.targets import OF_ONE_TARGET, is_resource, own_source
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import ItemError, Rows
+from kafka_tools.scram_math import MECHANISMS
 from kafka_tools.texts.near_names import did_you_mean
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Place(ABC):
             own = own_source(target[0])
             pairs = zip(changes, self.held(target, changes), strict=True)
             return [plan.resource_row(target, change, held, own) for change, held in pairs]
-        if changes[0].name in SCRAM_MECHANISMS:
+        if changes[0].name in MECHANISMS:
             iterations = self.iterations(target)
             missing = missing_quotas(changes, iterations)
             if missing is not None:

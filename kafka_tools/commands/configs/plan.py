@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, parse_quota, parse_scram
+from kafka_tools.commands.configs.changes import LIST_OPERATIONS, parse_quota, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands.configs.targets import RESOURCE_TYPES, own_source
 from kafka_tools.output.cells import Row
+from kafka_tools.scram_math import MECHANISMS
 from kafka_tools.shown_text import KAFKAS_MASK
 from kafka_tools.texts.java_numbers import java_double
 
@@ -95,7 +96,7 @@ def _whose(entity: Mapping[str, str | None]) -> str:
 
 
 def _side(value: str | None, source: str | None, own: str | None, row: Row) -> str:
-    if row["sensitive"] and row["name"] not in SCRAM_MECHANISMS:
+    if row["sensitive"] and row["name"] not in MECHANISMS:
         return KAFKAS_MASK if source else "(not set)"
     if value is None:
         return "(not set)" if source is None else "null"

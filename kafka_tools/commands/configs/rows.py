@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_tools.commands import running
+from kafka_tools.config_definitions.lookup import row_of
 from kafka_tools.output.cells import Row
 from kafka_tools.output.kafka import text as kafka_text
 from kafka_tools.output.rows import Rows
@@ -48,11 +49,5 @@ def config_row(entry: ConfigEntry, documentation: bool) -> Row:
 
 def default_of(entity_type: str, name: str) -> str | None:
     """Kafka's default of a config; None where it has none, and for groups, whose defaults are configs of brokers."""
-    from kafka_tools.config_definitions import client_metrics, topic
-    from kafka_tools.config_definitions.broker_names import broker_row
-
-    if entity_type == "brokers":
-        row = broker_row(name)
-    else:
-        row = {"topics": topic.TABLE, "client-metrics": client_metrics.TABLE}.get(entity_type, {}).get(name)
+    row = None if entity_type == "groups" else row_of(entity_type, name)
     return row[1] if row else None

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.commands.configs.changes import LIST_OPERATIONS, SCRAM_MECHANISMS, missing_quotas, parse_scram
+from kafka_tools.commands.configs.changes import LIST_OPERATIONS, missing_quotas, parse_scram
 from kafka_tools.commands.configs.entities import QUOTA_TYPES, Entity, Target
 from kafka_tools.commands.configs.places import Ended, Place
 from kafka_tools.commands.configs.plan import Held
@@ -20,6 +20,7 @@ from kafka_tools.commands.configs.targets import RESOURCE_TYPES, is_resource, ow
 from kafka_tools.errors import BrokerError, ConfigError, InputError, StoreError, UsageError
 from kafka_tools.output.cells import Row
 from kafka_tools.output.rows import Rows
+from kafka_tools.scram_math import MECHANISMS
 
 if TYPE_CHECKING:
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -88,7 +89,7 @@ class ZooKeeperPlace(Place):
         credentials = {
             change.name: credential_text(change.name, change.value or "")
             for change in changes
-            if change.operation != "delete" and change.name in SCRAM_MECHANISMS and not is_resource(target)
+            if change.operation != "delete" and change.name in MECHANISMS and not is_resource(target)
         }
 
         def edit(values: dict[str, str]) -> dict[str, str]:
@@ -265,7 +266,7 @@ def _numbers(values: Mapping[str, str], entity: NodeEntity) -> dict[str, float]:
     """The quotas in a node."""
     found = {}
     for name, text in values.items():
-        if name in SCRAM_MECHANISMS:
+        if name in MECHANISMS:
             continue
         try:
             found[name] = float(text)
@@ -282,7 +283,7 @@ def _iterations(values: Mapping[str, str]) -> dict[str, int]:
     """Mechanism -> iterations of the credentials in a node."""
     from kafka_tools.scram_math import credential_from_text
 
-    return {each: credential_from_text(values[each]).iterations for each in SCRAM_MECHANISMS if each in values}
+    return {each: credential_from_text(values[each]).iterations for each in MECHANISMS if each in values}
 
 
 def _asked_for(configs: ZooKeeperConfigs, entities: Target) -> list[NodeEntity]:

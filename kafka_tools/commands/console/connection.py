@@ -58,12 +58,10 @@ def client_config(
 def formatter_settings(options: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, str]:
     """The properties of the formatter: of its file, of the deserializers' options, then ``properties``; later wins."""
     from kafka_tools.commands.console.record_text import has_properties, refuse_unknown
+    from kafka_tools.texts.properties import read_properties
 
-    settings: dict[str, str] = {}
-    if options["formatter_config"] is not None:
-        from kafka_tools.texts.properties import read_properties
-
-        settings.update(read_properties(options["formatter_config"], "formatter config"))
+    file = options["formatter_config"]
+    settings = read_properties(file, "formatter config") if file else {}
     for name in ("key", "value"):
         if options[f"{name}_deserializer"]:
             settings[f"{name}.deserializer"] = options[f"{name}_deserializer"]

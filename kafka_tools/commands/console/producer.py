@@ -125,6 +125,7 @@ def command(**options: Any) -> int:
     its headers: h1:v1,h2:v2<tab>.
     """
     from kafka_tools.commands.console.line_reader import LineReader
+    from kafka_tools.texts.properties import read_properties
 
     if options["line_reader"] not in (JAVA_READER, "kafka.tools.ConsoleProducer$LineMessageReader"):
         raise click.UsageError(
@@ -148,7 +149,8 @@ def command(**options: Any) -> int:
             "cannot set transactional.id: lines are not written in transactions",
             hint="leave the setting out for this command",
         )
-    reader = LineReader(_reader_settings(options["reader_config"], dict(reader_properties)))
+    of_file = read_properties(options["reader_config"], "reader config") if options["reader_config"] else {}
+    reader = LineReader(of_file | dict(reader_properties))
 
     from kafka_tools.clients.producer import Producer
 
@@ -164,14 +166,6 @@ def command(**options: Any) -> int:
             # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
             producer.close()
     return failures.report()
-
-
-def _reader_settings(path: str | None, properties: dict[str, str]) -> dict[str, str]:
-    if path is None:
-        return properties
-    from kafka_tools.texts.properties import read_properties
-
-    return {**read_properties(path, "reader config"), **properties}
 
 
 def _send_lines(

@@ -73,21 +73,23 @@ def default_formatter(properties: Mapping[str, str]) -> Formatter:
     return lambda record: separator.join([column(record) for column in columns]) + line_end
 
 
+def _timestamp(record: ConsumedRecord) -> bytes:
+    kind = _TIMESTAMP_TYPES.get(record.timestamp_type)
+    return b"NO_TIMESTAMP" if kind is None else kind + b"%d" % record.timestamp_ms
+
+
+_PLAIN_COLUMNS: dict[str, Formatter] = {
+    "timestamp": _timestamp,
+    "partition": lambda record: b"Partition:%d" % record.partition,
+    "offset": lambda record: b"Offset:%d" % record.offset,
+    "delivery": lambda _: b"Delivery:NOT_PRESENT",  # share groups count deliveries, others do not
+    "epoch": lambda record: b"Epoch:%d" % record.leader_epoch if record.leader_epoch >= 0 else b"Epoch:NOT_PRESENT",
+}
+
+
 def _column(name: str, properties: Mapping[str, str], null: bytes) -> Formatter:
-    if name == "timestamp":
-        return lambda record: (
-            _TIMESTAMP_TYPES[record.timestamp_type] + b"%d" % record.timestamp_ms
-            if record.timestamp_type in _TIMESTAMP_TYPES
-            else b"NO_TIMESTAMP"
-        )
-    if name == "partition":
-        return lambda record: b"Partition:%d" % record.partition
-    if name == "offset":
-        return lambda record: b"Offset:%d" % record.offset
-    if name == "delivery":
-        return lambda _: b"Delivery:NOT_PRESENT"  # share groups count deliveries, others do not
-    if name == "epoch":
-        return lambda record: b"Epoch:%d" % record.leader_epoch if record.leader_epoch >= 0 else b"Epoch:NOT_PRESENT"
+    if name in _PLAIN_COLUMNS:
+        return _PLAIN_COLUMNS[name]
     if name == "headers":
         return _headers(properties, null)
     read = _deserializer(properties, f"{name}.deserializer")

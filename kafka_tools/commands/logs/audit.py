@@ -75,17 +75,7 @@ _FINDING_COLUMNS = ("severity", "kind", "topic", "partition", "file", "position"
     help="Output format.",
 )
 @output_option("--debug", is_flag=True, help="Show the traceback of an error on stderr.")
-def command(
-    log_dirs: tuple[str, ...],
-    master: str | None,
-    topics: str | None,
-    since: str | None,
-    headers_only: bool,
-    report: str | None,
-    fail_on: str,
-    output_format: str,
-    debug: bool,
-) -> int:
+def command(log_dirs: tuple[str, ...], report: str | None, output_format: str, **given: Any) -> int:
     """Audit log directories: find damage and waste, and show which producers write what.
 
     LOG_DIR is a directory from a broker's log.dirs, or the directory of one partition, on this machine or in a store
@@ -102,13 +92,14 @@ def command(
     from kafka_tools.spark.audit import AuditOptions
 
     _check(log_dirs, report)
-    patterns = tuple(part.strip() for part in (topics or "").split(",") if part.strip())
-    since_ms = None if since is None else _moment_ms(since)
+    patterns = tuple(part.strip() for part in (given["topics"] or "").split(",") if part.strip())
+    since_ms = None if given["since"] is None else _moment_ms(given["since"])
     if since_ms is not None:
         from kafka_tools.values import moment_text
 
         running.note(f"left out closed segments last written before {moment_text(since_ms)}")
-    result = _audited(log_dirs, AuditOptions(patterns, records=not headers_only, since_ms=since_ms), master)
+    options = AuditOptions(patterns, records=not given["headers_only"], since_ms=since_ms)
+    result = _audited(log_dirs, options, given["master"])
     if report is not None:
         from kafka_tools.spark.report.page import write_page
 
@@ -122,7 +113,7 @@ def command(
     sys.stdout.flush()
     for nothing in result.nothing_in:
         running.complain(click.get_current_context().command_path, f"{nothing.path} {nothing.text}")
-    return running.FAILED if result.nothing_in or _reaches(result.worst, fail_on) else 0
+    return running.FAILED if result.nothing_in or _reaches(result.worst, given["fail_on"]) else 0
 
 
 def main() -> NoReturn:

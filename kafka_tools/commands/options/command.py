@@ -135,13 +135,11 @@ class Command(click.Command):
             self._check_words(ctx)
             return rest
         except click.UsageError as error:
+            # click repeats the word; a password whose quotes are missing falls into several.
+            strange = "unexpected extra argument" in error.message
             if isinstance(error, click.NoSuchOption):
                 self._explain(error, ctx)
-            # click repeats the word; a password whose quotes are missing falls into several.
-            if isinstance(error, click.NoSuchOption):
                 strange = not error.possibilities  # what is nearly an option is a misspelt one
-            else:
-                strange = "unexpected extra argument" in error.message
             if strange and any(_MAY_HOLD_SECRET.search(word) for word in ctx.meta[ARGUMENTS]):
                 text = "unexpected argument (not shown, it may be a secret): check for missing quotes around a value"
                 raise click.UsageError(text, ctx=ctx) from None

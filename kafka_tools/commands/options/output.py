@@ -33,7 +33,7 @@ def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
 
     ``kinds``: what the command prints, a key of ``output.kinds.KINDS``; or, when that depends on its options, names of
     parameters, joined by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function ends with
-    ``running.finish``; when it raises instead, a document that holds the error is printed.
+    ``running.show_rows`` or ``running.finish``. If it raises instead, a document that contains the error is printed.
     """
     by_options = {"": kinds} if isinstance(kinds, str) else dict(kinds)
 

@@ -85,7 +85,6 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     action = one_of(context, "add", "remove", "list")
     acl_plan.check(given, action)
     planned = acl_plan.plan(given, action) if action != "list" else {}
-    connection.check()
     with connection.admin() as admin:
         if action == "add":
             return _add(admin, planned, output_format)
@@ -101,10 +100,10 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
     from kafka_tools.output.rows import ItemError
 
     wanted = {
-        resource: [AclBinding(*_words(resource), *entry) for entry in dict.fromkeys(entries)]
+        resource: [AclBinding(*resource, *entry) for entry in dict.fromkeys(entries)]
         for resource, entries in planned.items()
     }
-    there = {binding for resource in wanted for binding in admin.describe_acls(AclFilter(*_words(resource)))}
+    there = {binding for resource in wanted for binding in admin.describe_acls(AclFilter(*resource))}
     missing = [binding for each in wanted.values() for binding in each if binding not in there]
     outcomes = admin.create_acls(missing) if missing else Outcomes([])
     for resource, each in wanted.items() if output_format is None else ():
@@ -130,7 +129,7 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
     filters: dict[AclFilter, ResourcePattern] = {}
     errors = []
     for resource, entries in planned.items():
-        listed = admin.describe_acls(AclFilter(*_words(resource)))
+        listed = admin.describe_acls(AclFilter(*resource))
         found = [each for each in entries if any(binding[3:] == tuple(each) for binding in listed)]
         for entry in entries:
             if entry not in found:
@@ -142,9 +141,9 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
         if not (is_sure or _confirmed(resource, found)):
             errors.append(ItemError(str(resource), None, "not confirmed with y: nothing was removed"))
             continue
-        filters |= {AclFilter(*_words(resource), *entry): resource for entry in found}
+        filters |= {AclFilter(*resource, *entry): resource for entry in found}
         if not entries:
-            filters[AclFilter(*_words(resource))] = resource
+            filters[AclFilter(*resource)] = resource
     done: dict[Any, str] = {}
     for key, outcome in admin.delete_acls(filters).items() if filters else ():
         if outcome.error is not None:
@@ -181,7 +180,7 @@ def _list(
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.kafka import acl_text
 
-    filters = [AclFilter(*_words(resource)) for resource in resources] or [AclFilter()]
+    filters = [AclFilter(*resource) for resource in resources] or [AclFilter()]
     found = sorted({binding for each in filters for binding in admin.describe_acls(each)})
     wanted = list(principals)
     kept = [binding for binding in found if not wanted or binding.principal in wanted]
@@ -208,10 +207,6 @@ def _confirmed(resource: ResourcePattern, entries: list[Any]) -> bool:
         return read_answer().strip().lower() == "y"
     except OSError as error:
         raise InputError(f"cannot read the answer from standard input: {error.strerror or error}") from error
-
-
-def _words(resource: ResourcePattern) -> tuple[str, str, str]:
-    return resource.resource_type, resource.name, resource.pattern_type
 
 
 def _shown(binding: AclBinding) -> str:

@@ -157,7 +157,8 @@ def _show(result: Rows, users: Sequence[Target], output_format: str | None) -> i
 
 def _added(text: str, password_file: str | None) -> dict[str, str]:
     """Mechanism -> ``iterations=N,password=...``, with the passwords that were not on the command line."""
-    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS, parse_added, split_outside_brackets
+    from kafka_tools.commands.configs.changes import parse_added, split_outside_brackets
+    from kafka_tools.scram_math import MECHANISMS
 
     pairs = [part.strip() for part in split_outside_brackets(text, "--add")]
     given = parse_added(",".join(part if "=" in part else f"{part}=[]" for part in pairs), "--add")
@@ -176,7 +177,7 @@ def _added(text: str, password_file: str | None) -> dict[str, str]:
         for mechanism in without:
             iterations = given[mechanism].strip().rstrip(",")
             given[mechanism] = f"{iterations},password={password}" if iterations else f"password={password}"
-    return {mechanism: given[mechanism] for mechanism in SCRAM_MECHANISMS if mechanism in given}
+    return {mechanism: given[mechanism] for mechanism in MECHANISMS if mechanism in given}
 
 
 def _deleted(text: str) -> list[str]:
@@ -188,14 +189,14 @@ def _deleted(text: str) -> list[str]:
 
 
 def _check_mechanisms(names: Any, place: str) -> None:
-    from kafka_tools.commands.configs.changes import SCRAM_MECHANISMS
+    from kafka_tools.scram_math import MECHANISMS
     from kafka_tools.texts.near_names import did_you_mean
 
     for name in names:
-        if name not in SCRAM_MECHANISMS:
+        if name not in MECHANISMS:
             raise UsageError(
-                f"{place}: invalid SCRAM mechanism '{name[:60]}': expected {' or '.join(SCRAM_MECHANISMS)}",
-                hint=did_you_mean([name], SCRAM_MECHANISMS),
+                f"{place}: invalid SCRAM mechanism '{name[:60]}': expected {' or '.join(MECHANISMS)}",
+                hint=did_you_mean([name], MECHANISMS),
             )
 
 

@@ -5,6 +5,8 @@ One JSON line on stdout says that it is ready and where; everything else goes to
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from kafka_tools.commands.options.command import CommandGroup, option
@@ -67,19 +69,7 @@ def command() -> None:
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="Lowest level of log lines on stderr.")  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
-def run(
-    properties_file: str | None,
-    listen: str | None,
-    data_dir: str | None,
-    adopt: str | None,
-    overrides: tuple[tuple[str, str], ...],
-    token_key: str | None,
-    fsync: str,
-    lost_data_dirs: tuple[str, ...],
-    release: str | None,
-    log_level: str,
-    debug: bool,
-) -> None:
+def run(properties_file: str | None, token_key: str | None, **given: Any) -> None:
     """Run a broker until SIGTERM or Ctrl-C.
 
     Once clients can connect, the broker prints one line of JSON on stdout: bootstrap_servers (the first listener),
@@ -90,12 +80,12 @@ def run(
     from kafka_tools.broker_embedded.process import log_to_stderr
     from kafka_tools.broker_embedded.process import run as serve
 
-    set_here = dict(overrides)
+    set_here = dict(given["overrides"])
     if set_here:
         from kafka_tools.commands.options.units import with_numbers
 
         set_here = with_numbers("brokers", set_here, "--set", UsageError)
-    log_to_stderr(log_level)
+    log_to_stderr(given["log_level"])
     properties = dict(DEFAULTS_FOR_TESTS)
     if properties_file is not None:
         from kafka_tools.texts.properties import read_properties
@@ -106,12 +96,11 @@ def run(
         if not secret:
             raise InputError(f"delegation token key {token_key}: the file is empty")
         properties["delegation.token.secret.key"] = secret
-    merged, dirs = with_overrides(properties, listen=listen, data_dir=data_dir, overrides=set_here)
-    if adopt is not None and not dirs:
+    merged, dirs = with_overrides(properties, listen=given["listen"], data_dir=given["data_dir"], overrides=set_here)
+    if given["adopt"] is not None and not dirs:
         raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs, as the target of the copy")
-    serve(
-        merged, dirs, release=release, fsync=fsync, adopt=adopt, lost_data_dirs=lost_data_dirs, ready=click.echo,
-    )  # fmt: skip
+    options = {name: given[name] for name in ("release", "fsync", "adopt", "lost_data_dirs")}
+    serve(merged, dirs, ready=click.echo, **options)
 
 
 @command.command("mend")

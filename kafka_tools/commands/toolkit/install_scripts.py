@@ -104,10 +104,7 @@ def _tell_what_path_finds(directory: str, names: Sequence[str]) -> None:
     if os.path.realpath(directory) not in folders:
         running.note(f"{directory} is not on PATH: add it before the folder of Kafka's own scripts")
         return
-    others = {name: found for name in names if (found := shutil.which(name)) and not _is_in(found, directory)}
-    for name, found in others.items():
-        running.note(f"PATH finds another {name} first: {found}")
-
-
-def _is_in(path: str, directory: str) -> bool:
-    return os.path.realpath(os.path.dirname(path)) == os.path.realpath(directory)
+    for name in names:
+        found = shutil.which(name)
+        if found and os.path.realpath(os.path.dirname(found)) != os.path.realpath(directory):
+            running.note(f"PATH finds another {name} first: {found}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,21 +45,10 @@ def lists(*lines: str) -> Callable[[CommandResult], None]:
     """The output is these lines, in any order."""
 
     def check(answer: CommandResult) -> None:
-        found = sorted(answer.output.splitlines())
-        missing = _difference(lines, found)
-        surplus = _difference(found, lines)
-        require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{_first(missing)}'")
-        require(not surplus, f"{len(surplus)} lines should not be there, for example '{_first(surplus)}'")
-
-    return check
-
-
-def all_of(*checks: Callable[[CommandResult], None]) -> Callable[[CommandResult], None]:
-    """All of ``checks``."""
-
-    def check(answer: CommandResult) -> None:
-        for each in checks:
-            each(answer)
+        wanted, found = Counter(lines), Counter(answer.output.splitlines())
+        missing, surplus = (sorted(each.elements()) for each in (wanted - found, found - wanted))
+        require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{''.join(missing[:1])}'")
+        require(not surplus, f"{len(surplus)} lines should not be there, for example '{''.join(surplus[:1])}'")
 
     return check
 
@@ -82,14 +72,3 @@ def table(output: str, first_column: str) -> list[dict[str, str]]:
         elif not cells:
             names = []
     return rows
-
-
-def _difference(left: Iterable[str], right: Iterable[str]) -> list[str]:
-    """The items of ``left`` that ``right`` lacks; duplicates count."""
-    from collections import Counter
-
-    return sorted((Counter(left) - Counter(right)).elements())
-
-
-def _first(lines: list[str]) -> str:
-    return lines[0] if lines else ""

@@ -74,34 +74,27 @@ def _take_all(keep: bool, *, every_command: bool, with_audit: bool) -> int:
     import tempfile
 
     from kafka_tools.commands.logs.formatting.ids import new_id
-    from kafka_tools.commands.toolkit.tour_steps import format_step
+    from kafka_tools.commands.toolkit.further_steps import further_steps
+    from kafka_tools.commands.toolkit.tour_steps import audit_step, format_step, steps
 
     folder = Path(tempfile.mkdtemp(prefix="kafka-tools-tour-"))
     try:
         settings = BrokerSettings.write(folder)
         _take(format_step(settings.file, new_id()), 1)
         with _running_broker(settings) as place:
-            steps = _steps(place, every_command, with_audit)
-            for number, step in enumerate(steps, start=2):
+            following = [
+                *steps(place),
+                *(further_steps(place) if every_command else ()),
+                *([audit_step(place)] if with_audit else ()),
+            ]
+            for number, step in enumerate(following, start=2):
                 _take(step, number)
     finally:
         if keep:
             click.echo(f"\nkept: {folder}")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    return 1 + len(steps)
-
-
-def _steps(place: TourPlace, every_command: bool, with_audit: bool) -> list[Step]:
-    """The steps while the broker runs."""
-    from kafka_tools.commands.toolkit.further_steps import further_steps
-    from kafka_tools.commands.toolkit.tour_steps import audit_step, steps
-
-    return [
-        *steps(place),
-        *(further_steps(place) if every_command else ()),
-        *([audit_step(place)] if with_audit else ()),
-    ]
+    return 1 + len(following)
 
 
 def _take(step: Step, number: int) -> None:
@@ -160,10 +153,23 @@ def _show(answer: CommandResult) -> None:
 
 @contextmanager
 def _running_broker(settings: BrokerSettings) -> Iterator[TourPlace]:
-    """The bundled broker for the ``with`` block; stopped as an operator does it, or killed if the block fails."""
-    broker, place = _start_broker(settings)
+    """The bundled broker as a process for the ``with`` block; stopped as an operator does it, or killed on failure."""
+    import subprocess
+
+    arguments = ["kafka-tools", "broker", "run", str(settings.file), "--delegation-token-key", str(settings.token_key)]
+    click.secho("\nStart the bundled broker", bold=True)
+    click.secho(f"$ {_as_typed(arguments)} &", fg="cyan")
+    with open(settings.folder / "broker.log", "wb") as log:
+        broker = subprocess.Popen(
+            _program(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C is for the tour, which then stops the broker in order
+        )
     try:
-        yield place
+        yield _place_once_ready(broker, settings)
     except BaseException:
         broker.kill()
         broker.communicate()
@@ -224,45 +230,25 @@ class BrokerSettings(NamedTuple):
         return cls(folder, file, token_key, data_dir, login_server)
 
 
-def _start_broker(settings: BrokerSettings) -> tuple[subprocess.Popen[bytes], TourPlace]:
-    """The bundled broker as a process, once it has said that it is ready."""
+def _place_once_ready(broker: subprocess.Popen[bytes], settings: BrokerSettings) -> TourPlace:
+    """The surroundings of the tour, once the broker has said that it is ready. StepFailed if it does not."""
     import json
-    import subprocess
 
     from kafka_tools.commands.toolkit.step_checks import StepFailed
     from kafka_tools.commands.toolkit.tour_steps import TourPlace
 
-    arguments = ["kafka-tools", "broker", "run", str(settings.file), "--delegation-token-key", str(settings.token_key)]
-    click.secho("\nStart the bundled broker", bold=True)
-    click.secho(f"$ {_as_typed(arguments)} &", fg="cyan")
-    log_file = settings.folder / "broker.log"
-    with open(log_file, "wb") as log:
-        broker = subprocess.Popen(
-            _program(arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=_environment(),
-            start_new_session=True,  # Ctrl-C is for the tour, which then stops the broker in order
-        )
-    try:
-        line = _first_line(broker)
-    except BaseException:
-        broker.kill()
-        broker.communicate()
-        raise
+    line = _first_line(broker)
     try:
         ready = json.loads(line)
         servers = (ready["bootstrap_servers"], ready["cluster_id"], settings.login_server)
         place = TourPlace(settings.folder, settings.data_dir, *servers)
     except (ValueError, KeyError, TypeError) as error:
         broker.kill()
-        broker.wait()
-        said = log_file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        reason = f": {said[-1]}" if said else ""
-        raise StepFailed(f"cannot start the broker{reason}") from error
+        broker.wait()  # its log is complete then
+        said = (settings.folder / "broker.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise StepFailed(f"cannot start the broker{f': {said[-1]}' if said else ''}") from error
     click.echo(line.rstrip())
-    return broker, place
+    return place
 
 
 def _first_line(broker: subprocess.Popen[bytes]) -> str:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from kafka_tools.commands.toolkit.step_checks import (
     CommandResult,
     Step,
-    all_of,
     has,
     lists,
     require,
@@ -130,10 +129,7 @@ def _configs(place: TourPlace) -> list[Step]:
         place.step(
             "Describe the user: quotas, and only the iterations of the password",
             f"kafka-configs {{at}} --describe {user}",
-            all_of(
-                has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192"),
-                _hides_the_password,
-            ),
+            _describes_the_user,
         ),
         place.step(
             "Let the user read a topic",
@@ -238,7 +234,8 @@ def _write_files(folder: Path) -> list[str]:
 # Checks
 
 
-def _hides_the_password(answer: CommandResult) -> None:
+def _describes_the_user(answer: CommandResult) -> None:
+    has("producer_byte_rate=1048576", "consumer_byte_rate=2097152", "SCRAM-SHA-256=iterations=8192")(answer)
     said = answer.output + answer.errors
     require(PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY not in said, "the password should not be in the output")
 

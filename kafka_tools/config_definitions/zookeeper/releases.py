@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from kafka_tools.config_definitions import Row
+from kafka_tools.config_definitions import Row, dynamic
 from kafka_tools.config_definitions.topic import BROKER_NAME
 from kafka_tools.config_definitions.values import REPLICA_LIST, SENSITIVE_TYPE, check, invalid, parse
 from kafka_tools.config_definitions.zookeeper import tables as tables
@@ -26,13 +26,7 @@ RELEASES: tuple[str, ...] = tables.RELEASES
 Kind = Literal["topic", "client", "user", "ip", "broker", "all brokers"]
 """Whose config: ``client`` also is a user and a client together and the default user, ``all brokers`` their default."""
 
-THROTTLES = frozenset(
-    (
-        "leader.replication.throttled.rate",
-        "follower.replication.throttled.rate",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-    )
-)
+THROTTLES = frozenset(dynamic.THROTTLES)
 """Configs of brokers that change in ZooKeeper at any time; the others do while the brokers are down, from 2.0 on."""
 
 VERSION_RULE = "a Kafka version"

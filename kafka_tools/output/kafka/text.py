@@ -104,7 +104,7 @@ def low_watermark_line(partition: object, low_watermark: int | None, error: obje
 def api_versions(node: Row, error: object = None) -> str:
     """The versions of one broker, or why it told none (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
     fenced = "true" if node["fenced"] else "false"
-    head = f"{_host_port(node)} (id: {node['id']} rack: {_java_null(node['rack'])} isFenced: {fenced})"
+    head = f"{node['host']}:{node['port']} (id: {node['id']} rack: {_java_null(node['rack'])} isFenced: {fenced})"
     if error is not None:
         return f"{head} -> ERROR: {error}\n"
     return f"{head} -> (\n\t" + ",\n\t".join(_api_line(api) for api in node["apis"]) + "\n)\n"
@@ -122,10 +122,6 @@ def _api_line(api: Row) -> str:
     if api["usable"] is None:
         return f"{name}{span} [unusable: node too {'new' if api['min_version'] > 0 else 'old'}]"
     return f"{name}{span} [usable: {api['usable']}]"
-
-
-def _host_port(node: Row) -> str:
-    return f"{node['host']}:{node['port']}"
 
 
 def cluster_id(rows: Sequence[Row]) -> str:

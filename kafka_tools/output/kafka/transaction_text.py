@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from kafka_tools.output.cells import Row
@@ -72,26 +73,13 @@ _HANGING: tuple[Column, ...] = (
 )
 
 
-def listing(rows: Sequence[Row]) -> str:
-    """``list``."""
-    return _table(_LISTING, rows)
-
-
-def descriptions(rows: Sequence[Row]) -> str:
-    """``describe``."""
-    return _table(_DESCRIPTION, rows)
-
-
-def producers(rows: Sequence[Row]) -> str:
-    """``describe-producers``."""
-    return _table(_PRODUCERS, rows)
-
-
-def hanging(rows: Sequence[Row]) -> str:
-    """``find-hanging``."""
-    return _table(_HANGING, rows)
-
-
 def _table(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     cells = [[show(row[key]) for _, key, show in columns] for row in rows]
     return tabbed_table([title for title, _, _ in columns], cells)
+
+
+listing = partial(_table, _LISTING)
+descriptions = partial(_table, _DESCRIPTION)
+producers = partial(_table, _PRODUCERS)
+hanging = partial(_table, _HANGING)
+"""What ``list``, ``describe``, ``describe-producers`` and ``find-hanging`` print."""

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_tools.commands.configs.changes import (
-    SCRAM_MECHANISMS,
     USER_QUOTAS,
     parse_added,
     parse_added_file,
@@ -21,6 +20,7 @@ from kafka_tools.commands.configs.changes import (
 from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS, Entity, Target, names_in_order, targets
 from kafka_tools.commands.configs.names import unknown_names
 from kafka_tools.errors import UsageError
+from kafka_tools.scram_math import MECHANISMS
 from kafka_tools.texts.near_names import did_you_mean
 
 
@@ -188,7 +188,7 @@ def test_a_sign_before_the_equals_appends_to_a_list_or_takes_from_it() -> None:
 
 @pytest.mark.req("CFG-19")
 def test_the_nearest_known_names_are_offered() -> None:
-    quotas = (*USER_QUOTAS, *SCRAM_MECHANISMS)
+    quotas = (*USER_QUOTAS, *MECHANISMS)
     assert did_you_mean(["producer.byte.rate"], quotas) == "did you mean producer_byte_rate?"
     assert did_you_mean(["scram-sha-265"], quotas) == "did you mean SCRAM-SHA-256 or SCRAM-SHA-512?"
     assert did_you_mean(["something.else"], quotas) is None
