@@ -1,12 +1,13 @@
 """What requests cost the bundled broker: CPU time of its process for each, over one socket.
 
-``python -m benchmarks.requests [--beside PATH] [--only TEXT] [--rounds N] [--ahead N]``: Produce requests of many
-shapes, plain, compressed and idempotent, Fetch requests, and small ones. ``--beside`` names another checkout (with its
-environment in ``.venv``), whose broker gets the same requests in turn, block by block, so that a busy machine weighs on
-both alike; all share one core, where that can be said. ``--ahead 5`` sends so many requests before the first is
-answered, as Kafka's producer does; on a core of their own then, as the client must not wait for the broker.
-Shown are microseconds a request, of the best block and of the median one, and the ratios of both. An answer that tells
-of an error stops the run.
+``python -m benchmarks.requests [--beside PATH] [--without WAY...] [--only TEXT] [--rounds N] [--ahead N]``: Produce
+requests of many shapes, plain, compressed and idempotent, Fetch requests, and small ones. ``--beside`` names another
+checkout (with its environment in ``.venv``), whose broker gets the same requests in turn, block by block, so that a
+busy machine weighs on both alike; all share one core, where that can be said. ``--without`` does the same with brokers
+that lack one of the quick ways for produced batches (``WAYS``). ``--ahead 5`` sends so many requests before the first
+is answered, as Kafka's producer does; on a core of their own then, as the client must not wait for the broker.
+Shown are microseconds a request, of the best block and of the median one, and the ratios of both: this checkout beside
+each other broker. A response with an error stops the run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import random
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from itertools import cycle, islice
@@ -48,6 +50,15 @@ WORST_RATIO = 1.05
 
 PRODUCER_AT, SEQUENCE_AT, CRC_AT, CHECKED_FROM = 43, 53, 17, 21
 """Where a batch of magic 2 keeps its producer id and epoch, its base sequence, its CRC, and what the CRC covers."""
+
+WAYS = {
+    "runs": "records.check.in_runs = never",
+    "keyless": "records.check.without_keys = never",
+    "columns": "records.check.COLUMNS_FROM = 1 << 31",
+    "edges": "records.check_columns._edges = never",
+    "at-once": "broker_embedded.handlers.produce.AT_ONCE = None",
+}
+"""How a broker is started without one of the quick ways."""
 
 Frames = Callable[[int], Iterable[bytes]]
 """How many -> the frames of one block."""
@@ -136,7 +147,8 @@ def produce_shapes() -> list[Shape]:
             add(text, count, size, equal=equal)
             if count < 1000:
                 add(f"{text}, idempotent", count, size, equal=equal, idempotent=True)
-    add("570 x 100 B, varied, with keys", 570, 100, equal=False, keys=True)
+    for count, size in ((20, 100), (60, 1000), (570, 100)):
+        add(f"{count} x {size:,} B, varied, with keys", count, size, equal=False, keys=True)
     for codec in ("gzip", "snappy", "lz4", "zstd"):
         for count, size in ((20, 100), (60, 1000), (570, 100)):
             add(f"{count} x {size:,} B, varied, {codec}", count, size, equal=False, codec=codec)
@@ -239,17 +251,30 @@ def measure(shape: Shape, contestants: dict[str, Contestant], rounds: int) -> li
     row = [shape.title]
     for blocks in found.values():
         row += [f"{min(blocks):.0f}", f"{median(blocks):.0f}"]
-    if len(found) > 1:
-        now, beside = found.values()
-        row += [f"{min(now) / min(beside):.2f}", f"{median(now) / median(beside):.2f}"]
+    now, *others = found.values()
+    for other in others:
+        row += [f"{min(now) / min(other):.2f}", f"{median(now) / median(other):.2f}"]
     print("  ".join(row), file=sys.stderr, flush=True)
     return row
+
+
+def without(way: str, folder: str) -> str:
+    """The path of a script that starts a broker without one of the quick ways."""
+    module = WAYS[way].rpartition(" = ")[0].rpartition(".")[0]
+    path = Path(folder) / way
+    path.write_text(
+        f"#!{sys.executable}\nimport sys, kafka_tools.{module}\nfrom kafka_tools.scripts import main\n"
+        f"sys.argv[0] = 'kafka-tools'\nnever = lambda *given: None\nkafka_tools.{WAYS[way]}\nmain()\n"
+    )
+    path.chmod(0o700)
+    return str(path)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--beside", type=Path, metavar="PATH", help="another checkout, with its environment in .venv")
+    parser.add_argument("--without", nargs="+", default=[], choices=WAYS, metavar="WAY", help="brokers without a way")
     parser.add_argument("--only", default="", metavar="TEXT", help="requests whose title holds this")
     parser.add_argument("--rounds", type=int, default=15, help="blocks of each contestant that count")
     parser.add_argument("--ahead", type=int, default=1, help="requests on their way at once")
@@ -261,6 +286,8 @@ def main() -> None:
     if options.beside:
         brokers["beside"] = str(options.beside / ".venv" / "bin" / "kafka-tools")
     with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        brokers |= {f"no {way}": without(way, folder) for way in options.without}
         contestants = {
             name: Contestant(*stack.enter_context(running(path, {})), options.ahead) for name, path in brokers.items()
         }
@@ -269,11 +296,10 @@ def main() -> None:
         wanted = [shape for shape in produce_shapes() + other_shapes() if options.only in shape.title]
         rows = [measure(shape, contestants, options.rounds) for shape in wanted]
     head = ["CPU, µs a request", *(f"{name} {which}" for name in brokers for which in ("best", "median"))]
-    if options.beside:
-        head += ["ratio of best", "of medians"]
+    head += ["ratio of best", "of medians"] * (len(brokers) - 1)
     print(table(head, rows))
     if options.beside:
-        slower = [row[0] for row in rows if float(row[-2]) > WORST_RATIO]
+        slower = [row[0] for row in rows if float(row[1 + 2 * len(brokers)]) > WORST_RATIO]
         print(
             f"\n{len(slower)} of {len(rows)} slower by more than {WORST_RATIO - 1:.0%}"
             + "".join(f"\n  {title}" for title in slower)

@@ -35,10 +35,11 @@ class Numbers:
     def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
         """(zig-zag numbers, positions behind them). Raises Unusual if one has more than ``most_bytes``."""
         pair = self.pairs[position]
-        value: Column = self._value[pair]
-        behind = position + self._length[pair]
-        longer = np.flatnonzero(behind == position)
-        if longer.size:
+        value: Column = self._value.take(pair)
+        length = self._length.take(pair)
+        behind = position + length
+        if not length.all():
+            longer = np.flatnonzero(length == 0)
             value[longer], behind[longer] = self._long(position[longer], most_bytes)
         return value, behind
 

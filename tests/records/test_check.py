@@ -12,10 +12,9 @@ from kafka_tools.errors import CorruptBatch
 from kafka_tools.records import check, v2
 from kafka_tools.records.build import encode_record
 from kafka_tools.records.chain import HEADER_BYTES
-from kafka_tools.records.check import in_runs, ordinary, walk
+from kafka_tools.records.check import in_runs, ordinary, walk, without_keys
 from kafka_tools.records.check_columns import in_columns
 from kafka_tools.records.ordinary import Ordinary
-from kafka_tools.records.plain import plain
 from kafka_tools.records.record import Record
 from tests.against_kafka.produced_batches import FAULTS, sound
 
@@ -53,7 +52,7 @@ def agree(body: bytes, count: int) -> None:
     """Whoever says that the records are ordinary is right, and all who say so say the same."""
     records = reference(body, count)
     before = b"\0\x80\2" * 5  # what a batch's header leaves before its records
-    ways = (walk, in_columns, in_runs, plain, ordinary)
+    ways = (walk, in_columns, in_runs, without_keys, ordinary)
     results = [(way(body, count), way(before + body, count, len(before))) for way in ways]
     assert all(alone == behind for alone, behind in results)
     said = {alone for alone, _ in results if alone is not None}
@@ -88,11 +87,11 @@ def test_changed_bytes_are_judged_alike(seed: int) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 64, 65, 130])
-def test_each_byte_of_plain_records_counts(count: int) -> None:
+def test_each_byte_of_records_without_keys_counts(count: int) -> None:
     """Whatever stands before a value, or behind it: of the first records, at a block's edges and at the end."""
     rows: list[Row] = [(number % 64, None, bytes(120 + number), []) for number in range(count)]
     body = body_of(rows)
-    assert plain(body, count) == walk(body, count) == Ordinary(0, min(count - 1, 63), True)
+    assert without_keys(body, count) == walk(body, count) == Ordinary(0, min(count - 1, 63), True)
     numbers = {0, 1, 2, 62, 63, 64, 65, 127, 128, count - 1}
     starts = [len(body_of(rows[:number])) for number in numbers if number < count]
     for at in {start + ahead for start in starts for ahead in range(-1, 10)} | {len(body) - 1}:
@@ -104,7 +103,7 @@ def test_each_byte_of_plain_records_counts(count: int) -> None:
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
-def test_plain_records_are_found_whatever_they_hold(seed: int) -> None:
+def test_records_without_keys_are_found_whatever_they_hold(seed: int) -> None:
     rng = random.Random(seed)
     size = rng.choice((64, 70, 100, 1000, 8000))
     rows: list[Row] = []
@@ -112,7 +111,7 @@ def test_plain_records_are_found_whatever_they_hold(seed: int) -> None:
         value = rng.randbytes(rng.randint(max(64, size // 2), min(8150, 2 * size)))
         rows.append((rng.choice((0, 1, 7, 63, -64)), None, value, []))
     body = body_of(rows)
-    found = plain(body, len(rows))
+    found = without_keys(body, len(rows))
     assert found is not None or len(body) < 128 * len(rows)
     agree(body, len(rows))
     other = bytearray(body)
@@ -129,7 +128,7 @@ def test_plain_records_are_found_whatever_they_hold(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
 def test_small_records_without_keys_are_judged_alike(seed: int) -> None:
-    """What producers of short lines send: in columns, with edges found together from 256 records on."""
+    """What producers of short lines send."""
     rng = random.Random(seed)
     least, most = rng.choice(((0, 3), (40, 80), (50, 150)))
     alphabet = rng.choice((b"abc", bytes(range(0x100))))
@@ -173,8 +172,9 @@ LONG_NULL = b"\x81\x00"  # -1 in two bytes, which Kafka's readers understand and
         (b"\x00\x00%s\x00\x00\x02" + LONG_NULL + b"\x00", None),
         (b"\x00\x00%s\x00\x00\x02\x00" + LONG_NULL, False),
         (b"\x00\x00%s\x00\x00\x02\x01\x00", None),
+        (b"\x00\x00%s\x00\x00\x02\x01\x02v", None),
     ],
-    ids=["key", "value", "header name", "header value", "header name in one byte"],
+    ids=["key", "value", "header name", "header value", "header name in one byte", "the same before a value"],
 )
 def test_null_in_two_bytes_is_judged_by_the_reference(record: bytes, null_key: bool | None) -> None:
     records = []
