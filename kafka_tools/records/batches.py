@@ -285,9 +285,10 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
 def sole_batch(buffer: Buffer) -> BatchView | None:
     """The batch of magic 2 that is all of ``buffer``, as producers send it; None for anything else."""
     size_bytes = len(buffer)
-    if size_bytes < HEADER_BYTES or buffer[MAGIC_POSITION] != 2 or size_at(buffer) != size_bytes:
+    if size_bytes < HEADER_BYTES or buffer[MAGIC_POSITION] != 2:
         return None
-    return BatchView(buffer, 0)
+    view = BatchView(buffer, 0)
+    return view if view.size_bytes == size_bytes else None
 
 
 def _refuse(buffer: Buffer, position: int, max_batch_bytes: int | None) -> None:

@@ -12,7 +12,8 @@ from struct import error as TooShort
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.handlers._stored import PartitionResponse, TopicResponse, store
-from kafka_tools.broker_embedded.partitions.plain_batches import as_it_came
+from kafka_tools.broker_embedded.partitions.produce_rules import RejectedBatch
+from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol.enums import CODEC_BITS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.headers import encode_response
 from kafka_tools.protocol.messages.produce import ProduceResponse
@@ -71,10 +72,11 @@ def answer_at_once(
     if authorizer and not authorizer(connection.principal, connection.kafka_host, _WRITE, _TOPIC, name):
         return None
     now_ms = core.clock.now_ms()
-    view = as_it_came(records, partition.limits, now_ms)
-    if view is None:
+    try:
+        taken = take(records, version, partition.limits, now_ms, partition.id)
+    except RejectedBatch:
         return None
-    stored = store(core, partition, records, (view,), now_ms)
+    stored = store(core, partition, taken.buffer, taken.views, now_ms)
     if isinstance(stored, PartitionResponse):
         answer = TopicResponse(name=name, topic_id=partition.topic_id, partition_responses=[stored])
         return encode_response(ProduceResponse(responses=[answer]), version, correlation_id)

@@ -24,33 +24,22 @@ from kafka_tools.broker_embedded.handlers._stored import (
     unstored,
 )
 from kafka_tools.broker_embedded.partitions.partition import Partition
-from kafka_tools.broker_embedded.partitions.produce_rules import (
-    MOST_TOLD_TOGETHER,
-    Limits,
-    RejectedBatch,
-    TooLong,
-    stored_codec,
-)
-from kafka_tools.broker_embedded.partitions.produced_batches import Taken, is_long, take
+from kafka_tools.broker_embedded.partitions.produce_rules import MOST_TOLD_TOGETHER, RejectedBatch, TooLong
+from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.broker_embedded.refusals import default_error, error_for
 from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.cluster_image.topics import Topic
 from kafka_tools.errors import BrokerError, CorruptBatch
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODEC_BITS, CODECS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
+from kafka_tools.protocol.enums import TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records.chain import FLAGS_POSITION, LEAST_LENGTH, MAGIC_POSITION, PREFIX_BYTES, size_at
 
 VERSIONS = (0, 13)
 AUTHORIZE = ()
 AT_ONCE = answer_at_once
 
-_ONE_BATCH = 3
-"""Requests from this version on have one batch for a partition, of magic 2."""
 _BY_ID = 13
-_ANEW_BYTES = 64 * 1024
-"""So much is encoded and compressed again while everybody waits: a few milliseconds."""
 _LOOKED_AT_ONCE = 64
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
@@ -214,8 +203,9 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         if transaction.producer is not None:
             transaction.check(partition, data.records)
         now_ms = core.clock.now_ms()
-        taken = _taken_at_once(data.records, call.version, partition, now_ms)
-        if taken is None:
+        try:
+            taken = take(data.records, call.version, partition.limits, now_ms, partition.id)
+        except TooLong:
             limits, id = partition.limits.patient(), partition.id
             taken = yield from to_thread(lambda: take(data.records, call.version, limits, now_ms, id))
             partition = _led(call, topic, data.index)
@@ -248,28 +238,3 @@ def _led(call: Call, topic: Topic, number: int) -> Partition:
         by_id = call.version >= _BY_ID
         raise error_for(error_codes.UNKNOWN_TOPIC_ID if by_id else error_codes.UNKNOWN_TOPIC_OR_PARTITION)
     return partition
-
-
-def _taken_at_once(records: Buffer | None, version: int, partition: Partition, now_ms: int) -> Taken | None:
-    """``take``, or None if it takes long: then it is done where nobody waits for it."""
-    limits = partition.limits
-    if is_long(records):
-        return None
-    if records and (version < _ONE_BATCH or _is_written_anew(records, limits)):
-        if len(records) > _ANEW_BYTES:
-            return None
-        limits = limits._replace(body_bytes=_ANEW_BYTES)
-    try:
-        return take(records, version, limits, now_ms, partition.id)
-    except TooLong:
-        return None
-
-
-def _is_written_anew(records: Buffer, limits: Limits) -> bool:
-    """Whether batches are of an old magic, or not of the topic's codec: they are encoded and compressed again."""
-    if len(records) <= FLAGS_POSITION:
-        return False
-    if records[MAGIC_POSITION] < 2:
-        return True
-    codec = records[FLAGS_POSITION] & CODEC_BITS
-    return codec < len(CODECS) and stored_codec(codec, limits) != CODECS[codec]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.partitions.produce_rules import Limits
-from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
+from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, Codec, TimestampType
 from kafka_tools.storage.log.partition_log import LogConfig, PartitionLog
 from kafka_tools.values import TopicPartition
 
@@ -107,13 +107,19 @@ def limits(configs: View) -> Limits:
         max_batch_bytes=configs.integer("max.message.bytes"),
         max_record_bytes=configs.integer("max.decompressed.message.bytes"),
         segment_bytes=configs.integer("segment.bytes"),
-        codec=codec,
+        codec=_codec(codec),
         level=_level(codec, configs),
         log_append_time=configs.get("message.timestamp.type") == TIMESTAMP_TYPES[TimestampType.LOG_APPEND_TIME],
         before_max_ms=configs.integer("message.timestamp.before.max.ms"),
         after_max_ms=configs.integer("message.timestamp.after.max.ms"),
         needs_keys="compact" in policy,
     )
+
+
+def _codec(compression_type: str) -> int | None:
+    if compression_type == "producer":
+        return None
+    return Codec.NONE if compression_type == "uncompressed" else CODECS.index(compression_type)
 
 
 def _level(codec: str, configs: View) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODECS, TIMESTAMP_TYPES, TimestampType
+from kafka_tools.protocol.enums import TIMESTAMP_TYPES, TimestampType
 from kafka_tools.protocol.primitives import read_varint
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.values import TopicPartition
@@ -21,6 +21,8 @@ BODY_BYTES = 2 * 1024 * 1024
 _LARGEST_BODY_BYTES = 32 * 1024 * 1024
 """What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
 ``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
+ANEW_BYTES = 64 * 1024
+"""So much is encoded and compressed again while everybody waits: a few milliseconds."""
 RECORDS = 20_000
 ONE_BY_ONE = 1_000
 """So many records are looked at while everybody waits: by columns, or one after the other. A few milliseconds each."""
@@ -30,24 +32,26 @@ MOST_TOLD_TOGETHER = 10_000
 
 
 class Limits(NamedTuple):
-    """What a topic's configs ask of batches; names and units are Kafka's.
-
-    ``codec`` is compression.type: "producer" keeps what the producer chose, "uncompressed" is none. ``level`` is
-    that of batches that are written anew, None for the default.
-    """
+    """What a topic's configs ask of batches; names and units are Kafka's."""
 
     max_batch_bytes: int = 1048588
     segment_bytes: int = 1073741824
-    codec: str = "producer"
+    codec: int | None = None
+    """The codec of stored batches (compression.type), None for the one that the producer chose."""
     level: int | None = None
+    """That of batches that are written anew, None for the codec's default."""
     log_append_time: bool = False
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
     needs_keys: bool = False
     max_record_bytes: int = 2147483639
     """max.decompressed.message.bytes: the most that one record of a compressed batch may take."""
+    batch_bytes: int = BODY_BYTES
+    """How large a batch is at most, as it came."""
     body_bytes: int = BODY_BYTES
     """What is decompressed of a batch at most."""
+    anew_bytes: int = ANEW_BYTES
+    """The same two, of a batch that is encoded and compressed again."""
     records: int = RECORDS
     """How many records a batch has at most, whatever is to be done with them."""
     one_by_one: int = ONE_BY_ONE
@@ -55,7 +59,19 @@ class Limits(NamedTuple):
 
     def patient(self) -> Limits:
         """The same for batches that take long, and are judged where nobody waits for it."""
-        return self._replace(body_bytes=_LARGEST_BODY_BYTES, records=_ANY_NUMBER, one_by_one=_ANY_NUMBER)
+        return self._replace(
+            batch_bytes=_ANY_NUMBER,
+            body_bytes=_LARGEST_BODY_BYTES,
+            anew_bytes=_ANY_NUMBER,
+            records=_ANY_NUMBER,
+            one_by_one=_ANY_NUMBER,
+        )
+
+    def anew(self, size_bytes: int) -> Limits:
+        """The same for a batch of this size that is encoded and compressed again. Raises TooLong."""
+        if size_bytes > self.anew_bytes:
+            raise TooLong(self)
+        return self._replace(body_bytes=min(self.body_bytes, self.anew_bytes))
 
 
 class RejectedBatch(Exception):
@@ -76,13 +92,6 @@ class TooLong(RejectedBatch):
             error_codes.MESSAGE_TOO_LARGE,
             f"The record batch exceeds {limits.body_bytes} bytes when decompressed.",
         )
-
-
-def stored_codec(codec: int, limits: Limits) -> str:
-    """The codec in which a topic stores what came in another one."""
-    if limits.codec == "producer":
-        return CODECS[codec]
-    return "none" if limits.codec == "uncompressed" else limits.codec
 
 
 def record_sizes(body: bytes, count: int) -> Iterator[int]:

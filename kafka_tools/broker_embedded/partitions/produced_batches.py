@@ -1,34 +1,33 @@
-"""Record batches from producers: judged, and brought into the form in which they are stored.
+"""Record batches from producers: validated, and brought into the form in which they are stored.
 
-Rules of Kafka's ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and ``LogValidator``, in
-their order. A batch that needs no change is stored as it came; magic 0 and 1 of old producers, another codec than the
-topic's, and numbers that only a lenient reader understands are written anew. Attributes of time and the largest
-timestamp are the broker's to set. Knows no log: offsets, leader epoch and append time are given by
-``storage.log.partition_log``.
+``take`` reads the header and the CRC of a batch once, decompresses it once and asks once what its records are
+(``records.check``). From what it found it then decides. Nearly all batches are stored as they came. It writes a batch
+anew if it has magic 0 or 1, another codec than the topic's, or numbers that only a lenient reader understands. The
+largest timestamp and the attributes of time are the broker's to set.
+
+The rules are those of Kafka's ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and
+``LogValidator``, in their order. This module knows no log: ``storage.log.partition_log`` gives offsets, leader epoch
+and append time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kafka_tools.broker_embedded.partitions.plain_batches import look_at, stays
 from kafka_tools.broker_embedded.partitions.produce_rules import (
-    BODY_BYTES,
     MOST_TOLD,
     Limits,
     RejectedBatch,
     TooLong,
     check_record_sizes,
     check_records,
-    in_time,
     message_sizes,
     record_sizes,
-    stored_codec,
 )
 from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCodec
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.enums import CODECS, Codec, TimestampType
+from kafka_tools.protocol.enums import CODEC_BITS, CODECS, CONTROL_BIT, LOG_APPEND_TIME_BIT, Codec, TimestampType
 from kafka_tools.protocol.primitives import Buffer
 from kafka_tools.records import legacy
 from kafka_tools.records.batches import BatchView, batches, sole_batch
@@ -37,14 +36,15 @@ from kafka_tools.records.chain import BODY_IN_COVERED
 from kafka_tools.records.check import ordinary
 from kafka_tools.records.compression import decompress
 from kafka_tools.records.convert import up_convert
-from kafka_tools.records.ordinary import Ordinary
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
 
 _INT64 = 1 << 63
+_ONE_BATCH = 3
+"""Produce requests from this version on have one batch for a partition, of magic 2."""
 _ANY_CODEC = 7
-"""Produce requests from this version on may hold any that there is."""
+"""Produce requests from this version on may contain batches of any codec."""
 
 
 class Taken(NamedTuple):
@@ -57,11 +57,6 @@ class Taken(NamedTuple):
 _NOTHING = Taken(bytearray(), ())
 
 
-def is_long(data: Buffer | None) -> bool:
-    """Whether the batches are so large that judging them takes a while, compressed or not."""
-    return data is not None and len(data) > BODY_BYTES
-
-
 def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
     """The batches for one partition of a produce request of ``version``, as they are to be stored.
 
@@ -70,28 +65,18 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     take. Touches nothing but its arguments, so it may run on another thread.
     """
     if not data:
-        if version >= 3:
+        if version >= _ONE_BATCH:
             raise RejectedBatch(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
         return _NOTHING
+    if len(data) > limits.batch_bytes:
+        raise TooLong(limits)
+    given = memoryview(data)
     try:
-        looked_at = look_at(memoryview(data), limits) if version >= _ANY_CODEC else None
-        if looked_at is not None:
-            view, body, start, found = looked_at
-            if stays(view, found, limits, now_ms):
-                return Taken(view.buffer, (view,))  # type: ignore[arg-type]
-            taken = _judged(view, body, start, found, limits, now_ms, partition)
+        if version < _ONE_BATCH:
+            taken = _taken_of_any_magic(given, limits.anew(len(data)), now_ms, partition)
         else:
-            views = _batches(data, version)
-            covered = b""
-            for view in views:
-                covered = _check_whole(view, limits, partition)
-            if not views:
-                return _NOTHING
-            _check_together(views)
-            if views[0].magic == 2:
-                taken = _taken_batch(views[0], covered, limits, now_ms, partition)
-            else:
-                taken = _taken_messages(views, limits, now_ms, partition)
+            view = sole_batch(given) if version >= _ANY_CODEC else None
+            taken = _taken_batch(view or _only_batch(given, version), limits, now_ms, partition)
     except UnsupportedCodec as error:
         raise RejectedBatch(error_codes.UNSUPPORTED_COMPRESSION_TYPE, str(error)) from error
     except DecompressesToMore as error:
@@ -107,15 +92,10 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     return taken
 
 
-def _batches(data: Buffer, version: int) -> list[BatchView]:
-    """The batches in ``data``, if this version of Produce may carry them; an incomplete last one is left out."""
-    if version < 3:
-        return list(batches(data))
-    found: Iterator[BatchView] = iter(())
-    first = sole_batch(data)
-    if first is None:
-        found = batches(data)
-        first = next(found, None)
+def _only_batch(data: memoryview, version: int) -> BatchView:
+    """The batch in ``data``, if this version of Produce may carry it; an incomplete one behind it is left out."""
+    found = batches(data)
+    first = next(found, None)
     if first is None:
         raise RejectedBatch(
             error_codes.INVALID_RECORD, f"Produce v{version} must have a whole record batch per partition."
@@ -131,40 +111,39 @@ def _batches(data: Buffer, version: int) -> list[BatchView]:
         raise RejectedBatch(
             error_codes.INVALID_RECORD, f"Produce v{version} must have exactly one batch per partition."
         )
-    return [first]
+    return first
 
 
-def _check_whole(view: BatchView, limits: Limits, partition: TopicPartition) -> bytes:
-    """What the CRC of a batch of magic 2 covers."""
+def _fault(
+    view: BatchView, crc_ok: Callable[[], bool], limits: Limits, partition: TopicPartition
+) -> RejectedBatch | None:
+    """What is wrong with a batch's offset, size, CRC or codec."""
     if view.magic == 2 and view.base_offset != 0:
-        raise RejectedBatch(
+        return RejectedBatch(
             error_codes.INVALID_RECORD,
             f"The baseOffset of the record batch in the append to {partition} should be 0, "
             f"but it is {view.base_offset}.",
         )
-    _check_size(view.size_bytes, limits, partition)
-    covered = view.sound() if view.magic == 2 else b"" if view.crc_ok() else None
-    if covered is None:
-        raise RejectedBatch(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
+    if view.size_bytes > limits.max_batch_bytes:
+        return _too_large(view.size_bytes, limits, partition)
+    if not crc_ok():
+        return RejectedBatch(error_codes.CORRUPT_MESSAGE, "The CRC of the record batch does not match its contents.")
     if view.codec >= len(CODECS):
-        raise RejectedBatch(
+        return RejectedBatch(
             error_codes.UNSUPPORTED_COMPRESSION_TYPE, f"There is no compression type {view.codec} in Kafka."
         )
-    return covered
+    return None
 
 
-def _check_size(size_bytes: int, limits: Limits, partition: TopicPartition) -> None:
-    if size_bytes > limits.max_batch_bytes:
-        raise RejectedBatch(
-            error_codes.MESSAGE_TOO_LARGE,
-            f"The record batch size in the append to {partition} is {size_bytes} bytes which exceeds the maximum "
-            f"configured value of {limits.max_batch_bytes}.",
-        )
+def _too_large(size_bytes: int, limits: Limits, partition: TopicPartition) -> RejectedBatch:
+    return RejectedBatch(
+        error_codes.MESSAGE_TOO_LARGE,
+        f"The record batch size in the append to {partition} is {size_bytes} bytes which exceeds the maximum "
+        f"configured value of {limits.max_batch_bytes}.",
+    )
 
 
 def _check_together(views: Sequence[BatchView]) -> None:
-    if len(views) == 1:
-        return
     if views[0].magic == 2 or any(view.is_compressed for view in views):
         raise RejectedBatch(error_codes.INVALID_RECORD, "Compressed outer record has more than one batch")
     for view in views:
@@ -178,32 +157,25 @@ def _check_together(views: Sequence[BatchView]) -> None:
 # Magic 2
 
 
-def _taken_batch(view: BatchView, covered: bytes, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
-    _check_header(view)
-    if view.record_count > limits.records:
+def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
+    attributes, count = view.attributes, view.count_from_0
+    codec = attributes & CODEC_BITS
+    covered = view.sound() if view.size_bytes <= limits.max_batch_bytes else None
+    is_wrong = not count or attributes & CONTROL_BIT or view.base_sequence < 0 <= view.producer_id
+    if covered is None or is_wrong or codec >= len(CODECS):
+        raise _fault(view, lambda: covered is not None, limits, partition) or _wrong_header(view)
+    if count > limits.records:
         raise TooLong(limits)
+    other_codec = limits.codec is not None and limits.codec != codec
+    if other_codec:
+        limits = limits.anew(view.size_bytes)
     body, start = covered, BODY_IN_COVERED
-    if view.is_compressed:
-        body, start = decompress(view.codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
+    if codec:
+        body, start = decompress(codec, covered[BODY_IN_COVERED:], limit_bytes=limits.body_bytes), 0
         if len(body) > limits.max_record_bytes:
             _check_patience(view, limits)
-            check_record_sizes(record_sizes(body, view.record_count), limits)
-    found = ordinary(body, view.record_count, start)
-    return _judged(view, body, start, found, limits, now_ms, partition)
-
-
-def _judged(
-    view: BatchView,
-    body: bytes,
-    start: int,
-    found: Ordinary | None,
-    limits: Limits,
-    now_ms: int,
-    partition: TopicPartition,
-) -> Taken:
-    """A batch whose header is in order, as it is to be stored: ``body`` from ``start`` on are its records."""
-    codec = stored_codec(view.codec, limits)
-    other_codec = codec != CODECS[view.codec]
+            check_record_sizes(record_sizes(body, count), limits)
+    found = ordinary(body, count, start)
     base = view.base_timestamp
     wrong: list[tuple[int, str]] = []
     if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
@@ -211,19 +183,17 @@ def _judged(
         newest, oldest, null_key, wrong = _unusual(view, body[start:])
     else:
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
-    # A time that only a broker may give: to Kafka it is every record's.
-    by_broker = view.timestamp_type == TimestampType.LOG_APPEND_TIME
-    seen_newest, seen_oldest = (view.max_timestamp, view.max_timestamp) if by_broker else (newest, oldest)
-    if (
-        (limits.needs_keys and null_key)
-        or by_broker
-        or not (
-            limits.log_append_time or (in_time(seen_oldest, limits, now_ms) and in_time(seen_newest, limits, now_ms))
-        )
-    ):
+    seen_newest, seen_oldest = newest, oldest
+    by_broker = bool(attributes & LOG_APPEND_TIME_BIT)
+    if by_broker:  # a time that only a broker may give: to Kafka it is every record's
+        seen_newest = seen_oldest = view.max_timestamp
+    timely = limits.log_append_time or (
+        now_ms - seen_oldest <= limits.before_max_ms and seen_newest - now_ms <= limits.after_max_ms
+    )
+    if by_broker or not timely or (null_key and limits.needs_keys):
         _check_patience(view, limits)
         check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
-    if wrong and view.is_compressed and not other_codec:  # Kafka counts anew only where it takes a batch apart
+    if wrong and codec and not other_codec:  # Kafka counts anew only where it takes a batch apart
         raise RejectedBatch(
             error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
         )
@@ -231,10 +201,12 @@ def _judged(
         raise RejectedBatch(error_codes.INVALID_TIMESTAMP, "A negative timestamp cannot be written into a new batch.")
     if other_codec or found is None:
         _check_patience(view, limits)
-        return _written_anew(view, codec, limits, partition)
-    part = memoryview(view.buffer)[view.position : view.position + view.size_bytes]
-    if part.readonly:
-        part = memoryview(bytearray(part))
+        return _written_anew(view, limits, partition)
+    part = view.buffer
+    assert isinstance(part, memoryview)
+    if part.readonly or len(part) != view.size_bytes:
+        part = part[: view.size_bytes]
+        part = memoryview(bytearray(part)) if part.readonly else part
         view = BatchView(part, 0)
     newest = max(newest, NO_TIMESTAMP)
     if not limits.log_append_time and (by_broker or newest != view.max_timestamp):
@@ -249,20 +221,15 @@ def _check_patience(view: BatchView, limits: Limits) -> None:
         raise TooLong(limits)
 
 
-def _check_header(view: BatchView) -> None:
-    count = view.last_offset - view.base_offset + 1
-    if view.record_count <= 0 or count != view.record_count:
-        raise RejectedBatch(
-            error_codes.INVALID_RECORD,
-            f"Inconsistent batch: {view.record_count} records over {count} offsets.",
-        )
-    if view.is_control:
-        raise RejectedBatch(error_codes.INVALID_RECORD, "Clients are not allowed to write control records.")
-    if view.producer_id >= 0 and view.base_sequence < 0:
-        raise RejectedBatch(
-            error_codes.INVALID_RECORD,
-            f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}.",
-        )
+def _wrong_header(view: BatchView) -> RejectedBatch:
+    if not view.count_from_0:
+        offsets = view.last_offset - view.base_offset + 1
+        text = f"Inconsistent batch: {view.record_count} records over {offsets} offsets."
+    elif view.is_control:
+        text = "Clients are not allowed to write control records."
+    else:
+        text = f"Invalid sequence number {view.base_sequence} in a record batch with producer id {view.producer_id}."
+    return RejectedBatch(error_codes.INVALID_RECORD, text)
 
 
 def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[int, str]]]:
@@ -287,29 +254,46 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
     return newest, oldest, null_key, wrong
 
 
-def _written_anew(view: BatchView, codec: str, limits: Limits, partition: TopicPartition) -> Taken:
+def _written_anew(view: BatchView, limits: Limits, partition: TopicPartition) -> Taken:
     taken = build_batch(
         (
             (record.timestamp, record.key, record.value, record.headers)
             for record in view.records(limit_bytes=limits.body_bytes)
         ),
-        codec=codec,
+        codec=view.codec if limits.codec is None else limits.codec,
         level=limits.level,
         producer_id=view.producer_id,
         producer_epoch=view.producer_epoch,
         base_sequence=view.base_sequence,
         transactional=view.is_transactional,
     )
-    _check_size(len(taken), limits, partition)
-    return _made(taken)
+    return _made(taken, limits, partition)
 
 
-def _made(data: bytes) -> Taken:
+def _made(data: bytes, limits: Limits, partition: TopicPartition) -> Taken:
+    if len(data) > limits.max_batch_bytes:
+        raise _too_large(len(data), limits, partition)
     buffer = bytearray(data)
     return Taken(buffer, list(batches(buffer)))
 
 
 # Magic 0 and 1
+
+
+def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
+    """What old producers send: any number of messages, or a batch of magic 2."""
+    views = list(batches(data))
+    for view in views:
+        fault = _fault(view, view.crc_ok, limits, partition)
+        if fault is not None:
+            raise fault
+    if not views:
+        return _NOTHING
+    if len(views) > 1:
+        _check_together(views)
+    if views[0].magic == 2:
+        return _taken_batch(views[0], limits, now_ms, partition)
+    return _taken_messages(views, limits, now_ms, partition)
 
 
 def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
@@ -329,6 +313,6 @@ def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, par
     if any(record.crc_ok is False for record in records):
         raise CorruptBatch("The CRC of a message in a compressed set does not match its contents.")
     check_records(records, by_broker, limits, now_ms, partition)
-    taken = up_convert(views, codec=stored_codec(max(view.codec for view in views), limits), level=limits.level)
-    _check_size(len(taken), limits, partition)
-    return _made(taken)
+    codec = max(view.codec for view in views) if limits.codec is None else limits.codec
+    taken = up_convert(views, codec=codec, level=limits.level)
+    return _made(taken, limits, partition)

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_tools.broker_embedded.call import CloseConnection
 from kafka_tools.broker_embedded.handlers import _produce_at_once as quick
-from kafka_tools.broker_embedded.partitions import plain_batches, produced_batches
+from kafka_tools.broker_embedded.partitions import produced_batches
 from kafka_tools.errors import WireError
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
@@ -22,7 +22,6 @@ from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasR
 from kafka_tools.protocol.messages.create_acls import CreateAclsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_tools.records.batches import batches
 from kafka_tools.records.build import build_batch
 from kafka_tools.records.compression import decompress
 from tests.against_kafka.produced_batches import NOW_MS, TOPICS, Case, cases, sound
@@ -75,7 +74,7 @@ class Shorter(DiskBroker):
 
 
 @pytest.fixture
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Shorter, Shorter]]:
+def both(tmp_path: Path) -> Iterator[tuple[Shorter, Shorter]]:
     """Two brokers with the same topics; the second goes the longer way, whatever the request."""
     first = Shorter(tmp_path / "first")
     for name, configs in TOPICS.items():
@@ -85,17 +84,6 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Shor
     first.open()
     second = Shorter(tmp_path / "second")
     second.never_at_once()
-    look = produced_batches.look_at
-    longer = second.outcome
-
-    def outcome(frame: bytes) -> bytes | str | None:
-        with monkeypatch.context() as patch:
-            patch.setattr(produced_batches, "look_at", lambda *given: None)
-            found = longer(frame)
-        assert produced_batches.look_at is look
-        return found
-
-    monkeypatch.setattr(second, "outcome", outcome)
     yield first, second
     for broker in (first, second):
         broker.core.close(clean=False)
@@ -244,8 +232,7 @@ def test_what_is_large_is_decompressed_once(
         asked.append(limit_bytes)
         return decompress(codec, packed, limit_bytes=limit_bytes)
 
-    for module in (plain_batches, produced_batches):
-        monkeypatch.setattr(module, "decompress", seen)
+    monkeypatch.setattr(produced_batches, "decompress", seen)
     assert produced(broker, "t", records=records, codec="gzip") in (codes.NONE, codes.INVALID_TIMESTAMP)
     refused = records[0][0] > NOW_MS
     assert asked == limits
@@ -329,11 +316,3 @@ def test_a_bug_closes_the_connection_and_is_told(
     monkeypatch.setattr(partition.log, "append", fail)
     assert broker.outcome(one_batch(broker, "t")) == "CloseConnection: Produce failed"
     assert "a bug" in caplog.text
-
-
-def test_a_batch_is_stored_where_it_lies() -> None:
-    made = memoryview(bytearray(build_batch([(NOW_MS, None, b"value", ())])))
-    view = plain_batches.as_it_came(made, plain_batches.Limits(), NOW_MS)
-    assert view is not None and view.buffer is made
-    assert plain_batches.as_it_came(made.toreadonly(), plain_batches.Limits(), NOW_MS) is None
-    assert [batch.record_count for batch in batches(made)] == [1]
