@@ -38,8 +38,8 @@ MIN_ISR = "min.insync.replicas"
 class RefusedByController(BrokerError):
     """A change of a broker's configs that is refused by the controller only, after it has checked authorization."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(error_codes.error(error_codes.INVALID_CONFIG), message)
+    def __init__(self, message: str, code: int = error_codes.INVALID_CONFIG) -> None:
+        super().__init__(error_codes.error(code), message)
 
 
 class Change(NamedTuple):
@@ -79,10 +79,10 @@ def check_given(configs: Sequence[Any]) -> None:
 
 
 def check_operations(changes: Sequence[Change]) -> None:
-    """BrokerError for an operation that Kafka does not have."""
+    """BrokerError for an operation that Kafka does not have. Only the controller looks at that."""
     for change in changes:
         if not SET <= change.operation <= SUBTRACT:
-            raise bad_request(f"Unknown operations type {change.operation}")
+            raise RefusedByController(f"Unknown operations type {change.operation}", error_codes.INVALID_REQUEST)
 
 
 def replacement(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> list[ConfigRecord]:

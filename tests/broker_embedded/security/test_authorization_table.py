@@ -79,6 +79,13 @@ def resource(kind: int, name: str) -> Callable[[Any, DiskBroker], dict[str, Any]
     return fields
 
 
+def unknown_operation(request: Any, _: DiskBroker) -> dict[str, Any]:
+    """A change of a broker's config by an operation that Kafka does not have, which the controller refuses."""
+    Resource = request.AlterConfigsResource
+    config = Resource.AlterableConfig(name="log.cleaner.threads", config_operation=9, value="2")
+    return {"resources": [Resource(resource_type=4, resource_name="1", configs=[config])]}
+
+
 def of_group(**more: Any) -> dict[str, Any]:
     return {"group_id": "g", **more}
 
@@ -207,6 +214,7 @@ ROWS = [
     row("alter_configs", _CHANGE, fields=resource(4, "1")),
     row("incremental_alter_configs", need("ALTER_CONFIGS TOPIC t", code=TOPIC), fields=resource(2, "t")),
     row("incremental_alter_configs", _CHANGE, fields=resource(4, "1")),
+    row("incremental_alter_configs", _CHANGE, fields=unknown_operation),
     row("incremental_alter_configs", _CHANGE, fields=resource(8, "1")),
     row("incremental_alter_configs", _CHANGE, fields=resource(16, "m")),
     row("incremental_alter_configs", need("ALTER_CONFIGS GROUP g", code=GROUP), fields=resource(32, "g")),
