@@ -20,7 +20,7 @@ from kafka_tools.commands.groups.options import (
     topic_option,
     views,
 )
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 
@@ -55,17 +55,16 @@ _NOTHING_IS_DONE = (
 
 
 @click.command(name="kafka-consumer-groups", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the groups.")
-@option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
-@option("--delete", is_flag=True, section="Actions", help="Delete groups that have no members.")
-@option("--reset-offsets", is_flag=True, section="Actions", help="Reset the committed offsets of inactive groups.")
-@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the committed offsets of topics.")
-@option("--remove-members", is_flag=True, section="Actions", help="Remove members from their group.")
-@option(
+@action_option("--list", "list", is_flag=True, help="List the groups.")
+@action_option("--describe", is_flag=True, help="Show offsets and lag, members, or the state of groups.")
+@action_option("--delete", is_flag=True, help="Delete groups that have no members.")
+@action_option("--reset-offsets", is_flag=True, help="Reset the committed offsets of inactive groups.")
+@action_option("--delete-offsets", is_flag=True, help="Delete the committed offsets of topics.")
+@action_option("--remove-members", is_flag=True, help="Remove members from their group.")
+@action_option(
     "--validate-regex",
     metavar="REGEX",
     allow_empty=True,
-    section="Actions",
     help="Check whether consumers can subscribe with this regular expression (RE2 syntax). No broker is contacted.",
 )
 @group_option()

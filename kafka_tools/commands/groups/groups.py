@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import Command, is_given, one_of, option
+from kafka_tools.commands.options.command import Command, action_option, is_given, one_of, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE, CoordinatorGroupType, unknown_word
@@ -25,7 +25,7 @@ _KINDS = ("consumer", "share", "streams")
 
 
 @click.command(name="kafka-groups", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the groups.")
+@action_option("--list", "list", is_flag=True, help="List the groups.")
 @option("--group-type", metavar="TYPE", help="Only groups of this type: classic, consumer, share or streams.")
 @option(
     "--protocol",

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
 
 from kafka_tools.commands.live_names import group_names, topic_names
-from kafka_tools.commands.options.command import is_given, option
+from kafka_tools.commands.options.command import is_given, option, section
 
 ANY = "*"
 """Value of --state and --type when they are given without one."""
 
 Decorator = Callable[[Any], Any]
-_mode = functools.partial(option, section="New offsets")
-_view = functools.partial(option, section="Views")
+_mode = section("New offsets")
+view_option = section("Views")
 _OFFSETS: dict[str, Decorator] = {
     "to_earliest": _mode("--to-earliest", is_flag=True, help="Reset to the log start offset."),
     "to_latest": _mode("--to-latest", is_flag=True, help="Reset to the log end offset."),
@@ -86,7 +85,7 @@ def topic_option(name: str, help: str) -> Decorator:
 
 def views(members: str = "Describe the members.", types: bool = False) -> Decorator:
     """The views of ``--describe``. ``members``: the help of ``--members``; ``types``: whether to add ``--type``."""
-    state = _view(
+    state = view_option(
         "--state",
         metavar="[STATE,...]",
         is_flag=False,
@@ -94,7 +93,7 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
         help="Describe the state of the group (with --describe); show a state column or select these states (with "
         "--list).",
     )
-    type_ = _view(
+    type_ = view_option(
         "--type",
         metavar="[TYPE,...]",
         is_flag=False,
@@ -102,11 +101,11 @@ def views(members: str = "Describe the members.", types: bool = False) -> Decora
         help="Show a type column, or only groups of these types: classic, consumer (with --list).",
     )
     return together(
-        _view("--offsets", is_flag=True, help="Describe offsets and lag. This is the default."),
-        _view("--members", is_flag=True, help=members),
+        view_option("--offsets", is_flag=True, help="Describe offsets and lag. This is the default."),
+        view_option("--members", is_flag=True, help=members),
         state,
         *([type_] if types else []),
-        _view("--verbose", is_flag=True, help="Show more columns."),
+        view_option("--verbose", is_flag=True, help="Show more columns."),
     )
 
 

@@ -20,7 +20,7 @@ from kafka_tools.commands.groups.options import (
     topic_option,
     views,
 )
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 
@@ -46,16 +46,15 @@ _ALLOWED: dict[str, Sequence[str]] = {
 
 
 @click.command(name="kafka-share-groups", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the share groups.")
-@option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
-@option("--delete", is_flag=True, section="Actions", help="Delete share groups that have no members.")
-@option(
+@action_option("--list", "list", is_flag=True, help="List the share groups.")
+@action_option("--describe", is_flag=True, help="Show offsets and lag, members, or the state of groups.")
+@action_option("--delete", is_flag=True, help="Delete share groups that have no members.")
+@action_option(
     "--reset-offsets",
     is_flag=True,
-    section="Actions",
     help="Reset the offsets at which inactive groups start to share.",
 )
-@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the share offsets of topics.")
+@action_option("--delete-offsets", is_flag=True, help="Delete the share offsets of topics.")
 @group_option()
 @option("--all-groups", is_flag=True, help="Select every share group.")
 @topic_option("--topic", "Topic, or with --reset-offsets some of its partitions: orders:0,2. Can be repeated.")

@@ -18,9 +18,10 @@ from kafka_tools.commands.groups.options import (
     modes_given,
     new_offsets,
     topic_option,
+    view_option,
     views,
 )
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.errors import KafkaToolsError
@@ -59,11 +60,11 @@ _ALLOWED: dict[str, Sequence[str]] = {
 
 
 @click.command(name="kafka-streams-groups", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the streams groups.")
-@option("--describe", is_flag=True, section="Actions", help="Show offsets and lag, members, or the state of groups.")
-@option("--delete", is_flag=True, section="Actions", help="Delete streams groups that have no members.")
-@option("--reset-offsets", is_flag=True, section="Actions", help="Reset the committed offsets of inactive groups.")
-@option("--delete-offsets", is_flag=True, section="Actions", help="Delete the committed offsets of topics.")
+@action_option("--list", "list", is_flag=True, help="List the streams groups.")
+@action_option("--describe", is_flag=True, help="Show offsets and lag, members, or the state of groups.")
+@action_option("--delete", is_flag=True, help="Delete streams groups that have no members.")
+@action_option("--reset-offsets", is_flag=True, help="Reset the committed offsets of inactive groups.")
+@action_option("--delete-offsets", is_flag=True, help="Delete the committed offsets of topics.")
 @group_option()
 @option("--all-groups", is_flag=True, help="Select every streams group.")
 @topic_option(
@@ -83,10 +84,9 @@ _ALLOWED: dict[str, Sequence[str]] = {
     help="Delete the group's internal topics as well (with --delete, or --reset-offsets --execute).",
 )
 @views("Describe the members and their tasks.")
-@option(
+@view_option(
     "--topology",
     is_flag=True,
-    section="Views",
     help="Describe the nodes of the topology, if brokers store it (Kafka 4.4 and later).",
 )
 @new_offsets(*KAFKAS_MODES)

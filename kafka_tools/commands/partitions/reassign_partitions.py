@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_tools.commands import running
-from kafka_tools.commands.options.command import ARGUMENTS, Command, is_given, option
+from kafka_tools.commands.options.command import ARGUMENTS, Command, action_option, is_given, option
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.partitions.reassignment.plan_options import (
@@ -44,31 +44,27 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
 
 
 @click.command(name="kafka-reassign-partitions", cls=Command)
-@option(
+@action_option(
     "--generate",
     is_flag=True,
-    section="Actions",
     help="Propose an assignment of the topics in --topics-to-move-json-file to the brokers in --broker-list, or a "
     "plan by --strategy.",
 )
-@option("--execute", is_flag=True, section="Actions", help="Start the reassignments in --reassignment-json-file.")
-@option(
+@action_option("--execute", is_flag=True, help="Start the reassignments in --reassignment-json-file.")
+@action_option(
     "--verify",
     is_flag=True,
-    section="Actions",
     help="Show progress. Once all moves are complete, remove the throttles.",
 )
-@option(
+@action_option(
     "--cancel",
     is_flag=True,
-    section="Actions",
     help="Cancel the in-progress reassignments listed in --reassignment-json-file.",
 )
-@option("--list", "list", is_flag=True, section="Actions", help="List all reassignments in progress.")
-@option(
+@action_option("--list", "list", is_flag=True, help="List all reassignments in progress.")
+@action_option(
     "--watch",
     is_flag=True,
-    section="Actions",
     help="Follow reassignments until they are complete: bytes left, rate, time left. Then remove the throttles "
     "that --execute set. Without --reassignment-json-file, all reassignments in progress are followed. Can be "
     "added to --execute.",

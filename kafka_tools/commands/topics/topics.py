@@ -13,7 +13,7 @@ import click
 from kafka_tools.commands import running
 from kafka_tools.commands.configs.names import topic_setting
 from kafka_tools.commands.live_names import topic_names
-from kafka_tools.commands.options.command import Command, one_of, only_with, option
+from kafka_tools.commands.options.command import Command, action_option, one_of, only_with, option, section
 from kafka_tools.commands.options.connection import ConnectionOptions, connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.values import key_value
@@ -22,6 +22,7 @@ from kafka_tools.errors import InputError, UsageError
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
+filter_option = section("Filters")
 _TOPIC_COLUMNS = ("topic", "topic_id", "partition_count", "replication_factor", "configs")
 ACTIONS = ("list", "create", "describe", "alter", "delete")
 REPORTS = (
@@ -47,11 +48,11 @@ _ALLOWED: dict[str, Sequence[str]] = {
 
 
 @click.command(name="kafka-topics", cls=Command)
-@option("--list", "list", is_flag=True, section="Actions", help="List the topics.")
-@option("--create", is_flag=True, section="Actions", help="Create a topic.")
-@option("--describe", is_flag=True, section="Actions", help="Show partitions, replicas and configs of topics.")
-@option("--alter", is_flag=True, section="Actions", help="Add partitions. Use kafka-configs to change configs.")
-@option("--delete", is_flag=True, section="Actions", help="Delete topics.")
+@action_option("--list", "list", is_flag=True, help="List the topics.")
+@action_option("--create", is_flag=True, help="Create a topic.")
+@action_option("--describe", is_flag=True, help="Show partitions, replicas and configs of topics.")
+@action_option("--alter", is_flag=True, help="Add partitions. Use kafka-configs to change configs.")
+@action_option("--delete", is_flag=True, help="Delete topics.")
 @option(
     "--topic",
     metavar="NAME",
@@ -96,27 +97,24 @@ _ALLOWED: dict[str, Sequence[str]] = {
     help="Brokers of each partition, with commas between partitions and colons between replicas: 0:1,1:2 is two "
     "partitions.",
 )
-@option(
+@filter_option(
     "--under-replicated-partitions",
     is_flag=True,
-    section="Filters",
     help="Only partitions with replicas that are not in sync.",
 )
-@option(
+@filter_option(
     "--under-min-isr-partitions",
     is_flag=True,
-    section="Filters",
     help="Only partitions with fewer in-sync replicas than min.insync.replicas.",
 )
-@option(
+@filter_option(
     "--at-min-isr-partitions",
     is_flag=True,
-    section="Filters",
     help="Only partitions with exactly min.insync.replicas in-sync replicas.",
 )
-@option("--unavailable-partitions", is_flag=True, section="Filters", help="Only partitions without a live leader.")
-@option("--topics-with-overrides", is_flag=True, section="Filters", help="Only topics that override a default config.")
-@option("--exclude-internal", is_flag=True, section="Filters", help="Leave out Kafka's internal topics.")
+@filter_option("--unavailable-partitions", is_flag=True, help="Only partitions without a live leader.")
+@filter_option("--topics-with-overrides", is_flag=True, help="Only topics that override a default config.")
+@filter_option("--exclude-internal", is_flag=True, help="Leave out Kafka's internal topics.")
 @option("--if-exists", is_flag=True, help="Do nothing if the topic does not exist.")
 @option("--if-not-exists", is_flag=True, help="Do nothing if the topic already exists.")
 @option(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
 
 from kafka_tools.commands.live_names import topic_names
-from kafka_tools.commands.options.command import option
+from kafka_tools.commands.options.command import section
 from kafka_tools.errors import UsageError
 
 KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS = "kafka", "least-movement", "by-size", "leaders"
@@ -90,7 +89,7 @@ def planning_options(function: Any) -> Any:
     return function
 
 
-_option = functools.partial(option, section="Planning, with --generate")
+_option = section("Planning, with --generate")
 _ADDERS = (
     _option(
         "--strategy",
