@@ -47,7 +47,7 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             at += 1
         else:
             deltas, at = numbers.read(at, 9)
-            least, most = int(deltas.min()), int(deltas.max())
+            least, most = int(np.minimum.reduce(deltas)), int(np.maximum.reduce(deltas))
         if count <= TWO_BYTES:
             lows, highs = offset_bytes()
             if take(at).tobytes() != lows[:count] or take(at[64:] + 1).tobytes() != highs[64:count]:
@@ -58,8 +58,9 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             offsets, at = numbers.read(at, 5)
             if not np.array_equal(offsets, np.arange(count)):
                 return None
-        null_key = 1 in take(at).tobytes()
-        at += blob(pairs[at])  # behind the key
+        keys = take(at)
+        null_key = 1 in keys.tobytes()
+        at += blob(keys if keys.tobytes().isascii() else pairs[at])  # behind the key
         at += blob(pairs[at])  # behind the value
         headers = take(at)
         at += 1
