@@ -1,8 +1,9 @@
 """What nearly every produce request is: one batch for one partition that is stored as it came.
 
 Served from its bytes to those of its answer, without an object for each of their parts: of a request with one record
-these are most of the work. Nothing is done, and nothing said, about any other: ``produce`` is the reference for all,
-and for these gives the same answer.
+these are most of the work. Without this way, a whole request takes 66 % more CPU time of the broker for one record, and
+19 % more for 570 of varied size (``python -m benchmarks.requests --without at-once``). ``produce`` is the reference for
+all requests, and gives the same answer to these; any other is left to it, with nothing done.
 """
 
 from __future__ import annotations
