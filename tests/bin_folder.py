@@ -22,19 +22,16 @@ SCRIPTS = (
 )  # fmt: skip
 """Every script of the folder, without ``.sh``."""
 
-_CONNECT = "Kafka Connect runs plugins of Java: it takes a Java machine whatever starts it"
-_BROKER = (
-    "[`kafka-tools broker run`](broker.md) runs the bundled broker; a broker of Kafka is a Java program, and starts "
-    "with its own script"
-)
+_CONNECT = "Kafka Connect runs Java plugins, so it always needs a JVM"
+_BROKER = "[`kafka-tools broker run`](broker.md) runs the bundled broker; start a Kafka broker with Kafka's script"
 OUT_OF_SCOPE = {
     "connect-distributed": _CONNECT,
     "connect-mirror-maker": "MirrorMaker is a set of connectors: Kafka Connect runs them",
-    "connect-plugin-path": "looks for plugins of Java in Connect's folders",
+    "connect-plugin-path": "lists the Java plugins in Connect's plugin path",
     "connect-standalone": _CONNECT,
-    "kafka-run-class": "starts a class of Java by its name",
+    "kafka-run-class": "runs a Java class",
     "kafka-server-start": _BROKER,
-    "kafka-server-stop": "the bundled broker ends at Ctrl-C or SIGTERM, a broker of Kafka by its own script",
+    "kafka-server-stop": "stop the bundled broker with Ctrl-C or SIGTERM, and a Kafka broker with Kafka's script",
     "trogdor": "Kafka's framework for tests of Kafka itself: agents and workloads in Java",
 }
 """Why a script has no counterpart and gets none."""
@@ -57,4 +54,4 @@ def rows() -> list[tuple[str, str, str]]:
 def table() -> str:
     """The rows as a table of Markdown, in the order of the folder."""
     lines = [f"| `{script}` | {state} | {told} |" for script, state, told in rows()]
-    return "\n".join(["| Kafka's script | | |", "| --- | --- | --- |", *lines])
+    return "\n".join(["| Kafka's script | state | command, or reason |", "| --- | --- | --- |", *lines])

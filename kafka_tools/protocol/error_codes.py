@@ -117,7 +117,9 @@ NOT_CONTROLLER = _code(41, "this broker is not the controller", _RETRIABLE, _STA
 INVALID_REQUEST = _code(
     42, "the broker cannot take the request: it is malformed, or meant for another release; the broker's log has more"
 )
-UNSUPPORTED_FOR_MESSAGE_FORMAT = _code(43, "the topic's message format (message.format.version) is too old for this")
+UNSUPPORTED_FOR_MESSAGE_FORMAT = _code(
+    43, "the topic's message format (message.format.version) is too old for the request"
+)
 POLICY_VIOLATION = _code(
     44, "the request breaks a policy of the cluster (create.topic.policy.class.name, alter.config.policy.class.name)"
 )

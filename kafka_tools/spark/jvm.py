@@ -64,7 +64,7 @@ def module_options(jars: str) -> list[str]:
         constants = re.findall(rb"\x01\x00.(-[!-~]+)", compiled, re.DOTALL)
         options = [constant.decode("ascii") for constant in constants]
         return [option for option in options if not option.startswith("--add-modules")]
-    raise KafkaToolsError(f"{jars} is not a Spark: none of its jars contains JavaModuleOptions", hint=INSTALL_HINT)
+    raise KafkaToolsError(f"cannot find Spark in {jars}: no jar contains JavaModuleOptions", hint=INSTALL_HINT)
 
 
 def spark_home() -> str:
@@ -143,7 +143,7 @@ def await_address(process: subprocess.Popen[bytes], folder: str) -> tuple[int, s
     address_file = _address_file(folder)
     while not os.path.exists(address_file):
         if process.poll() is not None:
-            raise not_started(folder, f"Java ended with status {process.returncode}")
+            raise not_started(folder, f"Java exited with status {process.returncode}")
         if time.monotonic() > deadline:
             raise not_started(folder, f"no answer from Java in {START_TIMEOUT_S:g} s")
         time.sleep(0.02)

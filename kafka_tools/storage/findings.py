@@ -144,7 +144,7 @@ _LOG = {
     "unreadable-records": Kind(ERROR, "the records of a batch cannot be decompressed or parsed", _REPLICA),
     "bad-timestamp": Kind(
         WARNING,
-        "a batch's newest timestamp is not that of its records; retention and searches by time use it",
+        "a batch's maximum timestamp differs from that of its records; retention and searches by time use it",
         "No record is lost. If records are kept for too long because of it, delete them with kafka-delete-records.",
     ),
     "bad-marker": Kind(ERROR, "a control batch contains no readable control record", _REPLICA),
@@ -213,7 +213,7 @@ _FILES = {
         "this directory, the file is damaged.",
     ),
     "leftover-file": Kind(
-        INFO, "a file that was being removed or replaced; the broker completes that at its next start"
+        INFO, "a file that was being removed or replaced; the broker completes the removal at its next start"
     ),
     "leftover-directory": Kind(INFO, "a partition that was being deleted or moved, or whose topic no longer exists"),
     "unknown-file": Kind(INFO, "a file that is unknown to Kafka"),

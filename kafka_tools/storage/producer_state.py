@@ -213,7 +213,7 @@ class ProducerStates:
         if unverified is not None and batch.base_sequence > unverified.lowest_sequence:
             raise OutOfOrderSequence(
                 f"sequence {batch.base_sequence} of producer {batch.producer_id} at {where}: "
-                f"{unverified.lowest_sequence} has come before it and is not written yet"
+                f"the producer sent {unverified.lowest_sequence} first, and it is not written yet"
             )
         if entry is None:
             return  # its state has expired or it is new: any sequence is accepted, as Kafka does

@@ -149,7 +149,7 @@ def test_a_java_that_fails_is_one_clear_line(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
     with pytest.raises(KafkaToolsError) as caught, spark_session():
         pass
-    assert str(caught.value) == "cannot start Spark: Java ended with status 1"
+    assert str(caught.value) == "cannot start Spark: Java exited with status 1"
     assert caught.value.hint == "Java said: Error: Could not reserve enough space"
 
 

@@ -58,7 +58,7 @@ def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
     named: dict[str, NewTopic] = {}
     for topic in topics:
         if named.setdefault(topic.name, topic) != topic:
-            raise InputError(f"cannot create topic {topic.name} twice with different settings")
+            raise InputError(f"cannot create topic {topic.name} twice with different settings", hint="pass it once")
         if topic.assignment is not None and (topic.partitions, topic.replication_factor) != (DEFAULT, DEFAULT):
             raise InputError(
                 f"topic {topic.name}: a replica assignment defines partitions and replicas; leave out the numbers"

@@ -87,7 +87,7 @@ def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
         return []
     found = [part.strip() for part in text.split(",")]
     if not all(found):
-        raise ConfigError(f"log.dirs: empty directory name in '{text}'")
+        raise ConfigError(f"invalid log.dirs '{text}': expected no empty directory name")
     return found
 
 

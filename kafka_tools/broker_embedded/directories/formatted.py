@@ -26,6 +26,7 @@ from kafka_tools.errors import ConfigError, LogError
 from kafka_tools.protocol.feature_levels import KRAFT_VERSION, METADATA_VERSION
 from kafka_tools.protocol.schema import Stored
 from kafka_tools.protocol.stored.cluster_metadata import FeatureLevelRecord, UserScramCredentialRecord
+from kafka_tools.shown_text import counted
 from kafka_tools.storage.checkpoints import MetaProperties
 from kafka_tools.storage.kraft_snapshots import NO_CONTROL, SnapshotControl, read_control
 from kafka_tools.storage.names import BOOTSTRAP_CHECKPOINT, METADATA_DIRECTORY
@@ -120,7 +121,8 @@ class FormattedDirectories:
             records.append(FeatureLevelRecord(name=KRAFT_VERSION, feature_level=kraft_version))
         if place is not None:
             users = sum(isinstance(record, UserScramCredentialRecord) for record in records)
-            log.info("starting the cluster as %s was formatted, with %d SCRAM credentials", place, users)
+            credentials = counted(users, "SCRAM credential", "SCRAM credentials")
+            log.info("starting the cluster as %s was formatted, with %s", place, credentials)
         return records
 
 

@@ -92,7 +92,7 @@ def _replacement(pattern: re.Pattern[str], text: str) -> Callable[[re.Match[str]
             position += 1
         elif char == "$" and (found := re.match(r"\{([A-Za-z][A-Za-z0-9]*)\}", text[position:])):
             if found[1] not in pattern.groupindex:
-                raise ConfigError(f"{KEY}: unknown group {found[1]}")
+                raise ConfigError(f"{KEY}: the pattern has no capture group {found[1]}")
             parts.append(pattern.groupindex[found[1]])
             position += found.end()
         elif char == "$" and (found := re.match(r"[0-9]+", text[position:])):

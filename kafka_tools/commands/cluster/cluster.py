@@ -83,7 +83,7 @@ def unregister_controller(node_id: int, connection: ConnectionOptions, output_fo
 @connection_options(controllers=True, short=True)
 @output_options("broker-api-versions")
 def api_versions(connection: ConnectionOptions, output_format: str | None) -> int:
-    """Show the API versions of each broker, or with --bootstrap-controller of each controller."""
+    """Show the API versions of each broker or controller."""
     from kafka_tools.commands.cluster import node_api_versions
 
     return node_api_versions.show(connection, output_format)

@@ -32,7 +32,7 @@ def _node_id(values: Mapping[str, str], path: str) -> int:
     text = values.get("node.id", "").strip()
     node_id = number_below(2**31, text)
     if node_id is None:
-        raise ConfigError(f"invalid {path}: node.id must be a number of 0 or more", hint=_HINT)
+        raise ConfigError(f"invalid node.id '{text}' in {path}: expected a number from 0 to {2**31 - 1}", hint=_HINT)
     if "controller" not in values.get("process.roles", ""):
         raise ConfigError(f"invalid {path}: process.roles does not contain controller", hint=_HINT)
     return node_id

@@ -65,7 +65,7 @@ def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
 
 
 @command.command(name="upgrade", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level. Can be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level.")
 @option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
 @option("--release-version", metavar="VERSION", help="Release whose level to set for every feature.")
 @option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
@@ -77,7 +77,7 @@ def upgrade(connection: ConnectionOptions, output_format: str | None, **given: A
 
 
 @command.command(name="downgrade", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level. Can be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its new level.")
 @option("--metadata", metavar="VERSION", help="Older form of --feature metadata.version: 3.9-IV0, or a release.")
 @option("--release-version", metavar="VERSION", help="Release whose level to set for every feature.")
 @option("--unsafe", is_flag=True, help="Lower the level even if metadata is lost.")
@@ -90,7 +90,7 @@ def downgrade(connection: ConnectionOptions, output_format: str | None, **given:
 
 
 @command.command(name="disable", cls=Command)
-@option("--feature", metavar="NAME", multiple=True, help="Feature to disable. Can be repeated.")
+@option("--feature", metavar="NAME", multiple=True, help="Feature to disable.")
 @option("--unsafe", is_flag=True, help="Lower the level even if metadata is lost.")
 @option("--dry-run", is_flag=True, help="Validate the change on the cluster without applying it.")
 @connection_options(controllers=True)
@@ -120,7 +120,7 @@ def version_mapping(release_version: str | None, connection: ConnectionOptions, 
 
 
 @command.command(name="feature-dependencies", cls=Command)
-@option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="Feature and its level. Can be repeated.")
+@option("--feature", metavar="NAME=LEVEL", multiple=True, required=True, help="Feature and its level.")
 @connection_options(controllers=True)
 @output_options("feature-dependencies")
 def feature_dependencies(feature: tuple[str, ...], connection: ConnectionOptions, output_format: str | None) -> int:

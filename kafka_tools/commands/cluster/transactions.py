@@ -89,7 +89,7 @@ def list_transactions(
 
 
 @command.command(name="describe", cls=Command)
-@option("--transactional-id", metavar="ID", multiple=True, required=True, help="Transactional id. Can be repeated.")
+@option("--transactional-id", metavar="ID", multiple=True, required=True, help="Transactional id.")
 @connection_options()
 @output_options("transaction-states")
 def describe(transactional_id: Sequence[str], connection: ConnectionOptions, output_format: str | None) -> int:
@@ -291,7 +291,7 @@ def find_hanging(
     metavar="ID",
     multiple=True,
     required=True,
-    help="Transactional id. Can be repeated.",
+    help="Transactional id.",
 )
 @connection_options()
 @output_options("terminated-transactions")

@@ -74,12 +74,17 @@ def parse_settings(text: str, place: str = "--add-config", operation: str = "set
     return changes
 
 
+def _no_list(change: ConfigChange) -> str:
+    direction = "to" if change.operation == "append" else "from"
+    return f"cannot {change.operation} values {direction} {change.name}: it is not a list"
+
+
 def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
     """Key -> value of ``k1=v1,k2=[v1,v2]``, where nothing can be appended; UsageError for any other form."""
     changes = parse_settings(text, place)
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"{place}: cannot {change.operation} values of {change.name}: it is not a list")
+            raise UsageError(f"{place}: {_no_list(change)}")
     return {change.name: change.value or "" for change in changes}
 
 
@@ -183,7 +188,7 @@ def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
     check_names(targets, [change.name for change in changes])
     for change in changes:
         if change.operation in LIST_OPERATIONS:
-            raise UsageError(f"cannot {change.operation} values of {change.name}: it is not a list")
+            raise UsageError(_no_list(change))
         if change.operation == "set":
             value = change.value or ""
             parse_scram(change.name, value) if change.name in MECHANISMS else parse_quota(change.name, value)

@@ -64,21 +64,21 @@ DEPRECATED = (
     metavar="K=V,...",
     multiple=True,
     shell_complete=list_settings,
-    help="Values to append to lists: k=v1,v2. Values already in the list are not added again. Can be repeated.",
+    help="Values to append to lists: k=v1,v2. Values already in the list are not added again.",
 )
 @option(
     "--subtract-config",
     metavar="K=V,...",
     multiple=True,
     shell_complete=list_settings,
-    help="Values to remove from lists: k=v1,v2. Can be repeated.",
+    help="Values to remove from lists: k=v1,v2.",
 )
 @option(
     "--delete-config",
     metavar="K,...",
     multiple=True,
     shell_complete=deleted_keys,
-    help="Configs to delete. Can be repeated.",
+    help="Configs to delete.",
 )
 @option(
     "--dry-run",
@@ -89,9 +89,9 @@ DEPRECATED = (
     "--entity-type",
     type=EntityType(_TYPES),
     multiple=True,
-    help="Type of the entity. Repeat it for the pair of a user and a client.",
+    help="Type of the entity; users and clients together are a pair.",
 )
-@entity_option("--entity-name", metavar="NAME", multiple=True, help="Name of the entity. Can be repeated.")
+@entity_option("--entity-name", metavar="NAME", multiple=True, help="Name of the entity.")
 @entity_option(
     "--entity-default",
     is_flag=True,

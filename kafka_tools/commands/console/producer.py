@@ -102,7 +102,7 @@ def _parameter(setting: str) -> str:
     help="Property of the line reader, for example parse.key=true. Keys: parse.key, key.separator, parse.headers, "
     "headers.delimiter, headers.separator, headers.key.separator, null.marker, ignore.error.",
 )
-@reading_option("--reader-config", metavar="FILE", help="Properties file of reader properties.")
+@reading_option("--reader-config", metavar="FILE", help="Properties file for the line reader.")
 @reading_option(
     "--property",
     "old_reader_properties",

@@ -71,16 +71,16 @@ _NOTHING_IS_DONE = (
 @option("--all-groups", is_flag=True, help="Select every group.")
 @topic_option(
     "--topic",
-    "Topic, or some of its partitions: orders:0,2. Can be repeated. With --describe, show the topic's "
+    "Topic, or some of its partitions: orders:0,2. With --describe, show the topic's "
     "readers, of all groups unless --group is given.",
 )
 @option("--all-topics", is_flag=True, help="Select every topic for which the group has committed offsets.")
-@option("--member", metavar="ID", multiple=True, help="Member to remove (with --remove-members). Can be repeated.")
+@option("--member", metavar="ID", multiple=True, help="Member to remove (with --remove-members).")
 @option(
     "--instance",
     metavar="ID",
     multiple=True,
-    help="Static member to remove, by its group.instance.id. Can be repeated.",
+    help="Static member to remove, by its group.instance.id.",
 )
 @option("--all-members", is_flag=True, help="Remove all members of the group.")
 @views(types=True)

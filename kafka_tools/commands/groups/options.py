@@ -74,7 +74,7 @@ def group_option() -> Decorator:
         multiple=True,
         allow_empty=True,
         shell_complete=group_names,
-        help="Group to act on. Can be repeated.",
+        help="Group to act on.",
     )
 
 

@@ -57,7 +57,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @action_option("--delete-offsets", is_flag=True, help="Delete the share offsets of topics.")
 @group_option()
 @option("--all-groups", is_flag=True, help="Select every share group.")
-@topic_option("--topic", "Topic, or with --reset-offsets some of its partitions: orders:0,2. Can be repeated.")
+@topic_option("--topic", "Topic, or with --reset-offsets some of its partitions: orders:0,2.")
 @option("--all-topics", is_flag=True, help="Select every topic that the group shares.")
 @views()
 @new_offsets(*(mode for mode in KAFKAS_MODES if mode in MODES))

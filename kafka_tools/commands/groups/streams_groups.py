@@ -69,14 +69,14 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @option("--all-groups", is_flag=True, help="Select every streams group.")
 @topic_option(
     "--input-topic",
-    "Topic that the application reads, or some of its partitions: orders:0,2. Can be repeated.",
+    "Topic that the application reads, or some of its partitions: orders:0,2.",
 )
 @option("--all-input-topics", is_flag=True, help="Select every topic that the application reads from other writers.")
 @option(
     "--delete-internal-topic",
     metavar="NAME",
     multiple=True,
-    help="Delete this internal topic as well (with --reset-offsets --execute). Can be repeated.",
+    help="Delete this internal topic as well (with --reset-offsets --execute).",
 )
 @option(
     "--delete-all-internal-topics",

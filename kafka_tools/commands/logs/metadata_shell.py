@@ -32,8 +32,8 @@ def command(snapshot: str, command: tuple[str, ...]) -> int:
     COMMAND, an interactive shell starts, with a history (arrow keys), completion (TAB) and the commands cd, pwd, help,
     history, man and exit.
 
-    No broker is contacted. A directory is read as a starting broker reads it: the newest snapshot, then the log after
-    it. This also works while a broker is writing there; the last records are then possibly not committed yet.
+    The command contacts no broker. It reads a directory as a broker does when it starts: the newest snapshot, then the
+    log after it. This also works while a broker is writing there; the last records may then not be committed yet.
 
     \b
     Examples:

@@ -22,9 +22,7 @@ _config_option = option(
     "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="File server.properties of the server."
 )
 _release_option = partial(option, "-r", "--release-version", metavar="VERSION")
-_feature_option = partial(
-    option, "-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level. Can be repeated."
-)
+_feature_option = partial(option, "-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level.")
 _voters_option = section("First voters of the metadata quorum")
 
 
@@ -57,7 +55,7 @@ def info(config: str) -> int:
     metavar="MECHANISM=[NAME=VALUE,...]",
     multiple=True,
     help="SCRAM credential that the new cluster starts with: SCRAM-SHA-256=[name=alice,password=...]. "
-    "iterations=8192 and salt=BASE64 are optional; saltedpassword=BASE64 replaces the password. Can be repeated.",
+    "iterations=8192 and salt=BASE64 are optional; saltedpassword=BASE64 replaces the password.",
 )
 @option("-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories alone instead of failing.")
 @_release_option(

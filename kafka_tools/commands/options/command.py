@@ -35,9 +35,12 @@ class Option(click.Option):
         self.allow_empty = allow_empty
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """click's names and help; a default that the help itself tells is in one pair of brackets with the range."""
+        """click's names and help, and whether the option can be repeated; default and range in one pair of brackets."""
         record = super().get_help_record(ctx)
-        return record and (record[0], record[1].replace("]  [", "; "))
+        if record is None:
+            return None
+        names, (text, bracket, extra) = record[0], record[1].replace("]  [", "; ").partition("  [")
+        return names, f"{text}{' Can be repeated.' if self.multiple else ''}{bracket}{extra}"
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """What click adds to the help, without the ends of a range that are only those of the type."""

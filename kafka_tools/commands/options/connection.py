@@ -222,7 +222,7 @@ def console_connection_options(client: str, *more_names: str) -> Callable[[Any],
     return functools.partial(_add, adders)
 
 
-_PROPERTY = "Set one client property; overrides the file. Can be repeated."
+_PROPERTY = "Set one client property; overrides the file."
 _DIAGNOSIS = (
     output_option("--trace", "trace", is_flag=True, help="Show each request and response on stderr."),
     output_option("--debug", "debug", is_flag=True, help="Show the traceback of an error on stderr."),

@@ -86,7 +86,7 @@ def parse_time(text: str, now_ms: int) -> tuple[int, bool]:
         try:
             return moment_ms(text, now_ms), True
         except InputError as error:
-            raise UsageError(_malformed(text), hint=f"or a time: {error}") from None
+            raise UsageError(_malformed(text), hint=f"or pass a time: {error}") from None
     raise UsageError(_malformed(text))
 
 

@@ -33,10 +33,10 @@ entry_option = section("Who and what")
 @action_option("--list", "list", is_flag=True, help="List ACL entries of the named resources, or of all resources.")
 @resource_option(
     "--topic", metavar="NAME", multiple=True, shell_complete=topic_names,
-    help="Topic name; * matches all topics. All resource options can be repeated.",
+    help="Topic name; * matches all topics.",
 )  # fmt: skip
 @resource_option("--group", metavar="ID", multiple=True, shell_complete=group_names, help="Group id.")
-@resource_option("--cluster", is_flag=True, help="Select the cluster.")
+@resource_option("--cluster", is_flag=True, help="Select the cluster as the resource.")
 @resource_option("--transactional-id", metavar="ID", multiple=True, help="Transactional id.")
 @resource_option("--delegation-token", metavar="ID", multiple=True, help="Delegation token.")
 @resource_option("--user-principal", metavar="NAME", multiple=True, help="User that owns delegation tokens.")

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show the tokens of --owner-principal, or all tokens that the caller is allowed to see.",
 )
-@option(
-    "--owner-principal", metavar="TYPE:NAME", multiple=True, help="Owner of the token: User:alice. Can be repeated."
-)
+@option("--owner-principal", metavar="TYPE:NAME", multiple=True, help="Owner of the token: User:alice.")
 @option(
     "--renewer-principal",
     metavar="TYPE:NAME",
     multiple=True,
-    help="Principal that is allowed to renew the token. Can be repeated.",
+    help="Principal that is allowed to renew the token.",
 )
 @option(
     "--max-life-time-period",

@@ -45,7 +45,7 @@ _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
     "--username",
     metavar="NAME",
     multiple=True,
-    help="User name. Can be repeated; --describe without it shows all users.",
+    help="User name; --describe without it shows all users.",
 )
 @option(
     "--password-file",

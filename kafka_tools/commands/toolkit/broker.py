@@ -50,7 +50,7 @@ def command() -> None:
 @option(
     "--set", "overrides", metavar="KEY=VALUE", multiple=True, type=key_value,
     help="Broker config to set, for example --set num.partitions=3 or --set log.retention.ms=7d; overrides the "
-    "file. Can be repeated.",
+    "file.",
 )  # fmt: skip
 @option(
     "--delegation-token-key", "token_key", metavar="FILE",
@@ -63,7 +63,7 @@ def command() -> None:
 )  # fmt: skip
 @option(
     "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
-    help="Start without this data directory. Its partitions start empty. Can be repeated.",
+    help="Start without this data directory. Its partitions start empty.",
 )  # fmt: skip
 @option("--release", metavar="VERSION", help="Kafka release whose APIs to advertise, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
@@ -108,7 +108,7 @@ def run(properties_file: str | None, token_key: str | None, **given: Any) -> Non
 @option("--data-dir", metavar="DIR", help="Directories of the logs, separated by commas as in log.dirs.")
 @option(
     "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
-    help="Repair the other directories without this lost data directory. Can be repeated.",
+    help="Repair the other directories without this lost data directory.",
 )  # fmt: skip
 @click.option("--debug", is_flag=True, hidden=True)
 def mend(properties_file: str | None, data_dir: str | None, lost_data_dirs: tuple[str, ...], debug: bool) -> None:

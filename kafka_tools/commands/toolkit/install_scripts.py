@@ -51,7 +51,7 @@ def command(directory: str, with_sh: bool) -> None:
     if foreign:
         others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
         raise ConfigError(
-            f"{os.path.join(directory, foreign[0])}{others} is not a script of kafka-tools: nothing was written",
+            f"cannot install scripts: kafka-tools did not write {os.path.join(directory, foreign[0])}{others}",
             hint="choose a separate folder, and put it on PATH before the other one",
         )
     text = launcher(sys.executable)

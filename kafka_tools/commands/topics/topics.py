@@ -69,7 +69,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
     multiple=True,
     shell_complete=topic_setting,
     help="Config of the new topic, for example retention.ms=86400000, or with a unit: retention.ms=7d, "
-    "segment.bytes=10MiB. Can be repeated.",
+    "segment.bytes=10MiB.",
 )
 @option(
     "--clone-from",

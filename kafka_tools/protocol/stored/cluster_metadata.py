@@ -123,7 +123,7 @@ class PartitionRecord(Stored, id=3, versions="0-2", flexible="0+"):
     isr = array(int32())
     # Broker ids that a reassignment removes once it completes. Empty without a reassignment.
     removing_replicas = array(int32())
-    # Broker ids that a reassignment has added and that are not in sync yet. Empty without a reassignment.
+    # Broker ids that a reassignment adds. They stay here until all of it is complete. Empty without a reassignment.
     adding_replicas = array(int32())
     # Broker id of the leader. -1: no replica can lead, the partition is offline.
     leader = int32(default=-1)

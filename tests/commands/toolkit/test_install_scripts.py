@@ -59,7 +59,7 @@ def test_where_a_name_is_taken_by_something_else_nothing_is_written(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(
-        f"kafka-tools: {taken} is not a script of kafka-tools: nothing was written\n  choose a separate folder"
+        f"kafka-tools: cannot install scripts: kafka-tools did not write {taken}\n  choose a separate folder"
     )
     assert install(tmp_path) == 0  # the other spelling is free
 

@@ -23,6 +23,7 @@ MOST_NAMED = 5_000
 """A broker that is asked where more partitions lie is asked for all it has: it need not look for each."""
 Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
+_UNCHANGED = "check the topic and the partition; nothing was changed"
 
 
 TOO_OLD = "brokers before Kafka 2.4 do not list reassignments"
@@ -80,7 +81,7 @@ def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: 
         if is_unknown_topic(error):
             if not all_exist:
                 continue
-            error = InputError(f"Topic {name} not found.", hint="nothing was changed")
+            error = InputError(f"Topic {name} not found.", hint=_UNCHANGED)
         error.item = name
         error.hint = error.hint or f"of topic {name}; nothing was changed"
         raise error
@@ -92,7 +93,7 @@ def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> A
     found = replicas_of_topics(admin, (partition.topic for partition in partitions))
     missing = [str(partition) for partition in partitions if partition not in found]
     if missing:
-        raise InputError(f"Unable to find partition: {', '.join(missing)}", hint="nothing was changed")
+        raise InputError(f"Unable to find partition: {', '.join(missing)}", hint=_UNCHANGED)
     return {partition: found[partition] for partition in partitions}
 
 

@@ -115,7 +115,7 @@ _ADDERS = (
         multiple=True,
         metavar="NAME",
         shell_complete=topic_names,
-        help="Topic to plan for, instead of --topics-to-move-json-file. Can be repeated. Strategies other than "
-        "kafka, without --replication-factor, plan for all topics by default.",
+        help="Topic to plan for, instead of --topics-to-move-json-file.  [default: all topics, except with --strategy "
+        "kafka or --replication-factor]",
     ),
 )

@@ -60,7 +60,7 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
         if output is None or not _ended(process, deadline):
             raise AuthenticationFailed(
                 f"{COMMAND_KEY}: {name} printed no token within {deadline.timeout_s:g} s",
-                hint="its time limit is sasl.login.read.timeout.ms; it cannot ask questions",
+                hint="raise sasl.login.read.timeout.ms if it needs longer; it cannot read from a terminal",
             )
         status = process.returncode
     finally:
