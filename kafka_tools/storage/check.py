@@ -1,8 +1,8 @@
 """Checks of a segment, a partition's directory or a whole log directory: findings, lazily, in bounded memory.
 
-The one place where files on disk are judged: ``kafka-dump-log``, the Spark audit's file checks and the tests of the
-bundled broker's recovery take the same findings from here. Nothing is written, nothing is raised for what is on the
-disk: a file that cannot be opened is a finding too. Kinds: ``findings.KINDS``.
+``kafka-dump-log``, the Spark audit's file checks and the tests of the bundled broker's recovery take their findings
+from here. The checks write nothing, and damage never raises: a file that cannot be opened is a finding too. Kinds:
+``findings.KINDS``.
 
     for finding in check_partition("/var/lib/kafka/orders-0"):
         print(finding.severity, finding.kind, finding, finding.advice or "")
@@ -26,7 +26,7 @@ from kafka_tools.storage.state_check import unreadable_snapshot
 from kafka_tools.values import TopicPartition
 
 MOST_OF_A_KIND = 1000
-"""So many findings of one kind in one file are listed; then one ``unlisted`` tells how many more there are."""
+"""The maximum number of findings of one kind in one file. An ``unlisted`` finding then counts the others."""
 
 
 def check_segment(
@@ -36,10 +36,10 @@ def check_segment(
     open_end: bool = True,
     most: int = MOST_OF_A_KIND,
 ) -> Iterator[Finding]:
-    """A segment's log and the .index, .timeindex and .txnindex beside it, in one walk.
+    """Check a segment's log and the .index, .timeindex and .txnindex next to it, in one walk.
 
-    ``records``: also decompress and parse every record. ``open_end``: the segment is (or may be) its partition's last,
-    where a torn or zero tail is what a crash leaves and only a warning.
+    ``records``: also decompress and parse every record. ``open_end``: the segment is or may be its partition's last. A
+    crash leaves a torn or zero tail there, so that is only a warning.
     """
     log_path = os.fspath(path)
     check = SegmentCheck(log_path, base_offset=names.base_offset_of(log_path) or 0, records=records, open_end=open_end)
@@ -53,12 +53,12 @@ def check_partition(
     checkpoints: Mapping[str, int] | None = None,
     most: int = MOST_OF_A_KIND,
 ) -> Iterator[Finding]:
-    """Every file of a partition's directory, compared with each other, segment by segment in the order of offsets.
+    """Check all files of a partition's directory against each other, segment by segment in the order of offsets.
 
-    Segments must follow each other; indexes, transaction indexes, producer snapshots and leader epochs must agree with
-    the log; what belongs to nothing is named. ``checkpoints`` are this partition's offsets in the checkpoint files of
-    the log directory, by file name (``recovery-point-offset-checkpoint`` ...); None: they are read from the directory
-    above, if there are any.
+    Segments must follow each other. Indexes, producer snapshots and leader epochs must agree with the log. Files that
+    belong to no segment are findings. ``checkpoints`` are this partition's offsets in the checkpoint files of the log
+    directory, by file name (``recovery-point-offset-checkpoint`` ...). None: read them from the parent directory, if
+    there are any.
     """
     path = os.fspath(directory)
     if not os.path.isdir(path):
@@ -75,7 +75,7 @@ def check_log_dir(
     records: bool = False,
     most: int = MOST_OF_A_KIND,
 ) -> Iterator[Finding]:
-    """A whole log directory: its own files, then every partition in it by name."""
+    """Check a whole log directory: its own files, then every partition in it by name."""
     path = os.fspath(directory)
     try:
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
@@ -105,9 +105,9 @@ def check_log_dir(
 
 
 def check_file(path: str | os.PathLike[str], *, records: bool = False, most: int = MOST_OF_A_KIND) -> Iterator[Finding]:
-    """One file by itself, whatever kind it is by its name; a log together with the indexes beside it.
+    """Check one file, whose name gives its kind. A log is checked together with the indexes next to it.
 
-    An index is compared with its log where that is there.
+    An index is compared with its log if the log exists.
     """
     name = os.path.basename(path := os.fspath(path))
     parsed = names.parse_file_name(name)
@@ -119,7 +119,7 @@ def check_file(path: str | os.PathLike[str], *, records: bool = False, most: int
 
 
 def check_listed(path: str) -> Iterator[Finding]:
-    """The same for a file that was in a listing: one that is not there any more was removed by a broker."""
+    """As ``check_file``, for a file of a listing: if it no longer exists, a broker has removed it."""
     for finding in check_file(path):
         if finding.kind == "unreadable" and not os.path.lexists(path):
             finding = Finding(path, "vanished", "was removed after the directory was listed")
@@ -127,7 +127,7 @@ def check_listed(path: str) -> Iterator[Finding]:
 
 
 def limited(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
-    """At most ``most`` findings of a kind in a file; the others are counted in an ``unlisted`` at the end."""
+    """At most ``most`` findings of a kind in a file. An ``unlisted`` finding at the end counts the others."""
     counts: dict[tuple[str | None, str], int] = {}
     for finding in findings:
         key = finding.path, finding.kind
@@ -161,7 +161,7 @@ def _by_name(path: str, name: str, suffix: str, records: bool) -> Iterator[Findi
 
 
 def _index(path: str, suffix: str) -> Iterator[Finding]:
-    """The findings about one index: those of a walk over its log that are about this file."""
+    """The findings about one index, from a walk over its log."""
     log_path = path.removesuffix(suffix) + names.LOG
     if not os.path.exists(log_path):
         yield Finding(path, "orphan-file", "belongs to a segment whose log is missing")
@@ -186,7 +186,7 @@ def _into(found: dict[TopicPartition, int], path: str) -> Callable[[], None]:
 
 
 def _checkpoints_of(directory: str) -> dict[str, int]:
-    """A partition's offsets in the checkpoint files beside its directory; files that cannot be read say nothing."""
+    """A partition's offsets in the checkpoint files next to its directory. Unreadable files are ignored."""
     directory = os.path.abspath(directory)
     parsed = names.parse_partition_dir(os.path.basename(directory))
     offsets: dict[str, int] = {}

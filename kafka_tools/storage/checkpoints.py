@@ -1,8 +1,8 @@
 """Text files of a log directory, read and written: offset checkpoints, meta.properties, the quorum state.
 
-A checkpoint is a version line (0), a count, then that many lines of words. Writers replace a file as a whole, so that a
-reader sees the old one or the new one. Sources: ``CheckpointFile``, ``OffsetCheckpointFile``, ``MetaProperties``,
-``PropertiesUtils``, ``FileQuorumStateStore`` of Kafka.
+A checkpoint contains a version line (0), a count, then that many lines of words. Writers replace a file as a whole, so
+that a reader sees the old one or the new one. Sources: ``CheckpointFile``, ``OffsetCheckpointFile``,
+``MetaProperties``, ``PropertiesUtils``, ``FileQuorumStateStore`` of Kafka.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kafka_tools.texts.properties import load_properties, properties_line
 from kafka_tools.values import TopicPartition
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of a checkpoint: two hundred thousand partitions with the longest names."""
+"""The maximum size of a checkpoint: two hundred thousand partitions with the longest names."""
 MAX_SMALL_BYTES = 1024 * 1024
-"""Of meta.properties and quorum-state."""
+"""The maximum size of meta.properties and quorum-state."""
 VERSION = 0
 _LINE_BYTES = 1024
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
@@ -32,9 +32,9 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) -> Iterator[list[str]]:
-    """The entries of a checkpoint file one by one, each split into ``words`` words, all but a topic numbers.
+    """The entries of a checkpoint file one by one, each split into ``words`` words. All but a topic name are numbers.
 
-    ``what`` names the file in errors. Raises OSError; CorruptIndex at the first line that a checkpoint cannot have.
+    ``what`` names the file in errors. Raises OSError, and CorruptIndex at the first invalid line.
     """
     with _opened(path, what) as file:
         size = os.fstat(file.fileno()).st_size
@@ -42,13 +42,13 @@ def read_rows(path: str, what: str, words: int, *, most_bytes: int = MAX_BYTES) 
             raise CorruptIndex(f"invalid {what} {path}: {size} bytes, expected at most {most_bytes}", path=path)
         lines = _lines(file.readline, path, what)
         version, count = next(lines, None), next(lines, None)
-        if version is None:  # how brokers before 2.0 leave the file of a log without entries
+        if version is None:  # brokers before 2.0 leave the file of a log without entries empty
             return
         if not _NUMBER.fullmatch(version) or not _NUMBER.fullmatch("0" if count is None else count):
             raise CorruptIndex(f"invalid {what} {path}: it must start with a version and a count", path=path)
         if int(version) != VERSION:
             raise _of_version(path, f"unknown {what} version {version}: expected {VERSION}", int(version))
-        if count is None:  # to Kafka no entries either
+        if count is None:  # Kafka also reads this as no entries
             return
         found = 0
         for number, line in enumerate(lines, 3):
@@ -101,7 +101,7 @@ def write_offset_checkpoint(path: str, offsets: Mapping[TopicPartition, int]) ->
 
 
 def offset_checkpoint(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """An offset checkpoint as its file has it, by topic and partition in order."""
+    """The bytes of an offset checkpoint, sorted by topic and partition."""
     return _checkpoint(f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
 
 
@@ -118,11 +118,11 @@ class MetaProperties(NamedTuple):
 
 
 _FARTHEST_VERSION = 9
-"""So far the version of a small file may be ahead of those known here; what is beyond is damage."""
+"""The highest version that a later release may write to a small file. A higher one is damage."""
 
 
 def _of_version(path: str, problem: str, version: int | None) -> CorruptIndex:
-    """The error about the version of a file, all known ones being 0 and 1 at most."""
+    """The error for an unknown version of a file. The known versions are 0 and 1."""
     if version is not None and 0 < version <= _FARTHEST_VERSION:
         return NewerFile(f"{path}: {problem}: {NEWER}", path=path)
     return CorruptIndex(f"{path}: {problem}", path=path)
@@ -162,7 +162,7 @@ def write_meta_properties(path: str, meta: MetaProperties) -> None:
 def read_quorum_state(path: str) -> dict[str, Any]:
     """The JSON of a ``quorum-state`` file: leader, epoch and vote of a KRaft node. Raises OSError or CorruptIndex.
 
-    ``data_version`` tells its form (``stored.quorum_state``).
+    ``data_version`` determines its form (``stored.quorum_state``).
     """
     try:
         document = json.loads(_small_file(path, "quorum state file").decode())
@@ -187,7 +187,7 @@ def write_quorum_state(path: str, document: Mapping[str, Any]) -> None:
 
 
 def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
-    """Put ``data`` where ``path`` is: a crash leaves the old file or the new one, and so does the OSError it raises."""
+    """Replace the file by ``data``. A crash leaves the old file or the new one. Raises OSError."""
     new_path = path + ".tmp"
     mode = file_mode(os.path.dirname(path))
     try:
@@ -198,16 +198,16 @@ def replace_file(path: str, data: bytes, *, sync: bool = True) -> None:
                 os.fsync(file.fileno())
         os.replace(new_path, path)
     except OSError as error:
-        if error.filename2 is not None or error.filename is None:  # of a rename: what it was to become
+        if error.filename2 is not None or error.filename is None:  # from the rename
             error.filename = path
-            del error.filename2  # None would be told, too
-        with contextlib.suppress(OSError):  # where not even that can be done, the first failure is what counts
+            del error.filename2  # the message would contain even None
+        with contextlib.suppress(OSError):  # if this fails too, the first error counts
             os.remove(new_path)
         raise
 
 
 def file_mode(directory: str) -> int:
-    """The mode of a new file: as private as its directory. Raises OSError."""
+    """The mode of a new file, which is as private as its directory. Raises OSError."""
     return os.stat(directory or ".").st_mode & 0o666
 
 

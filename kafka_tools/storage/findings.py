@@ -1,7 +1,7 @@
 """Findings about data on disk, as values: the closed list of kinds, the severity of each, and the advice about it.
 
-Whoever reads tolerantly yields these; printing and counting are the caller's business. The list is the same for
-``kafka-dump-log``, the Spark audit and the bundled broker's recovery; ``docs/findings.md`` is made from it.
+Readers that continue after damage yield findings; their callers print and count them. ``kafka-dump-log``, the Spark
+audit and the bundled broker's recovery share the list; ``docs/findings.md`` is generated from it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kafka_tools.protocol.feature_levels import NEWER
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 SEVERITIES = (INFO, WARNING, ERROR)
-"""Good to know; repaired by a broker itself; records are lost or misplaced."""
+"""In this order: good to know; a broker repairs it; records are lost or misplaced."""
 
-# What to do, in the words that the page of findings prints. tests/against_kafka/test_advice*.py carries out each advice
-# on a real broker, and checks that nothing is lost but what the advice says.
+# The advice, in the words that the page of findings prints. tests/against_kafka/test_advice*.py follows each advice on
+# a real broker, and checks that only the data that the advice names is lost.
 _CUT = (
     "Stop the broker, delete the .index of this segment, and start the broker again. It then reads the whole segment "
     "and cuts off the incomplete end, which it otherwise does only after a crash. Complete batches stay. The bytes "
@@ -111,14 +111,14 @@ REMEDIES = {
     "Inspect the batches": _OFFSETS,
     "Limit timestamps": _REFUSE,
 }
-"""Advice that several kinds have, by the name that docs/findings.md gives it."""
+"""The advice that several kinds share, by its name in docs/findings.md."""
 
 
 NO_PARTITIONS = "no-partitions"
 
 
 class Kind(NamedTuple):
-    """The meaning of a kind of finding. ``severity`` is how bad it is unless the place makes it milder."""
+    """The meaning of a kind of finding. ``severity`` is its default: some places make it milder or worse."""
 
     severity: str
     meaning: str
@@ -234,7 +234,7 @@ _FILES = {
     "shrunk": Kind(INFO, "a broker truncated the file during the check"),
     "unlisted": Kind(INFO, "a file has more findings of one kind than are listed"),
 }
-# Only an audit finds these. It knows configs, replicas and the contents of records.
+# Only an audit finds these, because it knows configs, replicas and the contents of records.
 _PRODUCERS = {
     "sequence-gap": Kind(
         ERROR, "sequence numbers of a producer are missing: records that it wrote are not in the log", _OFFSETS
@@ -369,11 +369,11 @@ CHAPTERS = _OF_FILES | {
     "Keys and partitions": _SPREAD,
     "Replicas and disks": _COPIES,
 }
-"""The kinds by what they are about, as docs/findings.md has them."""
+"""The chapters of docs/findings.md, each with its kinds."""
 KINDS = {name: kind for chapter in CHAPTERS.values() for name, kind in chapter.items()}
-"""Every kind there is, by its name; a stable word for scripts."""
+"""Every kind by its name, which is stable for scripts."""
 FILE_KINDS = frozenset(name for chapter in _OF_FILES.values() for name in chapter)
-"""Those that ``check`` can find."""
+"""The kinds that ``check`` can find."""
 
 
 class _Fields(NamedTuple):
@@ -389,17 +389,17 @@ class _Fields(NamedTuple):
 
 
 def kind_of_unread(error: Exception) -> str:
-    """The kind of finding about a batch whose records were not read: damaged, or only larger than what is read."""
+    """The kind of finding about a batch whose records were not read: they are damaged, or exceed the size limit."""
     return "large-records" if isinstance(error, DecompressesToMore) else "unreadable-records"
 
 
 class Finding(_Fields):
-    """One thing wrong, or worth knowing, and its place.
+    """One problem, or one fact worth knowing, and its place.
 
-    ``path`` is the file's, None where it is about no single file; ``kind`` a key of KINDS, ``text`` one sentence for
-    people, without the path; ``position`` a byte offset in the file and ``offset`` a record offset; ``severity`` one
-    of SEVERITIES. ``topic``, ``partition`` and ``size_bytes``, how much is concerned, are what an audit knows. None
-    where there is none, or it is unknown.
+    ``path`` is None if the finding is about no single file. ``kind`` is a key of KINDS, and ``severity`` one of
+    SEVERITIES. ``text`` is one sentence for people, without the path. ``position`` is a byte offset in the file, and
+    ``offset`` a record offset. An audit also sets ``topic``, ``partition`` and ``size_bytes``, the number of bytes that
+    are affected. A field without a known value is None.
     """
 
     __slots__ = ()
@@ -416,12 +416,12 @@ class Finding(_Fields):
         partition: int | None = None,
         size_bytes: int | None = None,
     ) -> Finding:
-        """``severity`` None: that of the kind. Raises KeyError for a kind that is not in the list."""
+        """``severity`` None: the severity of the kind. Raises KeyError for an unknown kind."""
         how_bad = severity or KINDS[kind].severity
         return super().__new__(cls, path, kind, text, position, offset, how_bad, topic, partition, size_bytes)
 
     def with_severity(self, severity: str) -> Finding:
-        """The same finding in a place where it is worse or milder."""
+        """The same finding, but with another severity."""
         return self._replace(severity=severity)
 
     @property
@@ -436,7 +436,7 @@ class Finding(_Fields):
 
     @property
     def is_damage(self) -> bool:
-        """Whether it is more severe than an info."""
+        """Whether the finding is more severe than an info."""
         return self.severity != INFO
 
     @property

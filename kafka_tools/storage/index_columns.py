@@ -24,7 +24,7 @@ _TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
 
 
 class SoundBatches(NamedTuple):
-    """The sound batches of a stretch, in the order of the file: where, how large (bytes), offsets, newest timestamp."""
+    """The sound batches of a part of a log, in the order of the file: position, size, offsets, newest timestamp."""
 
     position: NDArray[np.int64]
     size_bytes: NDArray[np.int64]
@@ -71,7 +71,7 @@ def time_index_findings(
 def _followed(
     check: OffsetIndexCheck | TimeIndexCheck, batches: SoundBatches, part: Part, log_bytes: int
 ) -> Iterator[Finding]:
-    """The entries followed one by one, batch by batch; what lies between sound batches is a hole."""
+    """Findings of ``check``, entry by entry and batch by batch. The bytes between sound batches are a hole."""
     at = part.start
     for row in zip(*(column.tolist() for column in batches), strict=True):
         view = _Placed(*row)
@@ -86,12 +86,12 @@ def _followed(
 
 
 def _plain(index: IndexBytes, entry: np.dtype[Any]) -> NDArray[Any] | None:
-    """The entries of an index of whole ones, without zeros between them; None for any other."""
+    """The entries of an index, None if an entry is incomplete or has only zeros in its middle."""
     if index.size_bytes % entry.itemsize or index.written_bytes % entry.itemsize:
         return None
     entries = np.frombuffer(index.data, entry)
     if len(entries) and not index.data[: entry.itemsize].strip(b"\x00"):
-        entries = entries[1:]  # nothing was written yet
+        entries = entries[1:]  # a first entry of zeros was not written
     zero = np.ones(len(entries), np.bool_)
     for name in entry.names or ():
         zero &= entries[name] == 0
@@ -119,8 +119,8 @@ def _offsets_are_right(index: IndexBytes, base_offset: int, batches: SoundBatche
         return False
     at = np.minimum(np.searchsorted(batches.position, positions), len(batches.position) - 1)
     first, last = batches.first_offset[at], batches.last_offset[at]
-    # Kafka 4 writes the batch's last offset; 1.1 wrote the first one, 2.x and 3.x the last of everything that a request
-    # appended, which may be several batches. A search for any offset ends at the right place with each of them.
+    # Kafka 4 writes the batch's last offset. 1.1 wrote the first offset, and 2.x and 3.x wrote the last offset of all
+    # batches that a request appended. A search for any offset finds the right position with each of them.
     unseen = (offsets > batches.last_offset[-1]) & (not part.is_last)
     later = (offsets > last) & (np.isin(offsets, batches.last_offset) | unseen)
     right = (batches.position[at] == positions) & (((first <= offsets) & (offsets <= last)) | later)

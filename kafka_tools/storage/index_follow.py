@@ -1,10 +1,9 @@
-"""Offset, time and transaction indexes, compared with the log that is being walked: each entry once, none kept.
+"""Compares offset, time and transaction indexes with a log during a walk over it, in bounded memory.
 
-The one place that says what is wrong with an index: for the checks as observers of ``segment_check.SegmentCheck``, for
-the audit where its columns (``index_columns``) do not find every entry right. The entries of a sound index come in the
-order of the log, so that both are read once, side by side, and nothing is held in memory. Made before the log is
-opened, so that a broker that goes on writing adds nothing to an index which the log as it is walked does not have
-(``storage.live``). Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
+The checks use these classes as observers of ``segment_check.SegmentCheck``. The audit uses them if its columns
+(``index_columns``) do not find every entry right. The entries of a sound index are in the order of the log, so both are
+read once, in parallel. Create an observer before the log is opened: a broker may then append to an index only entries
+that the log contains (``storage.live``). Sources: ``OffsetIndex``, ``TimeIndex``, ``TransactionIndex``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ E = TypeVar("E")
 
 
 class PlacedBatch(Protocol):
-    """A batch, as far as an index is compared with it."""
+    """The fields of a batch that an index is compared with."""
 
     @property
     def file_position(self) -> int: ...
@@ -41,10 +40,10 @@ class PlacedBatch(Protocol):
 
 
 class Part(NamedTuple):
-    """The part of a log that is compared: all of it, unless an audit cuts it into ranges of bytes.
+    """The part of a log to compare: the whole log, unless an audit splits it into ranges of bytes.
 
-    An entry of an offset index belongs to the range that it points into, an entry of a time index to the range with its
-    offset. Findings about the index file as a whole belong to the first range.
+    An entry of an offset index belongs to the range that contains its position. An entry of a time index belongs to the
+    range that contains its offset. Findings about the index file as a whole belong to the first range.
     """
 
     start: int = 0
@@ -52,7 +51,7 @@ class Part(NamedTuple):
     first_offset: int = -_ENDLESS
     last_offset: int = _ENDLESS
     is_last: bool = True
-    """Whether this part is the last: no later part could have entries of the index."""
+    """Whether no later part can contain entries of the index."""
 
     @property
     def is_first(self) -> bool:
@@ -60,7 +59,7 @@ class Part(NamedTuple):
 
 
 class _Position(NamedTuple):
-    """An entry of an offset index; ``at`` is where it lies in its file."""
+    """An entry of an offset index; ``at`` is its position in the index file."""
 
     at: int
     offset: int
@@ -74,7 +73,7 @@ class _Time(NamedTuple):
 
 
 class IndexFollower(Observer, Generic[E]):
-    """The entries of a file one after the other, and what is wrong with the file itself on the way."""
+    """The entries of an index file one by one, and the findings about the file itself."""
 
     def __init__(self, path: str, file: Index | None, items: Iterator[E | Finding]) -> None:
         self.path = path
@@ -84,12 +83,12 @@ class IndexFollower(Observer, Generic[E]):
         self._started = False
 
     def close(self) -> None:
-        """Give back the open file."""
+        """Close the index file."""
         if self._file is not None:
             self._file.close()
 
     def _advance(self) -> Iterator[Finding]:
-        """Put the next entry in ``_next``, None at the end."""
+        """Set ``_next`` to the next entry, None at the end."""
         self._started = True
         for item in self._items:
             if not isinstance(item, Finding):
@@ -107,10 +106,10 @@ class IndexFollower(Observer, Generic[E]):
 
 
 class OffsetIndexCheck(IndexFollower[_Position]):
-    """An .index: entries ascend, point at batches, and name the last offset of what they point at."""
+    """Checks an .index: entries ascend, point to batches, and contain the last offset of the batch."""
 
     def __init__(self, path: str, base_offset: int, file: Index | None = None, part: Part | None = None) -> None:
-        """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
+        """``file``: the index, if it is open already. Otherwise raises OSError if it does not exist."""
         file = IndexFile(path, OFFSET_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
         self._part = part or Part()
@@ -120,11 +119,11 @@ class OffsetIndexCheck(IndexFollower[_Position]):
         self._walked = 0
 
     def begin(self, log_bytes: int, last_offset_at: Callable[[int], int | None]) -> None:
-        """The log that is going to be walked: its size, and the last offset of the batch that starts at a position."""
+        """Set the log of the walk: its size, and the last offset of the batch that starts at a position."""
         self._log_bytes, self._last_offset_at = log_bytes, last_offset_at
 
     def _in_order(self, file: Index, base_offset: int) -> Iterator[_Position | Finding]:
-        """The entries that ascend, findings for the others."""
+        """The entries that ascend, and findings for the others."""
         part, tell = self._part, self._part.is_first
         last_offset = last_position = -1
         at = -OFFSET_ENTRY.size
@@ -193,17 +192,17 @@ class OffsetIndexCheck(IndexFollower[_Position]):
         return self._finding("index-mismatch", f"names offset {entry.offset}, {text}", entry.at, entry.offset)
 
     def _late(self, entry: _Position) -> Iterator[Finding]:
-        """An entry that the walk has passed: after one that was wrong, the batch there is looked at by itself."""
+        """Check an entry whose position the walk has passed, because it follows a wrong entry: read the batch there."""
         if self._last_offset_at(entry.position) != entry.offset:
             text = f"points to {entry.position}, where no batch starts"
             yield self._finding("index-nowhere", text, entry.at, entry.offset)
 
 
 class TimeIndexCheck(IndexFollower[_Time]):
-    """A .timeindex: entries ascend, name offsets of the log, and the newest timestamp up to there."""
+    """Checks a .timeindex: entries ascend, and contain offsets of the log with the newest timestamp up to there."""
 
     def __init__(self, path: str, base_offset: int, file: Index | None = None, part: Part | None = None) -> None:
-        """``file``: the index, where it is not to be opened. Raises OSError if it is not there."""
+        """``file``: the index, if it is open already. Otherwise raises OSError if it does not exist."""
         file = IndexFile(path, TIME_ENTRY) if file is None else file
         super().__init__(path, file, self._in_order(file, base_offset))
         self._part = part or Part()
@@ -211,7 +210,7 @@ class TimeIndexCheck(IndexFollower[_Time]):
         self._walked_to = -1
         """The last offset that the walk has passed."""
         self._sure = self._part.is_first
-        """Whether all that stands before was seen, so that the newest timestamp is known."""
+        """Whether the walk saw the whole log before this batch, so that the newest timestamp is known."""
         self._hole = False
 
     def _in_order(self, file: Index, base_offset: int) -> Iterator[_Time | Finding]:
@@ -262,7 +261,7 @@ class TimeIndexCheck(IndexFollower[_Time]):
             yield from self._advance()
 
     def _nowhere(self, entry: _Time) -> Iterator[Finding]:
-        # What the walk has passed stood behind an entry that was too far ahead: that is the one that is wrong.
+        # An offset that the walk has passed follows an entry that is too far ahead. Only that entry is wrong.
         if not self._hole and entry.offset > self._walked_to:
             text = f"names offset {entry.offset}, which is in no batch"
             yield self._finding("timeindex-offset", text, entry.at, entry.offset)
@@ -275,7 +274,7 @@ def cut_entry(path: str, kind: str, entry_bytes: int) -> Finding | None:
 
 
 def cut_finding(path: str, kind: str, entry_bytes: int, size_bytes: int) -> Finding:
-    """The same for an index that is known to have ``size_bytes``."""
+    """The finding for an index of ``size_bytes`` bytes, which does not end with a whole entry."""
     left = size_bytes % entry_bytes
     text = f"the last {left} bytes are not a complete entry of {entry_bytes} bytes"
     return Finding(path, f"{kind}-size", text, size_bytes - left)

@@ -1,8 +1,8 @@
 """Offset, time and transaction index files, read and written.
 
 Layouts of Kafka's ``OffsetIndex`` (relative offset, position), ``TimeIndex`` (timestamp, relative offset) and
-``TransactionIndex`` (version, producer id, first, last and last stable offset); big-endian, entries back to back.
-A file that a crash left preallocated ends in zero entries.
+``TransactionIndex`` (version, producer id, first, last and last stable offset); big-endian, entries without gaps.
+After a crash, a preallocated file ends in zero entries.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ TXN_ENTRY = Struct(">hqqqq")
 TXN_VERSION = 0
 
 MAX_INDEX_BYTES = 256 * 1024 * 1024
-"""A broker's default is 10 MiB (``segment.index.bytes``); more than this is not taken into memory."""
+"""The maximum size of an index to read into memory. A broker's default is 10 MiB (``segment.index.bytes``)."""
 
 _READ_BYTES = 1024 * 1024
 _TAIL_BYTES = 4096
 _TXN_BYTES = 128 * TXN_ENTRY.size
-"""So much of a .txnindex is read at once."""
+"""The bytes of a .txnindex to read at a time."""
 _ZEROS = bytes(_READ_BYTES)
 
 
@@ -60,7 +60,7 @@ class AbortedTransaction(NamedTuple):
 
 
 def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
-    """The whole entries of a file, in pieces of a megabyte; a remainder is left out. Raises OSError."""
+    """The complete entries of a file, read in pieces of a megabyte. Raises OSError."""
     with open(open_index(path), "rb") as file:
         whole = _READ_BYTES - _READ_BYTES % layout.size
         while data := file.read(whole):
@@ -68,10 +68,10 @@ def whole_entries(path: str, layout: Struct) -> Iterator[tuple[int, ...]]:
 
 
 class Index(Closing):
-    """The entries of an index, wherever its bytes are. A context manager.
+    """The entries of an index, independent of the place of its bytes. A context manager.
 
-    A broker maps the index of its active segment at full size: entries are followed by zeros, and the newest one is
-    written field by field. ``size_bytes`` is the file's; ``written_bytes`` goes up to the last entry that is whole.
+    A broker maps the index of its active segment at full size: zeros follow the entries, and the broker writes the
+    newest entry field by field. ``size_bytes`` is the file's size; ``written_bytes`` ends at the last whole entry.
     """
 
     def __init__(self, path: str, layout: Struct, size_bytes: int, *, padded: bool = True) -> None:
@@ -84,17 +84,17 @@ class Index(Closing):
 
     @abstractmethod
     def _read(self, size_bytes: int, position: int) -> bytes:
-        """So many bytes from ``position`` on, fewer at the end."""
+        """``size_bytes`` bytes from ``position`` on, fewer at the end."""
 
     def grow(self) -> bool:
-        """Take in what was appended since; whether that was anything. For an index whose file grows with it."""
+        """Include the entries that were appended since. True if the file has grown."""
         return False
 
     def entries(self, start: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(position in the file, entry) from ``start`` on, up to the zeros that a broker or a crash leaves at the end.
+        """(position in the file, entry) from ``start`` on, up to the zeros at the end.
 
-        A first entry of zeros counts as not written, as in an index that was only preallocated. A last entry
-        that is cut off is left out.
+        A first entry of zeros counts as not written, as in an index that was only preallocated. An incomplete last
+        entry is omitted.
         """
         size = self._layout.size
         piece_bytes = _READ_BYTES - _READ_BYTES % size
@@ -103,7 +103,7 @@ class Index(Closing):
         while position < end:
             data = self._read(min(piece_bytes, end - position), position)
             if len(data) < size:
-                return  # the broker cut the file
+                return  # the broker truncated the file
             for at, entry in enumerate(self._layout.iter_unpack(data[: len(data) - len(data) % size])):
                 if any(entry) or not self._padded:
                     yield position + at * size, entry
@@ -123,7 +123,7 @@ class Index(Closing):
         return None
 
     def _written_bytes(self) -> int:
-        """Without the zeros at the end, by whole entries; a last entry that is half there is being written."""
+        """The size without the zeros at the end, in whole entries. Excludes an entry that is still being written."""
         if not self._padded:
             return self.size_bytes
         end, want = self.size_bytes, _TAIL_BYTES
@@ -145,15 +145,15 @@ class Index(Closing):
 
 
 def _all_zeros(data: bytes) -> bool:
-    """Whether a piece of at most _READ_BYTES is zeros only.
+    """Whether a piece of at most _READ_BYTES contains only zeros.
 
-    Stripping takes 500 times as long, and a live broker's every active segment has 20 MiB of them.
+    ``strip`` takes 500 times as long, and every active segment of a live broker has 20 MiB of zeros.
     """
     return data == _ZEROS[: len(data)]
 
 
 class IndexFile(Index):
-    """An index file as it was when it was opened; what a broker appends later is read after ``grow``."""
+    """An index file as it was when it was opened. ``grow`` includes the entries that a broker appends later."""
 
     def __init__(self, path: str, layout: Struct, *, padded: bool = True) -> None:
         """Raises OSError."""
@@ -175,12 +175,12 @@ class IndexFile(Index):
 
 
 class IndexBytes(Index):
-    """An index in memory, of a file that may lie anywhere: ``data`` is what its file had. It does not grow."""
+    """An index in memory: ``data`` is the contents of its file. It does not grow."""
 
     def __init__(self, path: str, layout: Struct, data: bytes) -> None:
         self._data = data
         super().__init__(path, layout, len(data))
-        # What is cut off is kept small: an index that is being written has its full size, nearly all of it zeros.
+        # This saves memory: an index that a broker writes has its full size, nearly all of it zeros.
         self._data = data[: self.written_bytes]
 
     @property
@@ -196,9 +196,9 @@ class IndexBytes(Index):
 
 
 def read_packed(path: str, layout: Struct) -> bytes:
-    """A whole index as it is in the file, for callers that keep it in memory.
+    """The bytes of a whole index, for callers that keep it in memory.
 
-    Raises OSError; CorruptIndex for a file that is missing, is larger than an index can be, or ends within an entry.
+    Raises OSError, and CorruptIndex for a file that is missing, too large for an index, or ends within an entry.
     """
     try:
         with open_file(path) as file:
@@ -214,21 +214,21 @@ def read_packed(path: str, layout: Struct) -> bytes:
 
 
 def read_offset_index(path: str, base_offset: int) -> Iterator[OffsetEntry]:
-    """The entries as they are in the file, zero entries of a sparse file included. Raises OSError."""
+    """The entries of the file, including the zero entries of a sparse file. Raises OSError."""
     for relative, position in whole_entries(path, OFFSET_ENTRY):
         yield OffsetEntry(base_offset + relative, position)
 
 
 def read_time_index(path: str, base_offset: int) -> Iterator[TimeEntry]:
-    """The entries as they are in the file, zero entries of a sparse file included. Raises OSError."""
+    """The entries of the file, including the zero entries of a sparse file. Raises OSError."""
     for timestamp, relative in whole_entries(path, TIME_ENTRY):
         yield TimeEntry(timestamp, base_offset + relative)
 
 
 def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
-    """The aborted transactions, of whatever version they claim to be.
+    """The aborted transactions of a file, with entries of any version.
 
-    Raises OSError, and CorruptIndex for a cut entry, after those before it.
+    Raises OSError, and CorruptIndex after the last complete entry if another one is incomplete.
     """
     position = 0
     for values in whole_entries(path, TXN_ENTRY):
@@ -238,9 +238,9 @@ def read_txn_index(path: str) -> Iterator[AbortedTransaction]:
 
 
 def txn_index_from(path: str, offset: int) -> Iterator[AbortedTransaction]:
-    """The aborted transactions whose markers are at ``offset`` or behind it, without a look at most of the others.
+    """The aborted transactions whose markers are at ``offset`` or after it, found by binary search.
 
-    Raises OSError, and CorruptIndex for a cut entry.
+    Raises OSError, and CorruptIndex for an incomplete entry.
     """
     with open(open_index(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -284,7 +284,7 @@ def pack_txn_index(entries: Iterable[AbortedTransaction]) -> bytes:
 
 
 def append_entries(path: str, data: bytes) -> None:
-    """Add packed entries at the end of an index file: all of them, or OSError and the file as it was."""
+    """Append packed entries to an index file. If that fails, raises OSError and leaves the file as it was."""
     mode = file_mode(os.path.dirname(path))
     with open(path, "ab", buffering=0, opener=lambda name, flags: os.open(name, flags, mode)) as file:
         size = os.fstat(file.fileno()).st_size

@@ -1,9 +1,9 @@
-"""Snapshots of a KRaft log (``<end offset>-<epoch>.checkpoint``, ``bootstrap.checkpoint``), read, written and checked;
-and what is counted in them and in the log of records that came after the newest release known here.
+"""Reads, writes and checks snapshots of a KRaft log (``<end offset>-<epoch>.checkpoint``, ``bootstrap.checkpoint``),
+and counts the records, in snapshots and in the log, that only later releases know.
 
-A snapshot is a log of its own whose offsets begin with 0: a control batch with the header first (and with the KRaft
-version and the voters, KIP-853), batches of records, a control batch with the footer last. Sources: ``Snapshots``,
-``RecordsSnapshotWriter``, ``ControlRecordUtils`` of Kafka (KIP-630).
+A snapshot is a log of its own whose offsets begin with 0. It contains a control batch with the header (and with the
+KRaft version and the voters, KIP-853), batches of records, and a control batch with the footer. Sources:
+``Snapshots``, ``RecordsSnapshotWriter``, ``ControlRecordUtils`` of Kafka (KIP-630).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kafka_tools.storage.segment_check import Observer, SegmentCheck
 
 
 class KraftSnapshot(NamedTuple):
-    """A snapshot that is there: ``end_offset`` is the first offset that it does not contain."""
+    """An existing snapshot. ``end_offset`` is the first offset that it does not contain."""
 
     end_offset: int
     epoch: int
@@ -46,7 +46,7 @@ class KraftSnapshot(NamedTuple):
 
 
 def kraft_snapshots(files: PartitionFiles) -> list[KraftSnapshot]:
-    """The snapshots that have their names, sound or not, ascending by what they contain."""
+    """The files with a snapshot's name, sound or not, by ascending end offset."""
     found = ((names.parse_file_name(os.path.basename(path)), path) for path in files.checkpoints)
     return sorted(
         KraftSnapshot(name.base_offset, name.epoch, path)
@@ -56,9 +56,9 @@ def kraft_snapshots(files: PartitionFiles) -> list[KraftSnapshot]:
 
 
 def read_kraft_snapshot(path: str) -> Iterator[Record]:
-    """The records of a snapshot, one by one, without those of the control batches.
+    """The records of a snapshot, one by one, without control records.
 
-    Raises OSError, and CorruptBatch for one that is damaged or has no header or footer.
+    Raises OSError, and CorruptBatch for a snapshot that is damaged or has no header or footer.
     """
     for view in _batches(path):
         if not view.is_control:
@@ -90,17 +90,17 @@ class SnapshotControl(NamedTuple):
     """The control records of a snapshot."""
 
     last_contained_ms: int
-    """When the last record that it contains was appended (epoch, ms)."""
+    """The time at which the last record in the snapshot was appended (epoch, ms)."""
     kraft_version: int
     voters: VotersRecord | None
-    """None where the voters are not in the log (KIP-853)."""
+    """None if the log does not contain the voters (KIP-853)."""
 
 
 NO_CONTROL = SnapshotControl(-1, 0, None)
 
 
 def last_contained_ms(path: str) -> int:
-    """``SnapshotControl.last_contained_ms``; nothing else is read. Raises as ``read_control``."""
+    """``SnapshotControl.last_contained_ms``, from the first batch alone. Raises as ``read_control``."""
     view = next(_batches(path), None)
     value, _ = control_value(ControlRecordType.SNAPSHOT_HEADER, None if view is None else next(view.records()).value)
     assert isinstance(value, SnapshotHeaderRecord)
@@ -108,7 +108,7 @@ def last_contained_ms(path: str) -> int:
 
 
 def read_control(path: str) -> SnapshotControl:
-    """The control records of a snapshot, whose batches are all checked. Raises OSError, and CorruptBatch for damage."""
+    """The control records of a snapshot. Checks all its batches. Raises OSError, and CorruptBatch for damage."""
     last_contained_ms, kraft_version, voters = -1, 0, None
     for view in _batches(path):
         for record in view.records() if view.is_control else ():
@@ -135,7 +135,7 @@ def write_kraft_snapshot(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> None:
-    """Replace a snapshot by one with ``kraft_snapshot``'s parts. Raises OSError."""
+    """Write a snapshot made by ``kraft_snapshot``, or replace it. Raises OSError."""
     control = SnapshotControl(last_contained_ms, kraft_version, voters)
     replace_file(path, b"".join(kraft_snapshot(batches, epoch=epoch, control=control, written_ms=written_ms)))
 
@@ -143,10 +143,10 @@ def write_kraft_snapshot(
 def kraft_snapshot(
     batches: Iterable[Iterable[bytes]], *, epoch: int, control: SnapshotControl, written_ms: int
 ) -> Iterator[bytes]:
-    """A snapshot's bytes, batch by batch: ``batches`` are the values of the records, each inner one a batch of its own.
+    """A snapshot's bytes, batch by batch. ``batches`` contains the values of the records of each batch.
 
-    ``epoch`` is the leader epoch of what it contains, ``written_ms`` now (epoch, ms). From kraft.version 1 on that
-    version and the voters are in it.
+    ``epoch`` is the leader epoch of the contents, and ``written_ms`` the current time (epoch, ms). From kraft.version
+    1 on, the snapshot also contains that version and the voters.
     """
     header = SnapshotHeaderRecord(last_contained_log_timestamp=control.last_contained_ms)
     head = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]
@@ -167,7 +167,7 @@ def kraft_snapshot(
 
 
 class KraftSnapshotCheck(Observer):
-    """Whether a snapshot is whole: sound batches from offset 0 on, a header first and a footer last."""
+    """Checks that a snapshot is complete: sound batches from offset 0 on, a header first and a footer last."""
 
     def __init__(self, path: str, *, records: bool) -> None:
         self._path = path
@@ -179,7 +179,7 @@ class KraftSnapshotCheck(Observer):
     def findings(self) -> Iterator[Finding]:
         """Raises OSError."""
         for finding in self._check.findings([self, NewerRecords(self._path)]):
-            # One kind whatever is wrong: what mends a log does not mend a snapshot, which is used as a whole.
+            # All damage has one kind: the repairs of a log do not repair a snapshot, which a node loads as a whole.
             kind = "kraft-snapshot" if finding.is_damage else finding.kind
             yield Finding(self._path, kind, finding.text, finding.position, finding.offset)
         if self._check.whole and self._first != ControlRecordType.SNAPSHOT_HEADER:
@@ -198,7 +198,7 @@ class KraftSnapshotCheck(Observer):
 
 
 def _types(view: BatchView) -> tuple[int | None, int | None]:
-    """The types of the first and the last record of a control batch, None of any other. Raises CorruptBatch."""
+    """The types of the first and the last record of a control batch, None for other batches. Raises CorruptBatch."""
     if not view.is_control:
         return None, None
     types = []
@@ -208,7 +208,7 @@ def _types(view: BatchView) -> tuple[int | None, int | None]:
 
 
 _MOST_NAMED = 20
-"""So many types and versions are counted by name; what comes after them together."""
+"""The maximum number of types and versions to count by name. The others are counted together."""
 
 
 class NewerRecords(Observer):
@@ -224,11 +224,11 @@ class NewerRecords(Observer):
                 for record in view.records():
                     self.count(record.value or b"")
             except CorruptBatch:
-                pass  # whoever parses the records tells it
+                pass  # the check of the records reports it
         return ()
 
     def count(self, value: bytes) -> None:
-        """One record's value."""
+        """Count a record, by its value, if it is newer."""
         newer = newer_record(value, RECORDS)
         if newer is not None:
             name = str(newer)
@@ -247,6 +247,6 @@ def newer_text(counts: Mapping[str, int]) -> str:
 
 
 def is_metadata_log(path: str) -> bool:
-    """Whether a file lies in a directory of the cluster's metadata log."""
+    """Whether a file is in the directory of the cluster's metadata log."""
     partition = names.parse_partition_dir(os.path.basename(os.path.dirname(os.path.abspath(path))))
     return partition is not None and partition.topic_partition.topic == CLUSTER_METADATA

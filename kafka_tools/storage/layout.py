@@ -1,6 +1,6 @@
-"""Walking log directories: which partitions there are, which files they have, how big they are.
+"""Walks log directories: their partitions, and the files and sizes of each.
 
-Looks at names and sizes only. Source: ``LogManager`` and ``UnifiedLog`` of Kafka.
+Reads only names and sizes. Source: ``LogManager`` and ``UnifiedLog`` of Kafka.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kafka_tools.storage import names
 from kafka_tools.storage.opening import is_directory, is_regular
 
 MAX_BATCH_BYTES = 512 * 1024 * 1024
-"""A larger batch is taken for damage: its bytes are never read."""
+"""A larger batch counts as damage, and its bytes are never read."""
 MAX_RELATIVE_OFFSET = 2**31 - 1
-"""How far an offset may be from its segment's base: index entries hold the difference in 32 bits."""
+"""The maximum distance of an offset from its segment's base: index entries store the difference in 32 bits."""
 FIRST_BYTES = 8 * 1024
-"""How much is read at first where the next damage may be near: a file may have one in every batch."""
+"""The size of the first read after damage, because more damage may be near: every batch of a file may be damaged."""
 
 
 class SegmentFiles(NamedTuple):
-    """The files of one segment; a path is None where there is no such file."""
+    """The files of one segment; the path of a missing file is None."""
 
     base_offset: int
     log: str | None = None
@@ -32,7 +32,7 @@ class SegmentFiles(NamedTuple):
 
 
 class PartitionFiles(NamedTuple):
-    """One partition directory. ``state`` is empty, or delete, future or stray."""
+    """One partition directory. ``state`` is empty, delete, future or stray."""
 
     directory: str
     topic: str
@@ -45,18 +45,18 @@ class PartitionFiles(NamedTuple):
     checkpoints: tuple[str, ...]
     """KRaft snapshots, ascending."""
     leftovers: tuple[str, ...]
-    """Files that are being removed or replaced (``.deleted``, ``.cleaned``, ``.swap``)."""
+    """Files that a broker was removing or replacing (``.deleted``, ``.cleaned``, ``.swap``)."""
     size_bytes: int
     """Sum of the sizes of the log files."""
     others: tuple[str, ...] = ()
-    """Everything else, by name: what Kafka knows (``names.PARTITION_FILES``) and what it does not."""
+    """All other files by name: files that Kafka knows (``names.PARTITION_FILES``), and unknown ones."""
 
 
 _FIELDS = {names.LOG: "log", names.INDEX: "offset_index", names.TIME_INDEX: "time_index", names.TXN_INDEX: "txn_index"}
 
 
 def partition_files(directory: str) -> PartitionFiles:
-    """The files of one partition directory, whatever the directory's name is. Raises OSError."""
+    """The files of one partition directory, which may have any name. Raises OSError."""
     with os.scandir(directory) as entries:
         found = {entry.path: is_regular(entry) for entry in entries}
     files = arranged(directory, sorted(path for path, regular in found.items() if regular), _size_of)
@@ -68,13 +68,13 @@ def _size_of(path: str) -> int | None:
     try:
         return os.stat(path).st_size
     except FileNotFoundError:
-        return None  # a broker at work removed the segment since the directory was listed
+        return None  # a running broker removed the segment since the directory was listed
 
 
 def arranged(directory: str, paths: Iterable[str], size_of: Callable[[str], int | None]) -> PartitionFiles:
     """The files of one partition directory by their names, in the order of ``paths``.
 
-    ``size_of``: the size of a log in bytes, None for a log that is gone. Raises OSError as ``size_of`` does.
+    ``size_of``: the size of a log in bytes, None for a log that no longer exists. Raises OSError as ``size_of`` does.
     """
     parsed = names.parse_partition_dir(os.path.basename(os.path.abspath(directory)))
     segments: dict[int, dict[str, str]] = {}
@@ -119,13 +119,13 @@ def walk(log_dirs: Iterable[str]) -> Iterator[PartitionFiles]:
 
 
 _HERE_OR_COMING = (names.LOG, names.LOG + ".swap")
-"""Endings of a segment that is there, and of one that is about to take the place of others."""
+"""Suffixes of a segment, and of a segment that is about to replace others."""
 
 
 class ListedAgain:
-    """A partition directory that is listed a second time, when the first listing seems to lack a segment.
+    """Lists a partition directory again, if the first listing seems to lack a segment.
 
-    While compaction puts a segment in the place of others a listing may have neither.
+    While compaction replaces segments by another one, a listing may contain neither.
     """
 
     def __init__(self, directory: str) -> None:
@@ -133,11 +133,11 @@ class ListedAgain:
         self._base_offsets: list[int] | None = None
 
     def has_between(self, after: int, before: int) -> bool:
-        """Whether there is a segment between two base offsets, which are neighbours in the first listing."""
+        """Whether a segment exists between two base offsets that are neighbours in the first listing."""
         if self._base_offsets is None:
             try:
                 found = [name.partition(".") for name in os.listdir(self._directory)]
-            except OSError:  # which whoever reads the segments will tell
+            except OSError:  # the reader of the segments reports it
                 found = []
             self._base_offsets = sorted(
                 int(stem) for stem, _, rest in found if stem.isdecimal() and f".{rest}" in _HERE_OR_COMING

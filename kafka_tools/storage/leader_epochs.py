@@ -1,7 +1,7 @@
-"""Which leader epoch began at which offset: the ``leader-epoch-checkpoint`` file of one log.
+"""The start offset of each leader epoch: the ``leader-epoch-checkpoint`` file of one log.
 
-Rules of Kafka's ``LeaderEpochFileCache`` (KIP-101, KIP-279): entries ascend in epoch and offset, an
-epoch without records is replaced by the next one.
+Rules of Kafka's ``LeaderEpochFileCache`` (KIP-101, KIP-279): entries ascend in epoch and offset, and the next epoch
+replaces an epoch without records.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE_NAME = "leader-epoch-checkpoint"
 
 
 class LeaderEpochs:
-    """The epochs of one log, oldest first, kept in step with its checkpoint file."""
+    """The epochs of one log, oldest first, and their checkpoint file."""
 
     def __init__(self, directory: str) -> None:
         self.path = os.path.join(directory, FILE_NAME)
@@ -33,7 +33,7 @@ class LeaderEpochs:
         self.latest = entries[-1][0] if entries else -1
 
     def load(self) -> None:
-        """Read the file; a missing one is an empty list. Raises CorruptIndex for one that cannot be read."""
+        """Read the file; a missing file means no epochs. Raises CorruptIndex for an invalid file."""
         try:
             entries = [(entry.epoch, entry.start_offset) for entry in read_leader_epochs(self.path)]
         except FileNotFoundError:
@@ -43,13 +43,13 @@ class LeaderEpochs:
         self._keep(entries)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Records from ``start_offset`` on carry ``epoch``; nothing happens if that is known already."""
+        """Records from ``start_offset`` on have ``epoch``. An epoch that is not newer changes nothing."""
         self.begin(epoch, start_offset)
         if self.unsaved:
             self.save()
 
     def begin(self, epoch: int, start_offset: int) -> None:
-        """As ``assign``, but the file waits for the first record: an epoch without any need not survive."""
+        """As ``assign``, but without writing the file: an epoch without records need not survive."""
         if epoch < 0 or epoch <= self.latest:
             return
         while self.entries and self.entries[-1][1] >= start_offset:
@@ -59,21 +59,21 @@ class LeaderEpochs:
         self.unsaved = True
 
     def truncate_end(self, end_offset: int) -> None:
-        """Forget epochs that start at or after ``end_offset``."""
+        """Remove the epochs that start at or after ``end_offset``."""
         kept = [entry for entry in self.entries if entry[1] < end_offset]
         if kept != self.entries:
             self._keep(kept)
             self._save_if_there_is_room()
 
     def truncate_start(self, start_offset: int) -> None:
-        """Forget what lies before ``start_offset``; the epoch that covers it now starts there."""
+        """Remove the epochs before ``start_offset``; the epoch that contains it now starts there."""
         before = [entry for entry in self.entries if entry[1] <= start_offset]
         if before and (len(before) > 1 or before[0][1] < start_offset):
             self._keep([(before[-1][0], start_offset), *self.entries[len(before) :]])
             self._save_if_there_is_room()
 
     def _save_if_there_is_room(self) -> None:
-        """Removed epochs may stay in the file: the next append saves it, and a start removes them again."""
+        """Save, unless the disk refuses it: removed epochs may stay in the file, because a start removes them again."""
         try:
             self.save()
         except OSError as error:
@@ -82,7 +82,7 @@ class LeaderEpochs:
     def end_offset(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the last records with an epoch not above ``epoch``; (-1, -1) if unknown.
 
-        As ``LeaderEpochFileCache.endOffsetFor``: what OffsetForLeaderEpoch answers.
+        As ``LeaderEpochFileCache.endOffsetFor``: the response of OffsetForLeaderEpoch.
         """
         if epoch == -1 or epoch > self.latest:
             return -1, -1

@@ -1,9 +1,9 @@
-"""Reading files that a broker is writing: indexes are opened before their log, and what looks wrong is read again.
+"""Reads files that a broker is writing: indexes are opened before their log, and apparent damage is read again.
 
-A broker appends to the log first and to the log's indexes, snapshots and checkpoints later. So these are opened, and
-their ends fixed, before the log is: everything that they name is in it. ``identity`` tells whether the log is still the
-one that lay there before its indexes were opened: compaction puts another one in its place, log first. For what a
-broker writes in two steps ``stays`` looks again until it has had the time for the second one.
+A broker appends to the log first, and to its indexes, snapshots and checkpoints later. So these are opened before the
+log, and their ends are fixed then: the log contains everything that they refer to. ``identity`` shows whether the log
+is still the file that was there before its indexes were opened, because compaction replaces the log first. For a change
+that a broker writes in two steps, ``still_wrong`` checks again until there was time for the second step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_tools.storage.names import LOCK
 from kafka_tools.storage.opening import open_file
 
 STEP_S = 0.3
-"""Longest time that a broker is taken to need between two steps of one change (an append, its index entries)."""
+"""The longest time that a broker is expected to need between two steps of one change (an append, its index entries)."""
 
 _PAUSE_S = 0.02
 
@@ -29,7 +29,7 @@ Identity = tuple[int, int]
 
 
 def identity(path: str) -> Identity:
-    """Which file lies at a path. Raises OSError."""
+    """The identity of the file at a path. Raises OSError."""
     found = os.stat(path)
     return found.st_dev, found.st_ino
 
@@ -52,8 +52,8 @@ def still_wrong(path: str, is_wrong: Callable[[], bool], clock: Clock | None = N
 def is_served(log_dir: str) -> bool:
     """Whether a broker has the log directory open: it holds a lock on the file ``.lock`` in it.
 
-    Asks and takes no lock: a broker that starts meanwhile is not disturbed. False where it cannot be told: for a copy,
-    over some network file systems, on systems other than Linux.
+    Takes no lock, so that it does not disturb a broker that starts meanwhile. False if the lock cannot be seen: for a
+    copy, over some network file systems, on systems other than Linux.
     """
     path = os.path.join(log_dir, LOCK)
     if not sys.platform.startswith("linux"):
@@ -62,7 +62,7 @@ def is_served(log_dir: str) -> bool:
 
     try:
         if identity(path) in _open_here():
-            return True  # by this process; to open the file a second time and close it would give up its lock
+            return True  # by this process; opening the file a second time and closing it would release its lock
         with open_file(path) as file:
             found = fcntl.fcntl(file, fcntl.F_GETLK, _LOCK_STRUCT.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
     except OSError:
@@ -77,7 +77,7 @@ def _open_here() -> set[Identity]:
         try:
             status = os.fstat(int(name))
         except OSError:
-            continue  # closed since it was listed, as that of the listing is
+            continue  # closed since it was listed, as the descriptor of the listing is
         found.add((status.st_dev, status.st_ino))
     return found
 
@@ -86,4 +86,4 @@ def _is_being_written(path: str, clock: Clock) -> bool:
     try:
         return abs(clock.now_ms() / 1000 - os.stat(path).st_mtime) < STEP_S
     except OSError:
-        return True  # gone meanwhile: somebody is at work
+        return True  # removed meanwhile: a broker is running

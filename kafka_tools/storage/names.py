@@ -1,6 +1,6 @@
 """Names of files and directories in a log directory.
 
-Knows no contents. Source: ``LogFileUtils``, ``UnifiedLog``, ``LocalLog``, ``Snapshots`` of Kafka.
+Source: ``LogFileUtils``, ``UnifiedLog``, ``LocalLog``, ``Snapshots`` of Kafka.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOG, INDEX, TIME_INDEX, TXN_INDEX = ".log", ".index", ".timeindex", ".txnindex"
 SNAPSHOT, CHECKPOINT = ".snapshot", ".checkpoint"
 PARTITION_SUFFIXES = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT, CHECKPOINT)
 STATES = (".deleted", ".cleaned", ".swap", ".part", ".delete")
-"""The endings of a file's name while it is being replaced or removed."""
+"""The suffixes of a file's name while a broker replaces or removes the file."""
 
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 """The directory of a cluster's metadata log, in one of the log directories."""
@@ -34,13 +34,13 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 OFFSET_CHECKPOINTS = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, "cleaner-offset-checkpoint")
 LOCK = ".lock"
 REMOTE_INDEX_CACHE = "remote-log-index-cache"
-"""The directory in a log directory that holds indexes of segments in tiered storage (KIP-405)."""
+"""The directory in a log directory that contains indexes of segments in tiered storage (KIP-405)."""
 PARTITION_FILES = (LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE, BOOTSTRAP_CHECKPOINT)
-"""The other files of a partition's directory, beside those of segments."""
+"""The files of a partition's directory that belong to no segment."""
 LOG_DIR_FILES = (META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT, REMOTE_INDEX_CACHE, *OFFSET_CHECKPOINTS)
-"""The files of a log directory, beside the partitions' directories."""
+"""The files of a log directory, in addition to the partitions' directories."""
 
-# Compiled when first asked for: a command asks for one of them at the most.
+# Compiled on first use: a command uses at most one of them.
 _SEGMENT = r"([0-9]{1,20})(?:-([0-9]{10})(?:-[0-9]+(?=\.checkpoint\.part))?)?(\.[a-z]+)((?:\.[a-z]+)*)"
 _MAX_OFFSET = 2**63 - 1
 _MOST_NAME_BYTES = 255
@@ -70,7 +70,7 @@ class PartitionDirectory(NamedTuple):
 
 @lru_cache(4096)  # the files of thousands of partitions have the same few names
 def parse_file_name(name: str) -> FileName | None:
-    """The parts of ``00000000000000000042.index.deleted`` and its like, None for any other name."""
+    """The parts of a name such as ``00000000000000000042.index.deleted``, None for any other name."""
     match = re.fullmatch(_SEGMENT, name)
     if match is None:
         return None
@@ -104,7 +104,7 @@ def checkpoint_name(end_offset: int, epoch: int) -> str:
 
 
 def parse_partition_dir(name: str) -> PartitionDirectory | None:
-    """Topic, partition and state of a directory name, None if it is not a partition's."""
+    """Topic, partition and state of a partition directory's name, None for any other name."""
     match = re.fullmatch(_PARTITION, name)
     if match is None or int(match["partition"]) > 0x7FFFFFFF:
         return None
@@ -114,9 +114,9 @@ def parse_partition_dir(name: str) -> PartitionDirectory | None:
 
 
 def directory_name(partition: TopicPartition, *, state: str = "", unique_id: str = "") -> str:
-    """The name of a partition's directory. ``unique_id`` are the 32 hexadecimal digits before a state.
+    """The name of a partition's directory. ``unique_id``: the 32 hexadecimal digits before a state.
 
-    Of a partition that is deleted or stray the topic is cut so that the name has 255 characters, as Kafka does.
+    If a partition is deleted or stray, its topic is cut so that the name has 255 characters, as in Kafka.
     """
     if not state:
         return f"{partition.topic}-{partition.partition}"
@@ -126,7 +126,7 @@ def directory_name(partition: TopicPartition, *, state: str = "", unique_id: str
 
 
 def partition_of_dir(name: str) -> TopicPartition:
-    """The partition that a directory name stands for, whatever its state. Raises InputError."""
+    """The partition of a directory name with any state. Raises InputError."""
     found = parse_partition_dir(name)
     if found is None:
         raise InputError(f"invalid partition directory '{name}': expected <topic>-<partition>")

@@ -1,7 +1,7 @@
-"""Files of a log directory, opened for reading: regular ones only, logs and indexes no larger than Kafka has them.
+"""Opens files of a log directory for reading: only regular ones, and no larger than Kafka's.
 
-Anything may lie under the name of a segment or a checkpoint. A FIFO keeps who opens it waiting, ``/dev/zero`` has no
-end, and some devices do something when they are opened: each is an OSError in words, before anything is opened.
+The name of a segment or a checkpoint may belong to anything. Opening a FIFO blocks, ``/dev/zero`` has no end, and
+opening some devices has effects. All of them raise OSError with an explanation before they are opened.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import stat
 from typing import Any, BinaryIO
 
 LARGEST_LOG_BYTES = 2**31 - 1
-"""Of a segment's log and of a KRaft snapshot: ``FileRecords`` of Kafka opens no larger one."""
+"""The maximum size of a segment's log and of a KRaft snapshot: ``FileRecords`` of Kafka opens no larger file."""
 LARGEST_INDEX_BYTES = 512 * 1024 * 1024
-"""Of a segment's index: as many transactions of one record as the largest log has room for, each aborted."""
+"""The maximum size of a segment's index: the largest log, full of aborted transactions of one record."""
 
 
 def is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a listing is a directory. Links in a circle are not."""
+    """Whether an entry of a listing is a directory. False for a loop of symbolic links."""
     try:
         return entry.is_dir()
     except OSError:
@@ -27,7 +27,7 @@ def is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def is_regular(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a listing is a regular file. Links in a circle are not."""
+    """Whether an entry of a listing is a regular file. False for a loop of symbolic links."""
     try:
         return entry.is_file()
     except OSError:
@@ -35,9 +35,9 @@ def is_regular(entry: os.DirEntry[str]) -> bool:
 
 
 def open_regular(path: str | os.PathLike[str], access: int = os.O_RDONLY) -> int:
-    """A file descriptor, for reading. Raises OSError, also where a directory, FIFO, device or socket stands."""
+    """Open a file and return its descriptor. Raises OSError, also for a directory, FIFO, device or socket."""
     refuse_others(os.stat(path), path)
-    # Should a FIFO have taken its place meanwhile, it opens at once.
+    # O_NONBLOCK: if a FIFO has replaced the file meanwhile, it opens immediately.
     descriptor = os.open(path, access | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         refuse_others(os.fstat(descriptor), path)
@@ -48,22 +48,22 @@ def open_regular(path: str | os.PathLike[str], access: int = os.O_RDONLY) -> int
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """The same as a file object."""
+    """As ``open_regular``, but returns a file object."""
     return io.BufferedReader(_Unwaiting(open_regular(path)))
 
 
 def open_log(path: str | os.PathLike[str]) -> int:
-    """As ``open_regular``; also an OSError for a log that is larger than any of Kafka's."""
+    """As ``open_regular``. Also raises OSError for a log that is larger than any of Kafka's."""
     return _limited(open_regular(path), path, LARGEST_LOG_BYTES)
 
 
 def open_index(path: str | os.PathLike[str]) -> int:
-    """As ``open_regular``; also an OSError for an index that is larger than any of Kafka's."""
+    """As ``open_regular``. Also raises OSError for an index that is larger than any of Kafka's."""
     return _limited(open_regular(path), path, LARGEST_INDEX_BYTES)
 
 
 def refuse_too_large(size_bytes: int, path: str | os.PathLike[str], largest_bytes: int = LARGEST_LOG_BYTES) -> None:
-    """Raise OSError for a log, or another file, of a size that Kafka never has: to read it would take hours."""
+    """Raise OSError for a file that is larger than any of Kafka's, because reading it would take hours."""
     if size_bytes > largest_bytes:
         text = f"it has {size_bytes} bytes, but Kafka's largest file of this kind has {largest_bytes}"
         raise OSError(errno.EFBIG, text, os.fspath(path))
@@ -89,7 +89,7 @@ def _limited(descriptor: int, path: str | os.PathLike[str], largest_bytes: int) 
 
 
 def refuse_others(status: os.stat_result, path: str | os.PathLike[str]) -> None:
-    """Raise OSError for the status of what is no regular file."""
+    """Raise OSError if the status is not that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(status.st_mode):

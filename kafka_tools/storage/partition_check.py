@@ -1,7 +1,7 @@
-"""All files of one partition's directory, compared with each other in one walk over its segments.
+"""Compares all files of one partition's directory with each other, in one walk over its segments.
 
-Knows which file is compared with which; the comparisons themselves are observers of ``segment_check.SegmentCheck``.
-Sources: ``LogLoader``, ``ProducerStateManager``, ``LeaderEpochFileCache``, ``Snapshots`` of Kafka.
+This module decides which files to compare. Observers of ``segment_check.SegmentCheck`` compare them. Sources:
+``LogLoader``, ``ProducerStateManager``, ``LeaderEpochFileCache``, ``Snapshots`` of Kafka.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEFT_STATES = {"delete": "is being deleted", "stray": "has no topic any more"}
 
 
 class PartitionCheck:
-    """One walk over a partition. ``log_end_offset`` is known when ``findings`` is through, None without a segment."""
+    """One walk over a partition. ``log_end_offset`` is set when ``findings`` has ended; None without a segment."""
 
     def __init__(self, directory: str, *, records: bool, checkpoints: Mapping[str, int]) -> None:
         """``checkpoints``: this partition's offsets in the log directory's checkpoint files, by file name."""
@@ -45,13 +45,11 @@ class PartitionCheck:
         self._ended = False
         self._epochs_as_of: Identity | None = None
         self._base_offset = 0
-        """Of the segment that was walked last."""
+        """The base offset of the segment that was walked last."""
         self._listed_again = ListedAgain(directory)
 
     def findings(self) -> Iterator[Finding]:
-        """The findings: first those about the directory's own files, then segment by segment, then those about all
-        segments together.
-        """
+        """The findings about the directory's own files, then about each segment, then about all segments together."""
         try:
             files = partition_files(self.directory)
         except FileNotFoundError:
@@ -73,7 +71,7 @@ class PartitionCheck:
         for path in files.checkpoints:
             yield from read_safely(path, KraftSnapshotCheck(path, records=self._records).findings)
         try:
-            # Snapshots and epochs are about a log that was there before them: its segments are listed after them.
+            # A broker writes the log before snapshots and epochs, so the segments are listed after them.
             files = partition_files(self.directory)._replace(snapshots=files.snapshots)
         except FileNotFoundError:
             yield Finding(self.directory, "vanished", "was removed: the broker deleted or moved the partition")
@@ -83,7 +81,7 @@ class PartitionCheck:
     def _other(self, path: str, epochs: list[LeaderEpoch]) -> Iterator[Finding]:
         name = os.path.basename(path)
         if name == names.LEADER_EPOCHS:
-            with contextlib.suppress(OSError):  # reported by what reads it
+            with contextlib.suppress(OSError):  # the read below reports it
                 self._epochs_as_of = identity(path)
             yield from read_file(path, "leader-epochs", lambda: epochs.extend(read_leader_epochs(path)))
             yield from _out_of_order(path, epochs)
@@ -98,7 +96,7 @@ class PartitionCheck:
         elif names.parse_file_name(name) is not None and is_read_with_log(path):
             return
         elif names.parse_file_name(name) is not None and (problem := not_regular(path, listed=True)) is not None:
-            yield problem  # a segment's file by its name: whatever it should hold is not here
+            yield problem  # it has the name of a segment's file, but not the contents
         else:
             yield Finding(path, "unknown-file", "is unknown to Kafka")
 
@@ -139,13 +137,13 @@ class PartitionCheck:
             yield Finding(path, "offset-gap", text, 0, base_offset)
         check = SegmentCheck(path, base_offset=base_offset, records=self._records, open_end=following is None)
         yield from read_safely(path, lambda: walk_segment(check, transactions, across))
-        if not check.ended:  # it is gone
+        if not check.ended:  # it was removed
             yield from _hole(transactions, across)
         self._ended = check.ended
         self._whole = check.whole and check.ended
         self.log_end_offset = max(check.next_offset, self.log_end_offset or 0)
         self._base_offset = base_offset
-        # Compaction joins segments: it takes the ones that were away before it puts the one that is in their place.
+        # Compaction merges segments: it removes the old ones before it renames the new one to take their place.
         if following is not None and check.next_offset > following.base_offset and os.path.exists(following.log or ""):
             text = f"reaches offset {check.next_offset - 1}, but the next segment begins with {following.base_offset}"
             yield Finding(path, "segment-overlap", text, None, following.base_offset)
@@ -156,13 +154,13 @@ class PartitionCheck:
             path, partition = os.path.join(os.path.dirname(directory), name), os.path.basename(directory)
             if offset > end_offset and still_says(path, directory, names.partition_of_dir(partition), offset):
                 text = f"contains offset {offset} of {partition}, but its log ends at {end_offset}"
-                # What was below the recovery point had reached the disk: here it is gone.
+                # Records below the recovery point had reached the disk, but are missing here.
                 severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] and self._whole else None
                 yield Finding(path, "offset-checkpoint-mismatch", text, None, offset, severity)
 
 
 def _hole(transactions: OpenTransactions, across: Iterable[Observer]) -> Iterator[Finding]:
-    """A segment was not read: whatever transactions began and ended in it are not known."""
+    """A segment was not read: the transactions that began or ended in it are unknown."""
     transactions.forget()
     for observer in across:
         yield from observer.hole(0, 0)
@@ -171,10 +169,10 @@ def _hole(transactions: OpenTransactions, across: Iterable[Observer]) -> Iterato
 def walk_segment(
     check: SegmentCheck, transactions: OpenTransactions, across: Iterable[Observer] = ()
 ) -> Iterator[Finding]:
-    """A segment's log and the indexes beside it in one walk: ``check`` and the observers of the whole partition.
+    """Check a segment's log and its indexes in one walk, with ``check`` and the observers of the whole partition.
 
-    A missing offset or time index is a finding. The indexes are opened before the log, which must be the one that lay
-    there before them: compaction puts other files in their place, the log first. Raises OSError.
+    A missing offset or time index is a finding. The indexes are opened before the log. The log must still be the file
+    that was there before that, because compaction replaces the log first. Raises OSError.
     """
     for _ in range(_ATTEMPTS):
         before = identity(check.path)
@@ -196,7 +194,7 @@ def walk_segment(
 
 
 def _last_offset_at(segment: Segment, position: int) -> int | None:
-    """The last offset of the batch that starts at a position of a log, None if none does."""
+    """The last offset of the batch that starts at a position of a log, None if no batch starts there."""
     try:
         view = next(segment.walk(position, window_bytes=64), None)
     except CorruptBatch:
@@ -207,7 +205,7 @@ def _last_offset_at(segment: Segment, position: int) -> int | None:
 def _beside(
     log_path: str, base_offset: int, transactions: OpenTransactions
 ) -> tuple[list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck], list[Finding]]:
-    """The observers for the indexes beside a log, and findings about those that are not there or cannot be read."""
+    """The observers for the indexes of a log, and findings about missing and unreadable indexes."""
     observers: list[OffsetIndexCheck | TimeIndexCheck | TransactionIndexCheck] = []
     missing = []
     for suffix, check, what in (
@@ -226,13 +224,13 @@ def _beside(
 
 
 def is_read_with_log(path: str) -> bool:
-    """Whether a path is an index's whose log is there: whoever reads the log says whether the index can be read."""
+    """Whether a path is an index whose log exists. The check of the log then reports an unreadable index."""
     stem, suffix = os.path.splitext(path)
     return suffix in (names.INDEX, names.TIME_INDEX, names.TXN_INDEX) and os.path.isfile(stem + names.LOG)
 
 
 def orphans(files: PartitionFiles) -> Iterator[Finding]:
-    """Indexes whose log is not there; a broker at work takes the files of a segment away one after the other."""
+    """Indexes without a log. A running broker removes the files of a segment one by one, so the check waits."""
     left = {
         path: path[: path.rindex(".")] + names.LOG
         for segment in files.segments
@@ -253,15 +251,15 @@ def orphans(files: PartitionFiles) -> Iterator[Finding]:
 
 
 def still_says(checkpoint: str, directory: str, partition: TopicPartition, offset: int) -> bool:
-    """Whether a checkpoint file that said ``offset`` says it still, and of the partition that lies in ``directory``.
+    """Whether a checkpoint file still contains ``offset``, and for the partition that is now in ``directory``.
 
-    A topic may be deleted and made again under its name while both are read. True where nothing can be told.
+    A topic may be deleted and created again with the same name while both are read. True if this is unknown.
     """
     try:
         if os.stat(os.path.join(directory, names.PARTITION_METADATA)).st_mtime_ns >= os.stat(checkpoint).st_mtime_ns:
             return False
     except OSError:
-        pass  # brokers before 2.8 leave no mark of a partition's birth
+        pass  # brokers before 2.8 do not store when a partition was created
     try:
         return read_offset_checkpoint(checkpoint).get(partition) == offset
     except (OSError, CorruptIndex):

@@ -35,13 +35,13 @@ _SNAPSHOT_FILE = re.compile(r"(\d{20})\.snapshot")
 
 
 def snapshots(directory: str) -> list[tuple[int, str]]:
-    """(offset, path) of the snapshot files, ascending."""
+    """(offset, path) of each snapshot file, ascending."""
     matches = ((_SNAPSHOT_FILE.fullmatch(name), name) for name in os.listdir(directory))
     return sorted((int(match[1]), os.path.join(directory, name)) for match, name in matches if match)
 
 
 def write_snapshot(directory: str, offset: int, producers: ProducerStates, segment_bases: Collection[int]) -> None:
-    """The producers as they are at ``offset``, as ``<offset>.snapshot``; others that no segment begins with go."""
+    """Write ``<offset>.snapshot``. Remove the other snapshots, except those at the base offset of a segment."""
     put_snapshot(directory, offset, packed_snapshot(producers.entries))
     remove_snapshots(directory, {*segment_bases, offset})
 
@@ -52,12 +52,12 @@ def packed_snapshot(producers: Mapping[int, ProducerEntry]) -> bytes:
 
 
 def put_snapshot(directory: str, offset: int, data: bytes) -> None:
-    """Write what ``packed_snapshot`` has made. Raises OSError."""
+    """Write the bytes of ``packed_snapshot`` to a file. Raises OSError."""
     replace_file(os.path.join(directory, file_name(offset, ".snapshot")), data, sync=False)
 
 
 def remove_snapshots(directory: str, kept: Collection[int]) -> None:
-    """Remove the snapshots at other offsets than those. Raises OSError."""
+    """Remove the snapshots at all offsets but ``kept``. Raises OSError."""
     for offset, path in snapshots(directory):
         if offset not in kept:
             os.remove(path)
@@ -78,7 +78,7 @@ def _state(producer_id: int, entry: ProducerEntry) -> ProducerStateEntry:
 
 
 def read_snapshot(path: str, states: ProducerStates) -> None:
-    """Fill ``states``. Raises OSError, and CorruptIndex for a file that is not a snapshot or has a wrong CRC."""
+    """Add the producers of a snapshot to ``states``. Raises OSError, and CorruptIndex for an invalid file."""
     for row in read_producers(path):
         entry = ProducerEntry(row.producer_epoch)
         entry.coordinator_epoch = row.coordinator_epoch
@@ -93,9 +93,9 @@ def read_snapshot(path: str, states: ProducerStates) -> None:
 
 
 def note_batch(view: BatchView, states: ProducerStates) -> FinishedTransaction | None:
-    """Take a batch of the log into the producer state: the transaction that its marker ends, None for other batches.
+    """Add a batch of the log to the producer state. Returns the transaction that it ends, None for other batches.
 
-    Raises CorruptBatch for a marker that cannot be read.
+    Raises CorruptBatch for an unreadable marker.
     """
     if view.producer_id < 0:
         return None
@@ -116,19 +116,19 @@ def note_batch(view: BatchView, states: ProducerStates) -> FinishedTransaction |
 
 
 def aborted_entry(finished: FinishedTransaction) -> AbortedTransaction:
-    """The entry of a segment's .txnindex."""
+    """The entry of an aborted transaction for a .txnindex."""
     return AbortedTransaction(
         TXN_VERSION, finished.producer_id, finished.first_offset, finished.last_offset, finished.last_stable_offset
     )
 
 
 def append_aborted(path: str, entries: Iterable[AbortedTransaction]) -> None:
-    """More entries in a segment's .txnindex: all of them, or OSError and the file as it was."""
+    """Append entries to a segment's .txnindex. If that fails, raises OSError and leaves the file as it was."""
     append_entries(path, pack_txn_index(entries))
 
 
 def replace_aborted(path: str, entries: Collection[AbortedTransaction]) -> None:
-    """Write a segment's .txnindex anew; without entries there is none. Raises OSError, with the old one left."""
+    """Replace a segment's .txnindex, or remove it if there are no entries. OSError leaves the old one."""
     if entries:
         replace_file(path, pack_txn_index(entries), sync=False)
     elif os.path.exists(path):
@@ -136,7 +136,7 @@ def replace_aborted(path: str, entries: Collection[AbortedTransaction]) -> None:
 
 
 def check_aborted(path: str, base_offset: int) -> None:
-    """Raise CorruptIndex for a .txnindex that cannot be that of a segment (``TransactionIndex.sanityCheck``)."""
+    """Raise CorruptIndex for a .txnindex that does not fit its segment (``TransactionIndex.sanityCheck``)."""
     if not os.path.exists(path):
         return
     before = base_offset - 1
@@ -151,11 +151,11 @@ def check_aborted(path: str, base_offset: int) -> None:
 def read_aborted(
     path: str, first_offset: int, end_offset: int, unwritten: Iterable[AbortedTransaction] = ()
 ) -> tuple[list[AbortedTransaction], bool]:
-    """The aborted transactions that overlap the range, from a .txnindex and from ``unwritten``, which follows it.
+    """The aborted transactions that overlap the range, from a .txnindex and from ``unwritten``, the entries after it.
 
-    Also returns whether later indexes cannot have any more of them: once the last stable offset is at the end of the
-    range, all transactions that began in it have ended. Entries before the range are not read, because markers are
-    entered in order. Raises OSError, CorruptIndex.
+    Also returns whether later indexes contain no more of them: once the last stable offset is at the end of the range,
+    all transactions that began in it have ended. Entries before the range are not read, because entries are in the
+    order of the markers. Raises OSError, CorruptIndex.
     """
     written = txn_index_from(path, first_offset) if os.path.exists(path) else ()
     found = []

@@ -1,8 +1,8 @@
 """The producer state of a log: the last batches of each producer, and open transactions.
 
-Rules of Kafka's ``ProducerStateManager``, ``ProducerAppendInfo`` and ``ProducerStateEntry`` (KIP-98): a
-batch that repeats one of the last five of its producer is answered with that one's offset, any other
-batch must follow without a gap. Knows no files: ``storage.log.partition_log`` stores and rebuilds the state.
+Rules of Kafka's ``ProducerStateManager``, ``ProducerAppendInfo`` and ``ProducerStateEntry`` (KIP-98). If a batch
+repeats one of its producer's last five, the response contains the offset of the earlier batch. Any other batch must
+follow without a gap. ``storage.log.partition_log`` stores and rebuilds the state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_tools.errors import LogError
 from kafka_tools.records.batches import BatchView
 
 BATCHES_TO_RETAIN = 5
-"""How many batches a producer may have in flight and still be recognised (Kafka's constant)."""
+"""The number of batches of a producer in which a repeated batch is recognised (Kafka's constant)."""
 
 MOST_OPEN = 100_000
 _MOST_ENDED = 64
@@ -26,19 +26,19 @@ _EPOCH_MAX = 2**15 - 1
 
 
 class OutOfOrderSequence(LogError):
-    """A batch does not follow the last one of its producer."""
+    """A batch does not follow the last batch of its producer."""
 
 
 class StaleProducerEpoch(LogError):
-    """A batch carries an older epoch than one its producer used before."""
+    """A batch has an older epoch than its producer used before."""
 
 
 class NotTransactional(LogError):
-    """A plain batch of a producer whose transaction is open in the partition."""
+    """A producer with an open transaction in the partition wrote a batch that is not transactional."""
 
 
 class FencedCoordinator(LogError):
-    """A marker of a transaction coordinator that has been replaced."""
+    """A marker comes from a transaction coordinator that has been replaced."""
 
 
 class KnownBatch(NamedTuple):
@@ -52,9 +52,9 @@ class KnownBatch(NamedTuple):
 
 
 class ProducerEntry:
-    """One producer id: epoch, last batches (oldest first), and its open transaction, -1 for none.
+    """One producer id: epoch, last batches (oldest first), and its open transaction, -1 without one.
 
-    ``transaction_start`` is set by ``ProducerStates``, which keeps the open ones.
+    ``ProducerStates``, which tracks the open transactions, sets ``transaction_start``.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class ProducerEntry:
 
     def __init__(self, epoch: int, keeping: int = 0) -> None:
         self.keeping = keeping
-        """How often all entries had been kept when this one was made (``ProducerStates.keep``)."""
+        """The number of calls of ``ProducerStates.keep`` before this entry was created."""
         self.epoch = epoch
         self.batches: deque[KnownBatch] = deque(maxlen=BATCHES_TO_RETAIN)
         self.coordinator_epoch = -1
@@ -79,7 +79,7 @@ class ProducerEntry:
         self.transaction_start = -1
 
     def copy(self, keeping: int) -> ProducerEntry:
-        """The same entry, to be changed."""
+        """A copy of the entry that may be changed."""
         made = ProducerEntry(self.epoch, keeping)
         made.batches.extend(self.batches)
         made.coordinator_epoch = self.coordinator_epoch
@@ -94,7 +94,7 @@ class ProducerEntry:
 
 
 class FinishedTransaction(NamedTuple):
-    """A transaction that a marker ended: offsets inclusive; ``last_offset`` is the marker's."""
+    """A transaction that a marker ended. Offsets are inclusive; ``last_offset`` is the marker's."""
 
     producer_id: int
     first_offset: int
@@ -112,9 +112,9 @@ class Unverified(NamedTuple):
 
 
 class OpenTransactions:
-    """First offset of each producer's open transaction, as a walk over a log sees them.
+    """First offset of each producer's open transaction, during a walk over a log.
 
-    Bounded: with more than MOST_OPEN at once the oldest are forgotten, and nothing is concluded about those.
+    If more than MOST_OPEN are open at the same time, the oldest are forgotten and not checked.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class OpenTransactions:
         """Producer id -> first offset."""
 
     def begin(self, producer_id: int, offset: int) -> None:
-        """A transactional batch; only the first one of a transaction counts."""
+        """Add a transactional batch; only the first one of a transaction counts."""
         if producer_id in self.starts:
             return
         if len(self.starts) >= MOST_OPEN:
@@ -130,11 +130,11 @@ class OpenTransactions:
         self.starts[producer_id] = offset
 
     def end(self, producer_id: int) -> int | None:
-        """A marker; where the transaction began, None if that was not seen."""
+        """Add a marker. Returns the first offset of the transaction, None if the walk has not seen it."""
         return self.starts.pop(producer_id, None)
 
     def forget(self) -> None:
-        """Bytes were skipped: what was open may have ended there."""
+        """Forget all transactions: bytes were skipped, and any transaction may have ended there."""
         self.starts.clear()
 
 
@@ -144,19 +144,19 @@ class ProducerStates:
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
         self._keeping = 0
-        """How often they were kept: entries that are older are not changed but replaced."""
+        """The number of calls of ``keep``. Entries from before the last call are replaced, not changed."""
         self._unverified: dict[int, Unverified] = {}
         self._open: dict[int, int] = {}
         """Producer id -> first offset of its open transaction."""
         self._starts: list[tuple[int, int]] = []
-        """A heap of (first offset, producer id), of which those that are in ``_open`` count: fetches and markers ask
-        for the oldest, and producers are many."""
+        """A heap of (first offset, producer id). Only entries that are also in ``_open`` count. Fetches and markers
+        need the oldest, and there are many producers."""
 
     def verifying(self, producer_id: int, epoch: int, sequence: int, now_ms: int) -> None:
-        """A batch is to be the first of a transaction here. Until one is written none that follows it may be.
+        """A batch waits to be the first of a transaction here. Until it is written, later batches are refused.
 
-        Else a batch that is refused for the moment would come back behind its successors, and be out of order for ever
-        (``VerificationStateEntry``).
+        Otherwise a batch that the broker refuses temporarily would arrive again after its successors, and be out of
+        order forever (``VerificationStateEntry``).
         """
         known = self._unverified.get(producer_id)
         if known is None:
@@ -167,12 +167,12 @@ class ProducerStates:
             self._unverified[producer_id] = known._replace(epoch=epoch, lowest_sequence=sequence)
 
     def keep(self) -> dict[int, ProducerEntry]:
-        """The producers as they are now, which stay so: another thread may read them."""
+        """The current producers, as entries that never change: another thread may read them."""
         self._keeping += 1
         return dict(self.entries)
 
     def add(self, producer_id: int, entry: ProducerEntry) -> None:
-        """Take an entry as it was stored, in the place of what is known of the producer."""
+        """Add an entry that was stored, or replace the producer's entry by it."""
         self.entries[producer_id] = entry
         self._open.pop(producer_id, None)
         if entry.transaction_start >= 0:
@@ -181,7 +181,7 @@ class ProducerStates:
     def _begin(self, producer_id: int, offset: int) -> None:
         self._open[producer_id] = offset
         heapq.heappush(self._starts, (offset, producer_id))
-        if len(self._starts) > 2 * len(self._open) + _MOST_ENDED:  # which end behind one that stays open
+        if len(self._starts) > 2 * len(self._open) + _MOST_ENDED:  # ended ones after an open one
             self._starts = [(start, open_id) for open_id, start in self._open.items()]
             heapq.heapify(self._starts)
 
@@ -197,9 +197,9 @@ class ProducerStates:
         return None
 
     def check(self, batch: BatchView, where: object) -> None:
-        """Whether a client may append this batch now.
+        """Raise an error unless a client may append this batch now.
 
-        Raises StaleProducerEpoch or OutOfOrderSequence; ``where`` names the partition in the text.
+        Raises StaleProducerEpoch, OutOfOrderSequence or NotTransactional; ``where`` names the partition in the message.
         """
         entry = self.entries.get(batch.producer_id)
         if entry is not None and batch.producer_epoch < entry.epoch:
@@ -216,7 +216,7 @@ class ProducerStates:
                 f"the producer sent {unverified.lowest_sequence} first, and it is not written yet"
             )
         if entry is None:
-            return  # its state has expired or it is new: any sequence is accepted, as Kafka does
+            return  # the producer is new or its state has expired: like Kafka, accept any sequence
         if batch.producer_epoch != entry.epoch:
             if batch.base_sequence != 0:
                 raise OutOfOrderSequence(
@@ -234,7 +234,7 @@ class ProducerStates:
             )
 
     def check_epoch(self, producer_id: int, epoch: int, where: object) -> None:
-        """StaleProducerEpoch unless the epoch is at least the newest of the producer; ``where`` as in ``check``."""
+        """Raise StaleProducerEpoch if the epoch is older than the producer's newest one; ``where`` as in ``check``."""
         entry = self.entries.get(producer_id)
         if entry is not None and epoch < entry.epoch:
             raise StaleProducerEpoch(
@@ -242,10 +242,10 @@ class ProducerStates:
             )
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, version: int, where: object) -> None:
-        """Whether a marker may end the producer's transaction. ``version``: the transaction version (KIP-1228).
+        """Raise an error unless a marker may end the producer's transaction, by the rules of a transaction version.
 
-        From 2 on the marker has a newer epoch than what the transaction wrote; once it has ended, its marker may come
-        again. Raises StaleProducerEpoch or FencedCoordinator.
+        From version 2 on, the marker has a newer epoch than the batches of the transaction. After the end of the
+        transaction its marker may arrive again (KIP-1228). Raises StaleProducerEpoch or FencedCoordinator.
         """
         entry = self.entries.get(producer_id)
         if entry is None:
@@ -274,7 +274,7 @@ class ProducerStates:
         return -1 if entry is None else entry.last_marker
 
     def update(self, batch: BatchView, first_offset: int, last_offset: int, timestamp: int) -> None:
-        """Remember an appended data batch; its offsets are those it was given."""
+        """Add an appended data batch with the offsets that the log gave it."""
         entry = self._entry(batch.producer_id, batch.producer_epoch)
         entry.batches.append(KnownBatch(batch.base_sequence, batch.last_sequence, first_offset, last_offset, timestamp))
         entry.last_timestamp = timestamp
@@ -287,7 +287,7 @@ class ProducerStates:
     def end_transaction(
         self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int, timestamp: int, *, committed: bool
     ) -> FinishedTransaction | None:
-        """A marker at ``offset`` ends the producer's transaction; None if it had written nothing."""
+        """End the producer's transaction by a marker at ``offset``. None if the transaction had written nothing."""
         entry = self._entry(producer_id, epoch)
         self._unverified.pop(producer_id, None)
         entry.coordinator_epoch = coordinator_epoch
@@ -309,9 +309,9 @@ class ProducerStates:
         return starts[0][0] if starts else None
 
     def expire(self, older_than_ms: int) -> Iterator[None]:
-        """Forget producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch).
+        """Remove producers that wrote nothing since ``older_than_ms`` (milliseconds since the epoch).
 
-        To be iterated: between one part of them and the next others may do something.
+        An iterator that yields after each part of the producers, so that other work can run in between.
         """
         for number, (producer_id, entry) in enumerate(list(self.entries.items()), 1):
             is_over = entry.transaction_start < 0 and entry.last_timestamp < older_than_ms
@@ -324,7 +324,7 @@ class ProducerStates:
                 del self._unverified[producer_id]
 
     def _entry(self, producer_id: int, epoch: int) -> ProducerEntry:
-        """The entry of a producer, to be changed."""
+        """The entry of a producer, which may be changed."""
         entry = self.entries.get(producer_id)
         if entry is None:
             entry = self.entries[producer_id] = ProducerEntry(epoch, self._keeping)
@@ -337,5 +337,5 @@ class ProducerStates:
 
 
 def _follows(last_sequence: int, next_sequence: int) -> bool:
-    """Sequences count up to 2**31 - 1 and start again at 0."""
+    """Whether a sequence follows another one: 0 follows 2**31 - 1."""
     return next_sequence == (0 if last_sequence == _SEQUENCE_MAX else last_sequence + 1)

@@ -1,4 +1,4 @@
-"""The sound batches of a damaged log file: every batch with a right CRC, whatever lies between them."""
+"""Reads the sound batches of damaged log files: every batch with a valid CRC, with any bytes between them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kafka_tools.storage.segment import Segment
 
 
 class Salvage:
-    """The sound batches of a partition directory; once iterated, ``damaged_spans`` counts what was passed over."""
+    """The sound batches of a partition directory. After an iteration, ``damaged_spans`` counts the skipped spans."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
         self.damaged_spans = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        """The bytes of one batch after the other. Raises OSError."""
+        """The bytes of each batch, in order. Raises OSError."""
         self.damaged_spans = 0
         for files in partition_files(self.directory).segments:
             if files.log is not None:

@@ -1,9 +1,9 @@
-"""Searches for the next complete batch after damage, where lengths cannot be followed any more.
+"""Searches for the next complete batch after damage, where lengths cannot be trusted.
 
 A header counts only if its numbers are consistent, its offsets match the segment, and the CRC is valid. Impossible
-headers are ruled out many bytes at a time. The size of a file limits how many bytes the CRCs of all searches in it may
-read. Below magic 2, the messages within a wrapper that could not be compressed look like messages of the log; that
-their offsets are relative (KIP-31) rules them out in every segment but a partition's first one.
+headers are excluded many bytes at a time. The size of a file limits how many bytes the CRCs of all searches in it may
+read. Below magic 2, the messages within a wrapper that could not be compressed look like messages of the log. Their
+relative offsets (KIP-31) exclude them in every segment except a partition's first one.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 _WINDOW_BYTES = 256 * 1024
 _CRC_BYTES = 64 * 1024 * 1024
-"""The bytes that CRC checks of a file's searches may read beyond those that the searches have passed."""
+"""The bytes that CRC checks of a file's searches may read, in addition to the bytes that the searches have passed."""
 _CRC_PART_BYTES = 1024 * 1024
 _LEGACY_CODEC_BITS = Codec.GZIP | Codec.SNAPPY | Codec.LZ4
 _LEGACY_ATTRIBUTES = (_LEGACY_CODEC_BITS, _LEGACY_CODEC_BITS | LOG_APPEND_TIME_BIT)
-"""Bits of the codec (zstd needs magic 2) and, from magic 1 on, of the timestamp's type."""
+"""The possible bits for each magic: the codec (zstd needs magic 2) and, in magic 1, the timestamp's type."""
 _SIZES_BYTES = 8
 """The bytes of the sizes of key and value at the end of the smallest message."""
 _INT32 = Struct(">i")
 
 Read = Callable[[int, int], bytes]
-"""(position, most bytes) -> the bytes there, fewer only at the end of the file."""
+"""(position, maximum bytes) -> the bytes there, fewer only at the end of the file."""
 
 
 class BatchSearch:
     """The searches in one file."""
 
     def __init__(self, read: Read, base_offset: int) -> None:
-        """``base_offset``: the segment's."""
+        """``base_offset``: the base offset of the segment."""
         self._read = read
         self._base_offset = base_offset
         self._crc_bytes_left = _CRC_BYTES
@@ -67,7 +67,7 @@ class BatchSearch:
             size_bytes = min(want, last - position)
             data = self._read(position, size_bytes)
             is_last = len(data) < size_bytes or position + size_bytes == last
-            # Where a header would be cut off here, it is looked at in the next window.
+            # The next window contains the headers that this one would cut off.
             stop = before - position if is_last else len(data) - HEADER_BYTES
             for at, batch_bytes in self._candidates(data, stop, position, end):
                 if batch_bytes <= self._crc_bytes_left:
@@ -83,12 +83,12 @@ class BatchSearch:
         return None
 
     def may_start_at(self, position: int, end: int) -> bool:
-        """Whether there is a header at ``position`` whose numbers fit; its CRC is not looked at."""
+        """Whether there is a header with consistent numbers at ``position``. Does not check the CRC."""
         data = self._read(position, min(HEADER_BYTES, end - position))
         return any(True for _ in self._candidates(data, 1, position, end))
 
     def _candidates(self, data: bytes, stop: int, position: int, end: int) -> Iterator[tuple[int, int]]:
-        """Starts below ``stop`` in the bytes at ``position``, and sizes, of what has the form of a batch."""
+        """(start, size) of everything in the form of a batch before ``stop`` in the bytes at ``position``."""
         for at, size_bytes in _headers(data, stop, self._base_offset, end - position):
             magic = data[at + MAGIC_POSITION]
             if magic == 2 or self._parts_fit(data, at, size_bytes, position, magic):
@@ -107,7 +107,7 @@ class BatchSearch:
         return value_bytes == left or (value_bytes == -1 and not left)
 
     def _crc_ok(self, position: int, size_bytes: int, magic: int) -> bool:
-        """Whether the CRC of the batch at ``position`` is right: read in parts, since its size may be made up."""
+        """Whether the CRC of the batch at ``position`` is right. Reads it in parts, because its size may be wrong."""
         crc_from, stored_at, extend = LEGACY_CRC_FROM, LEGACY_CRC_POSITION, _crc32_extend
         if magic == 2:
             crc_from, stored_at, extend = CRC_FROM, CRC_POSITION, crc32c_extend
@@ -129,7 +129,7 @@ def _crc32_extend(crc: int, data: bytes) -> int:
 
 
 def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tuple[int, int]]:
-    """Starts and sizes of what may be headers of batches, where ``left`` bytes are left from the start of ``data``."""
+    """Starts and sizes of possible batches, if the file has ``left`` bytes from the start of ``data`` on."""
     count = min(stop, len(data) - LEGACY_BYTES[0] + 1)
     if count <= 0:
         return
@@ -139,7 +139,7 @@ def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tu
         return octets[at : at + count]
 
     possible = octet(MAGIC_POSITION) <= 2
-    # The first bytes of all offsets that the segment can have are the same.
+    # All possible offsets of the segment share their first bytes.
     least, most = base_offset.to_bytes(8, "big"), (base_offset + MAX_RELATIVE_OFFSET).to_bytes(9, "big")[1:]
     for at, (value, other) in enumerate(zip(least, most, strict=True)):
         if value != other:
@@ -167,7 +167,7 @@ def _headers(data: bytes, stop: int, base_offset: int, left: int) -> Iterator[tu
 def _message_fits(
     data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether attributes and the size of the key can be those of messages, which all have one magic below 2."""
+    """Whether attributes and key size are possible for messages, which all have the same magic below 2."""
     if not len(starts):
         return np.zeros(0, bool)
     magic = data[int(starts[0]) + MAGIC_POSITION]
@@ -180,7 +180,7 @@ def _message_fits(
 def _batch_fits(
     data: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether the numbers in the headers of magic 2 batches fit each other."""
+    """Whether the numbers in the headers of magic 2 batches are consistent."""
     headers = gather(data, starts)
     last_delta, count = (headers[name].astype(np.int64) for name in ("last_offset_delta", "record_count"))
     fits: NDArray[np.bool_] = (headers["attributes"] & ~ATTRIBUTE_BITS == 0) & (

@@ -1,8 +1,8 @@
-"""A segment's log file for reading: batches in order, in bounded windows, never the whole file.
+"""Reads a segment's log file: batches in order, in bounded windows, never the whole file.
 
-Memory stays at a window (or the largest batch). Mapped pages would count as memory of the process, so this
-reads. Rules of Kafka's ``FileLogInputStream``: a tail too short for what it claims ends the file quietly,
-an impossible length is damage.
+Memory is limited to a window (or the largest batch). The module does not map the file, because mapped pages count as
+memory of the process. Rules of Kafka's ``FileLogInputStream``: a tail that is shorter than its length ends the file
+silently, and an impossible length is damage.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _LEAST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 
 
 class SegmentReader(ABC):
-    """A log file, wherever it lies: its batches in order. Subclasses say how its bytes are read."""
+    """The batches of a log file, in order. Subclasses read the bytes from the place of the file."""
 
     def __init__(self, path: str, base_offset: int, size_bytes: int) -> None:
         self.path = path
         self.base_offset = base_offset
         """The offset in the file's name, 0 for a name without one."""
         self.size_bytes = size_bytes
-        """The size when it was opened; ``refresh`` looks again."""
+        """The size when the file was opened; ``refresh`` updates it."""
 
     @abstractmethod
     def refresh(self) -> int:
-        """The size now, for a file that grows."""
+        """The current size, for a file that grows."""
 
     @abstractmethod
     def read(self, position: int, size_bytes: int) -> bytes:
@@ -59,9 +59,8 @@ class SegmentReader(ABC):
     ) -> Iterator[tuple[int, bytes, list[int]]]:
         """(file position, bytes, starts of the whole batches in the bytes) from ``start`` up to ``end``.
 
-        The walk behind everything that reads a log. A tail that is not whole is left out. Raises CorruptBatch,
-        after the windows before the damage. ``first_bytes``: begin with a window of that size, for a walk that may
-        end soon.
+        All readers of a log use this walk. It omits an incomplete tail. Raises CorruptBatch after the windows before
+        the damage. ``first_bytes``: begin with a window of that size, for a walk that may end soon.
         """
         position = start
         end = self.size_bytes if end is None else min(end, self.size_bytes)
@@ -81,11 +80,11 @@ class SegmentReader(ABC):
                     return
                 self._refuse(claimed, buffer[at + MAGIC_POSITION], position)
                 want = max(size, claimed)
-            if is_cut:  # the file became shorter since its size was taken
+            if is_cut:  # the file has become shorter since its size was read
                 return
 
     def _refuse(self, size_bytes: int, magic: int, position: int) -> None:
-        """Raise CorruptBatch for a batch that cannot have the size which its header claims."""
+        """Raise CorruptBatch if the size in a batch's header is impossible."""
         length = size_bytes - PREFIX_BYTES
         if length < LEAST_LENGTH:
             text = (
@@ -115,8 +114,8 @@ class SegmentReader(ABC):
     def batches(self, start: int = 0, *, strict: bool = False, end: int | None = None) -> Iterator[BatchView | Finding]:
         """The batches of the file. Strict: raises CorruptBatch at the first damage, also for a torn tail.
 
-        Not strict: damage is a Finding in its place in the order, and the walk goes on at the next batch whose
-        CRC is right, if there is one.
+        Not strict: damage is a Finding at its place in the order. The walk continues at the next batch with a valid
+        CRC, if there is one.
         """
         position = start
         last_end = self.size_bytes if end is None else min(end, self.size_bytes)
@@ -144,17 +143,17 @@ class SegmentReader(ABC):
             position, first_bytes = found, FIRST_BYTES
 
     def damage(self, error: CorruptBatch, position: int) -> Finding:
-        """The finding for an error of the walk; its text without the path, which has a field of its own."""
+        """The finding for an error of the walk. Its text omits the path, which is a field of the finding."""
         at = position if error.position is None else error.position
         if is_zero_filled(self, at, self.size_bytes):
             return Finding(self.path, "zero-tail", f"the last {self.size_bytes - at} bytes are zeros", at)
         return Finding(self.path, "bad-length", str(error).replace(f" in file {self.path}.", ""), at)
 
     def hidden_in(self, view: BatchView) -> int | None:
-        """The position of a complete batch within the bytes that ``view``, whose CRC is wrong, claims: its length is
-        then wrong too.
+        """The position of a complete batch within the bytes that ``view`` claims. The CRC of ``view`` is wrong, and
+        then its length is wrong too.
 
-        None if the next batch, or the end, is where the length says.
+        None if the next batch, or the end of the file, follows the claimed bytes.
         """
         end = view.file_position + view.size_bytes
         if end >= self.size_bytes or self._search.may_start_at(end, self.size_bytes):
@@ -174,7 +173,7 @@ class SegmentReader(ABC):
 
 
 class Segment(SegmentReader, Closing):
-    """A log file opened for reading; a context manager. Raises OSError if it cannot be opened, or is no log."""
+    """A log file, open for reading. A context manager. Raises OSError if it cannot be opened, or is no log."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         path = os.fspath(path)
@@ -182,7 +181,7 @@ class Segment(SegmentReader, Closing):
         found = os.fstat(self._fd)
         super().__init__(path, base_offset_of(path) or 0, found.st_size)
         self.identity = found.st_dev, found.st_ino
-        """Which file it is (``storage.live``), whatever lies at its path by now."""
+        """The identity of the open file (``storage.live``). Another file may be at its path by now."""
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -210,7 +209,7 @@ class Segment(SegmentReader, Closing):
 
 
 def torn_tail(segment: SegmentReader, position: int, end: int | None = None) -> Finding:
-    """The finding for what is left from ``position`` on, where no whole batch starts."""
+    """The finding for the bytes from ``position`` on, where no complete batch starts."""
     end = segment.size_bytes if end is None else end
     left = end - position
     if is_zero_filled(segment, position, end):
@@ -219,7 +218,7 @@ def torn_tail(segment: SegmentReader, position: int, end: int | None = None) -> 
 
 
 def not_the_tail(finding: Finding) -> Finding:
-    """The finding as it is when whole batches follow: what was taken for a torn tail has a wrong length."""
+    """The finding if complete batches follow it: instead of a torn tail, there is a wrong length."""
     if finding.kind != "torn-tail":
         return finding
     text = "the length in the header extends beyond the end of the file"
@@ -227,7 +226,7 @@ def not_the_tail(finding: Finding) -> Finding:
 
 
 def is_zero_filled(segment: SegmentReader, position: int, end: int) -> bool:
-    """Whether there is nothing but zeros from ``position`` on (a preallocated or sparse file)."""
+    """Whether all bytes from ``position`` on are zeros (a preallocated or sparse file)."""
     want = FIRST_BYTES
     while position < end:
         part = segment.read(position, min(want, end - position))

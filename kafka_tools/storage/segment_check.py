@@ -1,8 +1,8 @@
-"""The check of one segment's log, batch by batch: its findings, and the state that its neighbours' checks need.
+"""Checks one segment's log, batch by batch, and tracks the state that the check of the next segment needs.
 
-Observers follow the walk and compare other files with it (``index_follow``, ``state_check``). They get sound batches,
-and holes: bytes from which they must conclude nothing. Memory is bounded by the largest batch.
-Sources: ``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureValid`` of Kafka.
+Observers follow the walk and compare other files with the log (``index_follow``, ``state_check``). They get sound
+batches, and holes, which are bytes with unknown contents. Memory is bounded by the largest batch. Sources:
+``LogSegment.recover``, ``LogValidator``, ``DefaultRecordBatch.ensureValid`` of Kafka.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ _TAILS = ("torn-tail", "zero-tail")
 
 
 class Observer:
-    """Something that is compared with a log while it is walked."""
+    """Compares a file with a log during a walk over the log."""
 
     def batch(self, view: BatchView) -> Iterable[Finding]:
-        """A sound batch: its CRC is right and its offsets follow."""
+        """A sound batch: its CRC is valid and its offsets are in order."""
         return ()
 
     def hole(self, start: int, end: int) -> Iterable[Finding]:
-        """Nothing is known of the bytes from ``start`` to ``end``."""
+        """The contents of the bytes from ``start`` to ``end`` are unknown."""
         return ()
 
     def end(self, size_bytes: int) -> Iterable[Finding]:
-        """The walk is over; the log has ``size_bytes``."""
+        """The end of the walk; the log has ``size_bytes``."""
         return ()
 
 
 class SegmentCheck:
-    """One walk over one segment. ``next_offset`` is the offset after its last sound batch, as far as it got."""
+    """One walk over one segment. ``next_offset`` is the offset after the last sound batch so far."""
 
     def __init__(self, path: str, *, base_offset: int, records: bool, open_end: bool) -> None:
-        """``records``: parse every record too; ``open_end``: nothing follows, so that a tail is what a crash leaves."""
+        """``records``: also parse every record. ``open_end``: no segment follows, so that a crash may leave a tail."""
         self.path = path
         self.base_offset = self.next_offset = base_offset
         self.whole = True
-        """Whether no damage was met."""
+        """Whether the walk found no damage."""
         self.ended = False
-        """Whether the walk came to the end of the log, as it was when it was opened."""
+        """Whether the walk reached the end that the log had when it was opened."""
         self._records = records
         self._open_end = open_end
         self._observers: list[Observer] = []
@@ -63,7 +63,7 @@ class SegmentCheck:
     def findings(self, observers: Iterable[Observer] = (), segment: Segment | None = None) -> Iterator[Finding]:
         """The findings in the order of the file, including those of the observers. Raises OSError.
 
-        ``segment``: the log, opened already; it stays open.
+        ``segment``: the log, if it is open already; it stays open.
         """
         self._observers = list(observers)
         with contextlib.nullcontext(segment) if segment is not None else Segment(self.path) as segment:
@@ -108,7 +108,7 @@ class SegmentCheck:
                 yield from observer.end(segment.size_bytes)
 
     def _sound(self, view: BatchView | None) -> Iterator[Finding]:
-        """A sound batch, whose place between its neighbours is right too."""
+        """Process a sound batch, whose offsets also follow those of its neighbours."""
         if view is None:
             return
         if self._follows and view.base_offset > self.next_offset:
@@ -122,11 +122,11 @@ class SegmentCheck:
             yield from observer.batch(view)
 
     def _in_records(self, view: BatchView) -> Iterator[Finding]:
-        """The findings about a batch's records; its header and its place among its neighbours are right."""
+        """The findings about the records of a batch with a correct header."""
         try:
             newest = max((record.timestamp for record in view.records()), default=None)
         except (CorruptBatch, UnsupportedCodec) as error:
-            if not view.is_control:  # for markers, whoever follows transactions says it
+            if not view.is_control:  # the check of transactions reports markers
                 yield Finding(self.path, kind_of_unread(error), str(error), view.file_position, view.last_offset)
             return
         if newest is not None and newest != view.max_timestamp and view.magic == 2:
@@ -139,7 +139,7 @@ class SegmentCheck:
         yield from self._hole(view.file_position, view.file_position + view.size_bytes)
 
     def _order(self, held: BatchView, view: BatchView) -> Finding | None:
-        """The finding for two neighbours whose offsets do not ascend: about the first one, if it alone explains it."""
+        """The finding for two neighbours whose offsets do not ascend: about the first one, if that alone is wrong."""
         if view.base_offset > held.last_offset:
             return None
         too_far = held.base_offset > self.next_offset and view.base_offset >= self.next_offset
@@ -171,7 +171,7 @@ class SegmentCheck:
             def is_as_before() -> bool:
                 return segment.refresh() == size_before
 
-            # The end of a log that is being written may lie within a batch.
+            # While a broker writes a log, its end may be within a batch.
             if not (still_wrong(self.path, is_as_before) if self._open_end else is_as_before()):
                 kind = "growing" if segment.size_bytes > size_before else "shrunk"
                 segment.size_bytes = min(size_before, segment.size_bytes)
@@ -183,7 +183,7 @@ class SegmentCheck:
         yield finding
 
     def _problem(self, view: BatchView) -> Finding | None:
-        """The first thing that is wrong with a batch; offsets of a wrong batch are not to be believed."""
+        """The first problem of a batch, whose offsets must then not be trusted."""
 
         def finding(kind: str, text: str, offset: int | None = None) -> Finding:
             return Finding(self.path, kind, text, view.file_position, offset)
@@ -213,23 +213,23 @@ class SegmentCheck:
 
 
 def timestamp_text(claimed_ms: int, newest_ms: int) -> str:
-    """The text of a ``bad-timestamp``: the newest timestamp in the batch's header, and in its records."""
+    """The text of a ``bad-timestamp``, with the newest timestamp in the batch's header and in its records."""
     return f"the batch claims that its newest timestamp is {claimed_ms}, but in its records it is {newest_ms}"
 
 
 def tail_severity(path: str, kind: str) -> str:
-    """How bad a torn or zero tail of a partition's last segment is: what a crash leaves, and a broker cuts.
+    """The severity of a torn or zero tail of a partition's last segment. A crash leaves it, and a broker removes it.
 
-    With log.preallocate=true a broker at work has zeros behind what it has written so far: nothing is wrong.
+    With log.preallocate=true a running broker has zeros after the written batches, which is not damage.
     """
     served = kind == "zero-tail" and is_served(os.path.dirname(os.path.dirname(os.path.abspath(path))))
     return INFO if served else WARNING
 
 
 def not_regular(path: str, *, listed: bool = False) -> Finding | None:
-    """The finding about what is no regular file, or not there: reading it could wait for ever. None for a file.
+    """The finding about a missing file, or one that is not regular and could block a reader. None for a regular file.
 
-    ``listed``: it was in a listing of its directory, so what is not there was removed since.
+    ``listed``: it was in a listing of its directory, so a missing file was removed since.
     """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
@@ -242,15 +242,15 @@ def not_regular(path: str, *, listed: bool = False) -> Finding | None:
 
 
 def refused(path: str, error: OSError) -> Finding:
-    """The finding about a file that the operating system does not give: it is gone, or cannot be read."""
-    # It may be there again under the same name: a broker replaces segments. Else it is a link to nowhere.
+    """The finding about a file that was removed, or that the operating system refuses to read."""
+    # The name may exist again, because a broker replaces segments. A broken symbolic link is not a removed file.
     if isinstance(error, FileNotFoundError) and not os.path.islink(path):
         return Finding(path, "vanished", "was removed during the check")
     return Finding(path, "unreadable", f"is unreadable: {error.strerror}")
 
 
 def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """The findings of ``walk``; a refusal of the operating system is a finding too."""
+    """The findings of ``walk``. An OSError becomes a finding too."""
     try:
         yield from walk()
     except OSError as error:
@@ -258,9 +258,9 @@ def read_safely(path: str, walk: Callable[[], Iterator[Finding]]) -> Iterator[Fi
 
 
 def read_file(path: str, kind: str, read: Callable[[], object]) -> Iterator[Finding]:
-    """The finding of ``kind`` if ``read`` raises CorruptIndex, or what the operating system refuses.
+    """The finding of ``kind`` if ``read`` raises CorruptIndex, or a finding for its OSError.
 
-    A file that a broker has only begun to write is read again a moment later.
+    If a broker is still writing the file, it is read again shortly after.
     """
     failed: CorruptIndex | None = None
 

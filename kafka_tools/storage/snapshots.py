@@ -1,4 +1,4 @@
-"""The other files of a partition directory: producer snapshots, leader epochs, the topic's id.
+"""Reads and writes the other files of a partition directory: producer snapshots, leader epochs, the topic's id.
 
 Sources: ``ProducerStateManager``, ``LeaderEpochCheckpointFile``, ``PartitionMetadataFile`` of Kafka.
 """
@@ -20,13 +20,13 @@ from kafka_tools.values import number_below, parse_uuid, uuid_text
 
 SNAPSHOT_VERSION = 1
 MAX_EPOCHS_BYTES = 4 * 1024 * 1024
-"""Of a leader-epoch-checkpoint: a hundred thousand epochs and more."""
+"""The maximum size of a leader-epoch-checkpoint: more than a hundred thousand epochs."""
 
 _HEAD = Struct(">hIi")  # version, crc, number of producers
-_CRC_END = 6  # the crc covers what follows it
+_CRC_END = 6  # the crc covers the bytes after it
 _ENTRY = Struct(">qhiqiqiq")
 """Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first offset of the open
-transaction (``stored.producer_snapshot`` is the same in the language of messages)."""
+transaction (``stored.producer_snapshot`` declares the same fields as a message)."""
 _PIECE_BYTES = _ENTRY.size * 16384
 _METADATA_BYTES = 4096
 _COLON = re.compile(r":\s+", re.ASCII)
@@ -34,7 +34,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class ProducerStateEntry(NamedTuple):
-    """A producer in a snapshot. ``last_sequence`` is -1 for one without a batch; times are in milliseconds.
+    """A producer in a snapshot. ``last_sequence`` is -1 without a batch; times are in milliseconds.
 
     ``transaction_start`` is the first offset of its open transaction, None without one.
     """
@@ -60,16 +60,16 @@ class ProducerStateEntry(NamedTuple):
 
 
 class LeaderEpoch(NamedTuple):
-    """From ``start_offset`` on, records carry ``epoch``."""
+    """Records from ``start_offset`` on have ``epoch``."""
 
     epoch: int
     start_offset: int
 
 
 def read_producers(path: str) -> Iterator[ProducerStateEntry]:
-    """The producers of a ``.snapshot`` file, in its order, one by one: the file is read in pieces, twice.
+    """The producers of a ``.snapshot`` file, in its order, one by one. The file is read twice, in pieces.
 
-    Raises OSError, or CorruptIndex in Kafka's words before the first producer comes.
+    Raises OSError, or CorruptIndex in Kafka's words before the first producer.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -148,8 +148,8 @@ def write_leader_epochs(path: str, epochs: Iterable[LeaderEpoch], *, sync: bool 
 def read_partition_metadata(path: str) -> uuid.UUID:
     """The topic id in a ``partition.metadata`` file. Raises OSError or CorruptIndex.
 
-    As ``PartitionMetadataReadBuffer``: the first two lines count, by their order and not by what stands before the
-    colon, and a newer version is read like version 0.
+    As ``PartitionMetadataReadBuffer``: only the first two lines count, in this order and with any name before the
+    colon. A newer version is read like version 0.
     """
     with open_file(path) as file:
         data = file.read(_METADATA_BYTES)
@@ -169,7 +169,7 @@ def read_partition_metadata(path: str) -> uuid.UUID:
 
 
 def _value_of(line: str) -> str:
-    """The text after the colon and blanks. Empty if the name is missing or occurs more than once."""
+    """The text after the colon and blanks. Empty unless the line has exactly one such separator."""
     parts = _COLON.split(line)
     return parts[1] if len(parts) == 2 else ""
 

@@ -1,8 +1,8 @@
-"""Leader epochs and producer snapshots, compared with the log that is being walked.
+"""Compares leader epochs and producer snapshots with the log during a walk over it.
 
-Observers of ``segment_check.SegmentCheck`` that go from segment to segment of a partition. Both files are summaries of
-the log: they contradict it where it says otherwise, and compaction, expiry and deletion only take away what could be
-compared. Sources: ``LeaderEpochFileCache``, ``ProducerStateManager`` of Kafka.
+Observers of ``segment_check.SegmentCheck`` that follow all segments of a partition. Both files summarize the log.
+Compaction, expiry and deletion only remove data to compare, and never cause a contradiction. Sources:
+``LeaderEpochFileCache``, ``ProducerStateManager`` of Kafka.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry, read_
 
 
 class LeaderEpochCheck(Observer):
-    """A leader-epoch-checkpoint against the epochs in the batches; each disagreement once."""
+    """Compares a leader-epoch-checkpoint with the epochs in the batches. Reports each contradiction once."""
 
     def __init__(self, path: str, epochs: Sequence[LeaderEpoch], as_of: Identity | None = None) -> None:
-        """``as_of``: which file the epochs were read from. A broker replaces it before it appends with a new epoch."""
+        """``as_of``: the identity of the file that was read. A broker replaces it before it appends a new epoch."""
         self._path = path
         self._epochs = epochs
         self._as_of = as_of
@@ -48,7 +48,7 @@ class LeaderEpochCheck(Observer):
             yield Finding(self._path, "leader-epochs-mismatch", f"{text} at {view.base_offset}", None, view.base_offset)
 
     def _known(self, view: BatchView) -> int | None:
-        """The epoch that the file has for a batch, None before its first one, where the log start offset is."""
+        """The epoch of a batch according to the file, None before the first epoch of the file."""
         found = view.partition_leader_epoch
         while self._at + 1 < len(self._epochs) and self._epochs[self._at + 1].start_offset <= view.last_offset:
             following = self._epochs[self._at + 1]
@@ -58,7 +58,7 @@ class LeaderEpochCheck(Observer):
         return self._epochs[self._at].epoch if self._at >= 0 else None
 
     def _read_again(self) -> bool:
-        """Take the file as it is now, if it is another one than was read."""
+        """Read the file again if it was replaced. True if it then contains epochs."""
         try:
             now = identity(self._path)
             if now == self._as_of:
@@ -80,13 +80,13 @@ class _Last(NamedTuple):
 
 
 class ProducerSnapshotCheck(Observer):
-    """The producer snapshots of a partition, each against what the log says of the offsets before it.
+    """Compares each producer snapshot of a partition with the log before the snapshot's offset.
 
-    Bounded: of more than MOST_OPEN producers the one that wrote first is forgotten.
+    If there are more than MOST_OPEN producers, the check forgets those that have not written for the longest time.
     """
 
     def __init__(self, snapshots: Sequence[tuple[int, str]], first_offset: int) -> None:
-        """``snapshots``: (offset, path), ascending; ``first_offset``: where the log begins."""
+        """``snapshots``: (offset, path), ascending. ``first_offset``: the first offset of the log."""
         self._snapshots = [entry for entry in snapshots if entry[0] >= first_offset]
         self._number = 0
         self._last: dict[int, _Last] = {}
@@ -109,11 +109,11 @@ class ProducerSnapshotCheck(Observer):
         try:
             marker = read_marker(view)
         except CorruptBatch:
-            marker = None  # the transaction index's check tells it
+            marker = None  # the check of the transaction index reports it
         if marker is not None:
             last = self._last.get(producer)
             if last is not None and last.epoch != view.producer_epoch:
-                del self._last[producer]  # a marker with a new epoch (KIP-890) makes the sequences begin anew
+                del self._last[producer]  # after a marker with a new epoch (KIP-890), sequences start again
             self._open.end(producer)
             self._ended.pop(producer, None)
             if len(self._ended) >= MOST_OPEN:
@@ -125,7 +125,7 @@ class ProducerSnapshotCheck(Observer):
         return ()
 
     def finish(self, log_end_offset: int, *, whole: bool) -> Iterator[Finding]:
-        """After the last segment. ``whole``: nothing was damaged, so that the end is really the end."""
+        """Compare the remaining snapshots. ``whole``: there was no damage, so that the end of the log is known."""
         yield from self._up_to(log_end_offset)
         for offset, path in self._snapshots[self._number :]:
             yield from unreadable_snapshot(path)
@@ -183,5 +183,5 @@ class ProducerSnapshotCheck(Observer):
 
 
 def unreadable_snapshot(path: str) -> Iterator[Finding]:
-    """The finding for a producer snapshot that cannot be read, None for one that can."""
+    """The finding for an unreadable producer snapshot; no finding for a readable one."""
     yield from read_file(path, "producer-snapshot", lambda: deque(read_producers(path), maxlen=0))

@@ -1,4 +1,4 @@
-"""A transaction index, compared with its log while that is walked."""
+"""Compares a transaction index with its log during a walk over the log."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class _Abort(NamedTuple):
 
 
 class TransactionIndexCheck(IndexFollower[_Abort]):
-    """A .txnindex, or its absence: each abort in the log has its entry, and each entry its abort.
+    """Checks a .txnindex, which may be missing: each abort in the log has an entry, and each entry an abort.
 
-    ``open_transactions`` goes from segment to segment: a transaction may begin in an earlier one.
+    All segments share ``open_transactions``, because a transaction may begin in an earlier segment.
     """
 
     def __init__(self, path: str, log_path: str, open_transactions: OpenTransactions) -> None:
@@ -38,7 +38,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         self._read_to = 0
         self._last_offset = -1
         self._late_from: int | None = None
-        """The file position from which entries were read after the log: their offsets may lie beyond the walk's end."""
+        """The file position from which entries were read after the log. Their offsets may be beyond the walk's end."""
 
     def _in_order(self) -> Iterator[_Abort | Finding]:
         if self._file is None:
@@ -94,9 +94,9 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
             yield self._finding("txnindex-missing", text, None, start)
 
     def _is_listed_late(self, view: BatchView) -> bool:
-        """Whether an abort that the index did not have is in it by now: a broker appends to the log first."""
+        """Whether the index contains a missing abort by now, because a broker appends to the log first."""
         if self._next is not None:
-            return False  # entries are in the order of the log: this one is left out
+            return False  # entries are in the order of the log, so this abort has no entry
 
         def is_missing() -> bool:
             if self._file is None:
@@ -116,7 +116,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
         return found is not None and found.offset == view.last_offset
 
     def _skip(self, last_offset: int) -> Iterator[Finding]:
-        """Entries that end up to ``last_offset`` have met no marker of theirs."""
+        """Report the entries that end up to ``last_offset``: the log does not contain their markers."""
         while self._next is not None and self._next.offset <= last_offset:
             yield from self._unmatched(self._next)
 
@@ -143,7 +143,7 @@ class TransactionIndexCheck(IndexFollower[_Abort]):
 
 
 def _if_there(path: str) -> Index | None:
-    """The transaction index of a segment; one without an aborted transaction may have none."""
+    """The transaction index of a segment. None if there is no file, as for a segment without aborted transactions."""
     try:
         return IndexFile(path, TXN_ENTRY, padded=False)
     except FileNotFoundError:
