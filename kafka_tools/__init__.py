@@ -6,9 +6,9 @@ __version__ = "0.1.0"
 KAFKA_RELEASE = "4.4.0"
 """The Kafka release whose tools the commands follow."""
 KAFKA_MINOR = KAFKA_RELEASE.rpartition(".")[0]
-"""The same without its patch level: what clusters, APIs and documents are named by."""
+"""The release without its patch level. Names of clusters, APIs and documents contain it."""
 VERSION_LINE = f"kafka-tools {__version__} (follows Kafka {KAFKA_RELEASE})"
-"""What ``--version`` prints."""
+"""The line that ``--version`` prints."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """``kafka-tools``: the root command over the table of commands (``commands/registry.py``).
 
-Imports no command until it is asked for: root ``--help`` and completion of command names read the table.
+It imports a command only when the command runs. Root ``--help`` and completion of command names read the table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Time as a parameter: the only module that reads the machine's clock.
 
-``Clock`` is what code asks for time, ``SystemClock`` the real one, ``ManualClock`` one that moves
-only when a test says so, ``ShiftedClock`` one that also goes on by itself. A ``Deadline`` is a moment
-on a clock's monotonic scale.
+``Clock`` is the protocol, and ``SystemClock`` the machine's clock. Only its user moves a ``ManualClock``.
+A ``ShiftedClock`` is the machine's clock plus an offset. A ``Deadline`` is a moment on a clock's
+monotonic scale.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ManualClock:
 
 
 class ShiftedClock(SystemClock):
-    """The machine's clock, ahead of it by as much as ``advance`` moved it."""
+    """The machine's clock plus the seconds given to ``advance``."""
 
     def __init__(self) -> None:
         self._ahead_s = 0.0
@@ -87,7 +87,7 @@ class ShiftedClock(SystemClock):
 
 
 class Deadline:
-    """The moment by which a whole operation, retries included, must be over."""
+    """The moment by which a whole operation, retries included, must end."""
 
     def __init__(self, clock: Clock, timeout_s: float) -> None:
         self.clock = clock
@@ -107,6 +107,6 @@ class Deadline:
         return self.left_s() <= 0.0
 
     def check(self, waiting_for: str) -> None:
-        """Raise DeadlineExceeded, naming what was waited for, once the moment has passed."""
+        """Raise DeadlineExceeded if the moment has passed. The error contains ``waiting_for``."""
         if self.expired:
             raise DeadlineExceeded(f"timed out after {self.timeout_s:g} s waiting for {waiting_for}")

@@ -1,4 +1,4 @@
-"""What is closed at the end of a ``with`` block."""
+"""Objects that the end of a ``with`` block closes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager whose ``close`` is called at the end of the ``with`` block, however it ends."""
+    """A context manager that calls ``close`` at the end of the ``with`` block, also after an error."""
 
     def __enter__(self) -> Self:
         return self
@@ -17,4 +17,4 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close everything that is open."""

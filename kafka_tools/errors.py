@@ -1,8 +1,8 @@
 """The whole exception tree of kafka_tools.
 
 ``str(error)`` is one line for an operator: what happened, to what, and where. ``error.hint`` is an
-optional second line that says what to do next. Nothing here imports anything, so every package may
-use it for free. Failures of single keys in a call are values (``admin.outcomes``), not exceptions.
+optional second line that says what to do next. This module imports nothing, so every package can
+use it at no cost. Failures of single keys in a call are values (``admin.outcomes``), not exceptions.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 
 class KafkaToolsError(Exception):
-    """Anything the product reports on purpose; commands exit with ``exit_status``.
+    """Base class of all errors that the product reports on purpose. Commands exit with ``exit_status``.
 
-    ``item``: what failed, where a call is about one thing and the code that raises it or passes it on knows which.
+    ``item``: the one thing that failed, if the code that raises the error or passes it on knows it.
     """
 
     exit_status = 1
@@ -25,14 +25,14 @@ class KafkaToolsError(Exception):
 
 
 class InputError(KafkaToolsError):
-    """A value or document that the user gave is wrong; the message names file and place."""
+    """A value or document from the user is invalid. The message contains the file and the place."""
 
 
 class ContradictoryInput(InputError):
-    """A document whose parts are valid one by one and not together: duplicates, lists of different lengths.
+    """The parts of a document are valid, but contradict each other: duplicates, lists of different lengths.
 
-    Kafka has two kinds of errors here as well: AdminCommandFailedException for these, AdminOperationException for text
-    that is not JSON, another version, a field that is missing.
+    Kafka raises AdminCommandFailedException for these documents. It raises AdminOperationException for text that is not
+    JSON, another version or a missing field.
     """
 
 
@@ -47,11 +47,11 @@ class ConfigError(InputError):
 
 
 class OutputError(KafkaToolsError):
-    """Standard output takes no more (a full disk): nothing can be shown any further."""
+    """Writing to standard output failed, for example because the disk is full."""
 
 
 class NetworkError(KafkaToolsError):
-    """Talking to a node failed. ``node`` is ``host:port`` or ``host:port (id N)``, None if unknown."""
+    """Communication with a node failed. ``node`` is ``host:port`` or ``host:port (id N)``, None if unknown."""
 
     def __init__(self, message: str, *, node: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -59,27 +59,27 @@ class NetworkError(KafkaToolsError):
 
 
 class ConnectFailed(NetworkError):
-    """No connection: the message names the stage (resolve, connect, TLS, versions)."""
+    """The connection failed. The message names the stage (resolve, connect, TLS, versions)."""
 
 
 class Disconnected(NetworkError):
-    """The connection ended before the answer was complete."""
+    """The connection ended before the response was complete."""
 
 
 class LoginWanted(Disconnected):
-    """Connections ended at their first request, again and again: the listener wants a login. Do not try again."""
+    """Several connections ended at their first request: the listener requires a login. Do not retry."""
 
 
 class DeadlineExceeded(NetworkError):
-    """The deadline of the call passed; the message says what was being waited for."""
+    """The deadline of the call passed. The message says what the call waited for."""
 
 
 class SecurityError(KafkaToolsError):
-    """Authentication or TLS was refused."""
+    """Authentication or the TLS handshake failed."""
 
 
 class AuthenticationFailed(SecurityError):
-    """SASL failed; the message holds the mechanism and the broker's own text."""
+    """SASL failed. The message contains the mechanism and the broker's own text."""
 
     @property
     def reason(self) -> AuthenticationFailed:
@@ -92,10 +92,10 @@ class TlsFailed(SecurityError):
 
 
 class WireError(KafkaToolsError):
-    """Bytes and messages of the protocol disagree.
+    """Reading or writing a message of the protocol failed.
 
-    ``api`` is the struct's name, ``position`` a byte offset into the buffer given, ``field`` a path
-    such as ``topics[3].partitions[0].name``; each is None where it has no meaning.
+    ``api`` is the struct's name, ``position`` a byte offset into the given buffer, ``field`` a path
+    such as ``topics[3].partitions[0].name``. Each is None where it has no meaning.
     """
 
     def __init__(
@@ -116,23 +116,23 @@ class WireError(KafkaToolsError):
 
 
 class DecodeError(WireError):
-    """Foreign bytes are not a valid message; always has position and field."""
+    """Received bytes are not a valid message. ``position`` and ``field`` are always set."""
 
 
 class TooManyElements(DecodeError):
-    """A message that may be valid, but has more elements than its reader wants to hold at once."""
+    """A message, which may be valid, has more elements than its reader accepts."""
 
 
 class EncodeError(WireError):
-    """A message cannot be written in the version asked for."""
+    """A message cannot be written in the requested version."""
 
 
 class UnsupportedVersion(WireError):
-    """No version of an API that both sides speak, or a version that a struct does not have."""
+    """Both sides have no version of an API in common, or a struct does not have a version."""
 
 
 class BrokerError(KafkaToolsError):
-    """A broker answered with an error code. ``code`` is the row of ``protocol.error_codes``."""
+    """A broker returned an error code. ``code`` is the row of ``protocol.error_codes``."""
 
     def __init__(self, code: Any, message: str | None = None, *, hint: str | None = None) -> None:
         super().__init__(f"{code.name}: {message or code.text}", hint=hint)
@@ -141,7 +141,7 @@ class BrokerError(KafkaToolsError):
 
 
 class AuthorizationFailed(BrokerError):
-    """The principal may not do this."""
+    """The principal is not authorized for the operation."""
 
 
 class NotFound(BrokerError):
@@ -157,7 +157,7 @@ class InvalidRequest(BrokerError):
 
 
 class PartialFailure(KafkaToolsError):
-    """Some keys of a call failed; ``outcomes`` holds all of them, in order."""
+    """Some keys of a call failed. ``outcomes`` contains the outcomes of all keys, in order."""
 
     def __init__(self, message: str, outcomes: Any, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -176,19 +176,19 @@ class LogError(KafkaToolsError):
 
 
 class CorruptBatch(LogError):
-    """A batch's length, CRC, counts or contents are impossible."""
+    """The length, CRC, counts or contents of a batch are invalid."""
 
 
 class DecompressesToMore(CorruptBatch):
-    """The records of a batch are more bytes, once decompressed, than their reader takes."""
+    """The decompressed records of a batch have more bytes than their reader accepts."""
 
 
 class CorruptIndex(LogError):
-    """An index, snapshot or checkpoint file is impossible."""
+    """An index, snapshot or checkpoint file is invalid."""
 
 
 class NewerFile(CorruptIndex):
-    """A file whose version came after the newest release known here; nothing is known to be wrong with it."""
+    """The version of a file is newer than the newest release known here. The file may be valid."""
 
 
 class UnknownMagic(CorruptBatch):
@@ -196,8 +196,8 @@ class UnknownMagic(CorruptBatch):
 
 
 class UnsupportedCodec(CorruptBatch):
-    """A compression codec id that no Kafka knows, or whose library is missing."""
+    """A compression codec id that Kafka does not define, or a codec whose library is not installed."""
 
 
 class StoreError(KafkaToolsError):
-    """ZooKeeper, or what stands in its place, failed."""
+    """An operation on ZooKeeper failed."""

@@ -1,7 +1,7 @@
-"""Files that a user or a setting names, read whole: bounded in size and in time, whatever stands at the path.
+"""Reads whole files that a user or a setting names, within a limit of size and time.
 
-A directory, a device without end, a file of a terabyte, a FIFO that nobody writes to: each is an OSError whose
-``strerror`` says so in words. A FIFO that somebody does write to, as of a shell's ``<(...)``, is read like a file.
+A directory, an endless device, a file of a terabyte or a FIFO without a writer raises an OSError. Its ``strerror``
+gives the reason. A FIFO that has a writer, such as a shell's ``<(...)``, is read like a file.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from contextvars import ContextVar
 from kafka_tools.clock import Deadline, SystemClock
 
 SETTINGS_BYTES = 4 * 1024 * 1024
-"""The most that is read of settings, tokens and passwords; certificates may stand in settings."""
+"""Maximum size of settings, tokens and passwords. Settings may contain certificates."""
 DOCUMENT_BYTES = 64 * 1024 * 1024
-"""The most that is read of documents, such as offsets for each of 500,000 partitions."""
+"""Maximum size of documents, such as offsets for each of 500,000 partitions."""
 WAIT_S = 30.0
-"""How long a FIFO, or standard input, may take where no deadline is set."""
+"""Timeout of a FIFO or standard input if no deadline is set."""
 _PIECE_BYTES = 1024 * 1024
 
 _deadline: ContextVar[Callable[[], Deadline] | None] = ContextVar("deadline", default=None)
-"""Of the command that is being run: readers stand deep in code that knows no commands."""
+"""The deadline of the current command. Readers are deep in code that does not know commands."""
 
 
 @contextmanager
 def within(deadline: Callable[[], Deadline]) -> Iterator[None]:
-    """Let ``deadline`` bound what is waited for in the ``with`` block; it is called when there may be a wait."""
+    """Apply ``deadline`` to all reads in the ``with`` block. A reader calls it when it may have to wait."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -40,10 +40,10 @@ def within(deadline: Callable[[], Deadline]) -> Iterator[None]:
 
 
 def read_given(path: str, max_bytes: int = SETTINGS_BYTES) -> bytes:
-    """The whole content of what stands at ``path``. Raises OSError, also for more than ``max_bytes`` and for no end."""
+    """The whole content of a file. Raises OSError, also for more than ``max_bytes`` and after the deadline."""
     if "\0" in path:
         raise OSError(errno.EINVAL, "invalid file name: it contains a null character", path)
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO opens at once
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)  # a FIFO opens immediately
     try:
         return _read(descriptor, path, max_bytes)
     finally:
@@ -51,16 +51,16 @@ def read_given(path: str, max_bytes: int = SETTINGS_BYTES) -> bytes:
 
 
 def read_standard_input(max_bytes: int = DOCUMENT_BYTES) -> bytes:
-    """Standard input up to its end. Raises OSError as ``read_given``; a terminal is waited for without limit."""
+    """Standard input up to its end. Raises OSError as ``read_given``. A terminal has no deadline."""
     try:
         descriptor = sys.stdin.fileno()
-    except io.UnsupportedOperation:  # a stream in memory, as a program gives that runs a command in its own process
+    except io.UnsupportedOperation:  # a program that runs a command in its own process may use a stream in memory
         return sys.stdin.read().encode("utf-8", "surrogateescape")
     return _read(descriptor, "standard input", max_bytes)
 
 
 def read_answer() -> str:
-    """One line of standard input, without its end; bytes behind it are left there. Raises OSError as ``read_given``."""
+    """One line of standard input, without its line end. Later bytes stay unread. Raises OSError as ``read_given``."""
     try:
         descriptor = sys.stdin.fileno()
     except io.UnsupportedOperation:
@@ -91,7 +91,7 @@ def _read(descriptor: int, name: str, max_bytes: int) -> bytes:
         try:
             piece = os.read(descriptor, min(_PIECE_BYTES, max_bytes + 1 - len(data)))
         except BlockingIOError:
-            continue  # what was there has gone to another reader
+            continue  # another reader took the bytes
         if not piece:
             return bytes(data)
         data += piece
@@ -109,7 +109,7 @@ def _bound() -> Deadline:
 
 
 def _wait(descriptor: int, name: str, deadline: Deadline) -> None:
-    """Wait until something can be read, or the writer has gone. TimeoutError when neither comes in time."""
+    """Wait until data arrives or the writer closes. Raises TimeoutError after the deadline."""
     import select
 
     poll = select.poll()

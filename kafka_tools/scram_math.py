@@ -1,8 +1,8 @@
 """SCRAM credentials and keys (RFC 5802, RFC 7677), and the text form in which Kafka stores them.
 
 Used by both halves of the SASL exchange, by the admin call that uploads a credential, by the ZooKeeper document and
-by the bundled broker. Knows nothing of messages, sockets or stores. Text form and bounds are Kafka's
-(``ScramCredentialUtils``, ``ScramMechanism``). hashlib and hmac cost 9 ms to import, hence the imports inside.
+by the bundled broker. It has no code for messages, sockets or stores. Text form and bounds are Kafka's
+(``ScramCredentialUtils``, ``ScramMechanism``). Functions import hashlib and hmac: that takes 9 ms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ScramMechanism(NamedTuple):
     max_iterations: int
 
     def check_iterations(self, iterations: int) -> None:
-        """InputError unless the count is one that brokers accept."""
+        """Raise InputError if brokers refuse the iteration count."""
         if iterations < self.min_iterations:
             raise InputError(
                 f"Iterations {iterations} is less than the minimum {self.min_iterations} required for {self.name}"
@@ -45,7 +45,7 @@ BY_TYPE_ID = {SHA_256.type_id: SHA_256, SHA_512.type_id: SHA_512}
 
 
 def mechanism(name: str) -> ScramMechanism:
-    """The mechanism called ``name``; InputError for one that Kafka does not have."""
+    """The mechanism with this name. Raises InputError if Kafka does not have it."""
     found = MECHANISMS.get(name)
     if found is None:
         raise InputError(f"unknown SCRAM mechanism '{name}': expected {' or '.join(MECHANISMS)}")
@@ -53,7 +53,7 @@ def mechanism(name: str) -> ScramMechanism:
 
 
 class ScramCredential(NamedTuple):
-    """What a server keeps of a password: never the password itself. Keys and salt stay out of ``repr``."""
+    """The values that a server stores instead of a password. ``repr`` does not contain keys and salt."""
 
     salt: bytes
     stored_key: bytes
@@ -99,7 +99,7 @@ def stored_key(kind: ScramMechanism, key_of_client: bytes) -> bytes:
 
 
 def keyed_hash(kind: ScramMechanism, key: bytes, text: bytes) -> bytes:
-    """HMAC of ``text`` under ``key``: client signature, server signature and the keys are all of this form."""
+    """HMAC of ``text`` with ``key``. It computes the client signature, the server signature and the keys."""
     import hmac
 
     return hmac.digest(key, text, kind.hash_name)
@@ -113,9 +113,9 @@ def xor(left: bytes, right: bytes) -> bytes:
 def credential(
     kind: ScramMechanism, password: str, iterations: int = DEFAULT_ITERATIONS, salt: bytes | None = None
 ) -> ScramCredential:
-    """The credential to store for ``password``; InputError for an iteration count that brokers refuse.
+    """The credential to store for ``password``. Raises InputError if brokers refuse the iteration count.
 
-    ``salt`` is random unless given.
+    ``salt`` defaults to a random one.
     """
     kind.check_iterations(iterations)
     salt = new_salt() if salt is None else salt
@@ -130,7 +130,7 @@ def credential_to_text(value: ScramCredential) -> str:
 
 
 def credential_from_text(text: str) -> ScramCredential:
-    """The credential of Kafka's text form; InputError, without any of the key material, when it is none."""
+    """Parse Kafka's text form. Raises InputError, without key material, if the text is invalid."""
     fields: dict[str, str] = {}
     for part in text.split(","):
         name, equals, value = part.partition("=")
@@ -144,7 +144,7 @@ def credential_from_text(text: str) -> ScramCredential:
             base64.b64decode(fields[name], validate=True) for name in ("salt", "stored_key", "server_key")
         )
     except ValueError:
-        # Neither the text nor its parts may reach a message, so the cause is not chained either.
+        # No message may contain the text or its parts, so the cause is not chained either.
         raise InputError("Credentials not valid: salt and keys are not base64") from None
     count = fields["iterations"]
     if not (count.isascii() and count.isdigit() and len(count) < 10):

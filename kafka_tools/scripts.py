@@ -1,7 +1,7 @@
-"""The one entry of all console scripts: the command is found by the name under which the script was called.
+"""The entry point of all console scripts. The name of the called script selects the command.
 
-``--version`` is recognised anywhere on the command line before anything is parsed (KIP-278), so it is answered here,
-before click is imported.
+``--version`` has effect anywhere on the command line, before any parsing (KIP-278). This module handles it before it
+imports click.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import sys
 from kafka_tools import VERSION_LINE
 
 INTERRUPTED = 130
-"""As in ``commands.running``, which is not loaded by then."""
+"""As in ``commands.running``, which may not be imported yet."""
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""Python's own 700 would have it look through all modules, and all partitions of a large cluster, again and again."""
+"""With Python's default of 700, the collector would scan all modules and partitions of a large cluster repeatedly."""
 
 
 def main() -> None:
-    """``kafka-topics``, ``kafka-configs`` and so on, with ``.sh`` too; under any other name it is ``kafka-tools``.
+    """Run the command of the script's name, with or without ``.sh``. Any other name runs ``kafka-tools``.
 
-    Python looks seldom for circles of objects: what a command makes of answers has none and stays to the end. There
-    everything goes with the process, and is not looked through once more.
+    The garbage collector runs seldom, because the objects of a command have no cycles and live until its end.
+    ``gc.freeze`` avoids a last collection when the process ends.
     """
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     try:
         _run()
-    except KeyboardInterrupt:  # Ctrl-C while modules are loaded, before there is a command to stop
+    except KeyboardInterrupt:  # Ctrl-C during imports, before a command runs
         sys.exit(INTERRUPTED)
     finally:
         gc.freeze()
@@ -38,7 +38,7 @@ def _run() -> None:
         return
     from kafka_tools.commands.registry import load, named_by, program
 
-    # A link of another name means the script that it leads to.
+    # A link with another name runs the script of its target.
     name = named_by(sys.argv[0]) or named_by(os.path.realpath(sys.argv[0]))
     if name is None:
         from kafka_tools.cli import main as tools
@@ -51,7 +51,7 @@ def _run() -> None:
 
 
 def _print_version() -> bool:
-    """Whether it is out; if not, ``running.main`` says why."""
+    """Print the version. Returns whether that succeeded; if not, ``running.main`` reports the reason."""
     try:
         print(VERSION_LINE, flush=True)
     except OSError:

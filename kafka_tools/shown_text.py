@@ -1,17 +1,17 @@
-"""Foreign text on its way to a person: names, messages and settings that somebody else chose, made harmless.
+"""Escapes names, messages and settings of other people before they are printed.
 
-A group id, a host name or a broker's message may hold anything. On a terminal it must not move the cursor, change
-colours or the direction of writing, and in a line of text it must not begin another line.
+A group id, a host name or a broker's message may contain any character. On a terminal it must not move the cursor,
+change colours or the text direction. In a line of text it must not start another line.
 """
 
 from __future__ import annotations
 
 MASK = "***"
-"""Stands for a secret in whatever is shown."""
+"""Replaces a secret in all output."""
 KAFKAS_MASK = "[hidden]"
-"""The same in texts that Kafka prints, and in those that continue them."""
+"""Replaces a secret in Kafka's own texts, and in texts that continue them."""
 
-# C0 and C1 control characters, and what steers the direction of writing (Unicode's Bidi_Control) or ends lines.
+# C0 and C1 control characters, and characters that change the text direction (Unicode's Bidi_Control) or end lines.
 STEERING = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _ALL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
     code: f"\\u{code:04x}" for code in STEERING
@@ -26,10 +26,10 @@ def counted(number: int, one: str, several: str) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` with everything escaped that a terminal would obey, line ends and tabs aside."""
+    """``text`` with control characters escaped, except line ends and tabs."""
     return text.translate(_CONTROLS)
 
 
 def one_line(text: str) -> str:
-    """``text`` with line ends and tabs escaped as well, so that a name is one line whatever it holds."""
+    """``text`` with all control characters escaped, including line ends and tabs, so that it is one line."""
     return text.translate(_LINE_CONTROLS)

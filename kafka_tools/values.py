@@ -1,6 +1,6 @@
 """Small values that every layer shares: topic-partitions, nodes, uuids, host:port.
 
-Knows no protocol and no files. Text forms are Kafka's (``org.apache.kafka.common.TopicPartition``,
+It has no code for the protocol or files. Text forms are Kafka's (``org.apache.kafka.common.TopicPartition``,
 ``org.apache.kafka.common.Uuid``).
 """
 
@@ -20,9 +20,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Several(Protocol[T_co]):
-    """A list, tuple, set or another collection, and no ``str``, which would be a collection of ``str`` as well.
+    """A list, tuple, set or another collection, but not a ``str``, which is a collection of ``str`` as well.
 
-    Type checkers tell them apart by ``__contains__``: that of ``str`` takes a ``str`` only.
+    Type checkers use ``__contains__`` to tell them apart: the method of ``str`` accepts only a ``str``.
     """
 
     def __contains__(self, item: object, /) -> bool: ...
@@ -33,13 +33,13 @@ class Several(Protocol[T_co]):
 
 
 Many: TypeAlias = Several[T] | Iterator[T]
-"""What a call takes where it wants any number of things."""
+"""The type of a parameter that accepts any number of values."""
 
 
 def several(name: str, given: Many[T], *kinds: str) -> list[T]:
-    """The things given for the parameter ``name``, each an instance of a class that ``kinds`` names.
+    """The values of the parameter ``name``, each an instance of a class in ``kinds``.
 
-    Raises InputError for a single thing: iterating over the string "orders" would name the topics o, r, d, e and s.
+    Raises InputError for a single value: iterating over the string "orders" would name the topics o, r, d, e and s.
     """
     _refuse_single(name, given, kinds)
     found = list(given)
@@ -48,9 +48,9 @@ def several(name: str, given: Many[T], *kinds: str) -> list[T]:
 
 
 def check_keys(name: str, given: Mapping[Any, Any], *kinds: str, values: str = "") -> None:
-    """Raises InputError unless ``given`` is a mapping whose keys are of these kinds.
+    """Raise InputError unless ``given`` is a mapping whose keys have these types.
 
-    ``values``: the kind of the things of which each value, where it is not None, is a collection.
+    ``values``: if set, each value must be None or a collection of this type.
     """
     if not isinstance(given, Mapping):
         raise InputError(f"invalid {name}: expected a dict with keys of {' or '.join(kinds)}, not {_shown(given)}")
@@ -78,7 +78,7 @@ def _refuse_other_kinds(name: str, items: Iterable[Any], kinds: tuple[str, ...])
 
 
 def _shown(given: object) -> str:
-    """A string with its text; of anything else, which may contain a secret, its type."""
+    """The text of a string. For any other value only its type, because the value may contain a secret."""
     return f"the string {given!r}" if isinstance(given, str) else f"a value of type {type(given).__name__}"
 
 
@@ -102,7 +102,7 @@ class Node(NamedTuple):
 
     @property
     def address(self) -> str:
-        # The host is what a broker said; nothing that it holds may begin another line of a message.
+        # The host comes from a broker. It must not start another line of a message.
         return one_line(format_address(self.host, self.port))
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Node(NamedTuple):
 
 
 BROKER_PORT = 9092
-"""Where a broker listens unless it was told otherwise."""
+"""The default port of a broker."""
 
 ZERO_UUID = _uuid.UUID(int=0)
 
@@ -121,7 +121,7 @@ def uuid_text(value: _uuid.UUID) -> str:
 
 
 def parse_uuid(text: str) -> _uuid.UUID:
-    """The uuid that Kafka's text form stands for; InputError for any other text."""
+    """Parse Kafka's text form of a uuid. Raises InputError for any other text."""
     try:
         raw = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except ValueError:
@@ -132,12 +132,12 @@ def parse_uuid(text: str) -> _uuid.UUID:
 
 
 def can_be_sent(text: str) -> bool:
-    """Whether a text is UTF-8: bytes of a command line or environment that are not come as halves of characters."""
+    """Whether a text is valid UTF-8. Python decodes invalid bytes of a command line or environment to surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def as_int(given: Any) -> int | None:
-    """The whole number that an int, or one of numpy or pandas, is; None for anything else."""
+    """``given`` as an int if it is an integer of Python, numpy or pandas; None for anything else."""
     try:
         return operator.index(given)
     except TypeError:
@@ -145,9 +145,9 @@ def as_int(given: Any) -> int | None:
 
 
 def parse_integer(text: str) -> int:
-    """The whole number that a text is; ValueError for anything else.
+    """Parse a whole number. Raises ValueError for any other text.
 
-    ``int`` also takes ``1_000`` and the digits of other scripts, which Kafka does not, or which are typing mistakes.
+    ``int`` also accepts ``1_000`` and the digits of other scripts. Kafka refuses them, or they are typing mistakes.
     """
     digits = text.strip().removeprefix("-").removeprefix("+")
     if not (digits.isascii() and digits.isdigit()):
@@ -156,9 +156,9 @@ def parse_integer(text: str) -> int:
 
 
 def number_below(limit: int, text: str) -> int | None:
-    """The number that a text of the digits 0 to 9 alone is; None for any other text, and from ``limit`` on.
+    """Parse a number below ``limit`` with only the digits 0 to 9; None for any other text.
 
-    ``int`` also takes digits of other scripts, and fails for thousands of digits.
+    ``int`` also accepts digits of other scripts, and fails for thousands of digits.
     """
     if not (text.isascii() and text.isdigit()):
         return None
@@ -173,9 +173,9 @@ def format_address(host: str, port: int) -> str:
 
 
 def host_address(text: str) -> str:
-    """An IP address as ``InetAddress.getHostAddress`` of Java spells it, which is how Kafka tells and compares hosts.
+    """An IP address in the form of Java's ``InetAddress.getHostAddress``. Kafka prints and compares hosts in this form.
 
-    ``::1`` is ``0:0:0:0:0:0:0:1``, and IPv4 within IPv6 is IPv4; any other text stays as it is.
+    ``::1`` is ``0:0:0:0:0:0:0:1``, and IPv4 within IPv6 is IPv4. Any other text does not change.
     """
     if ":" not in text:
         return text
@@ -192,11 +192,11 @@ def host_address(text: str) -> str:
 
 
 def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]:
-    """(host, port) of ``host:port``, ``[v6]:port`` or ``PROTOCOL://host:port``; InputError if it is neither."""
+    """(host, port) of ``host:port``, ``[v6]:port`` or ``PROTOCOL://host:port``. Raises InputError for other texts."""
     rest = text.strip()
     if "://" in rest:
         rest = rest.split("://", 1)[1]
-    if "@" in rest:  # what stands before may be a password
+    if "@" in rest:  # the part before may be a password
         raise InputError(
             f"invalid address '***@{rest.rpartition('@')[2]}': expected host:port; set a login in the client properties"
         )
@@ -220,7 +220,7 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
 
 
 def parse_listener_address(text: str) -> tuple[str, int]:
-    """(host, port) of what is listened on: as ``parse_address``, or ``:port`` for every address, with an empty host."""
+    """(host, port) to listen on: as ``parse_address``, or ``:port`` with an empty host for all addresses."""
     if not text.startswith(":"):
         return parse_address(text)
     port = number_below(65536, text[1:])
@@ -230,7 +230,7 @@ def parse_listener_address(text: str) -> tuple[str, int]:
 
 
 def parse_addresses(text: str, default_port: int | None = None) -> list[tuple[str, int]]:
-    """The addresses of a comma-separated bootstrap list, in order; InputError if there is none."""
+    """The addresses of a comma-separated bootstrap list, in order. Raises InputError if the list is empty."""
     addresses = [parse_address(part, default_port) for part in text.split(",") if part.strip()]
     if not addresses:
         raise InputError("empty list of servers: expected host:port[,host:port...]")
