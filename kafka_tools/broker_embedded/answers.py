@@ -1,4 +1,4 @@
-"""Answers as they leave the broker: bytes, or parts, some of them ranges of a log's file (Kafka's ``FileRecords``)."""
+"""Encodes answers as bytes, or as parts of which some are ranges of a log file (Kafka's ``FileRecords``)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Part = bytes | memoryview | FileRange
 
 
 class CutShort(list[bytes]):
-    """The first bytes of an answer that goes no further (a fault), its length before it included."""
+    """The first bytes of an answer that a fault truncates, including the length prefix."""
 
 
 Payload = bytes | Sequence[Part]
-"""An answer as the dispatcher gives it, without the length before it; all that is sent if it is ``CutShort``."""
+"""An answer from the dispatcher, without the length prefix. A ``CutShort`` is sent as it is."""
 
 
 _COPIED_BYTES = 64 * 1024
-"""Up to here an answer is copied to end as plain bytes; a larger one would be in memory twice."""
+"""An answer up to this size is copied to plain bytes; a copy of a larger one would take its memory twice."""
 
 
 def encode_whole(response: Response, version: int, correlation_id: int) -> Payload:
@@ -31,7 +31,7 @@ def encode_whole(response: Response, version: int, correlation_id: int) -> Paylo
 
 
 class _Parts(bytearray):
-    """The buffer that a response is encoded into; ranges of files are kept as ranges, not read."""
+    """The buffer into which a response is encoded. It does not read ranges of files but keeps them as ranges."""
 
     def __init__(self) -> None:
         super().__init__()

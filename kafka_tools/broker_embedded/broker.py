@@ -1,7 +1,7 @@
-"""The bundled broker as a library: ``EmbeddedBroker``, and what the command runs.
+"""The bundled broker as a library: ``EmbeddedBroker``, and ``RunningBroker``, which the command runs.
 
 ``EmbeddedBroker`` runs the event loop on a thread of its own, so that tests and programs that block can
-use it; the state belongs to that thread.
+use it. The state belongs to that thread.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 _START_TIMEOUT_S = 120.0
 
 DEFAULTS_FOR_TESTS = {"group.initial.rebalance.delay.ms": "0"}
-"""Configs where no server.properties is given: the first consumer of a group does not wait for others."""
+"""Default configs of ``EmbeddedBroker``: the first consumer of a group does not wait for others."""
 
 
 class RunningBroker:
@@ -60,7 +60,7 @@ class RunningBroker:
         self._faults = faults or Faults()
         self.core: Core | None = None
         self.failure: LogError | None = None
-        """Why it ends, or ended, otherwise than in order; ``on_failed`` is called where it has to stop."""
+        """The error that stops the broker, or stopped it. ``on_failed`` is called when the broker must stop."""
         self.on_failed: Callable[[], object] = lambda: None
         self.server: Server | None = None
 
@@ -68,7 +68,7 @@ class RunningBroker:
         """Replay, recover, listen. Raises ConfigError for bad settings, LogError for bad files and disks."""
         properties = resolved(self._properties)
         endpoints = endpoints_of(properties)
-        load_handlers(self._opening.get("release"))  # a release that is not known is told before anything is touched
+        load_handlers(self._opening.get("release"))  # an unknown release raises an error before any file changes
         self.core = open_core(
             properties,
             data_dirs=self._data_dirs,
@@ -95,7 +95,7 @@ class RunningBroker:
         self.on_failed()
 
     async def stop(self, *, kill: bool = False) -> None:
-        """Close listeners, connections and logs; ``kill``, or a failed fsync, leaves files as a killed process does."""
+        """Close listeners, connections and logs; after ``kill`` or a failed fsync, leave files as ``kill -9`` does."""
         if self.server:
             await self.server.stop()
         if self.core:
@@ -124,18 +124,19 @@ class EmbeddedBroker:
     >>> with EmbeddedBroker() as broker:
     ...     producer_config = {"bootstrap.servers": broker.bootstrap_servers}
 
-    ``data_dir`` keeps the data: an empty directory, one of this broker, or one that is not there yet. Several are
-    given as ``log.dirs`` in ``config``. Without any a temporary directory is used and removed by ``stop``.
-    ``listeners`` are texts, or one text with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port of
-    loopback).
-    ``release`` such as "2.2" makes it advertise what that Kafka release does. ``config`` holds what
-    server.properties would. A name that Kafka's brokers do not have is refused, where Kafka logs a warning: a test
-    would not notice a typing mistake. ``check_config=False`` keeps such names, for those of a newer Kafka.
-    ``fsync="always"`` acknowledges only what is on the disk (``broker run --fsync always``); after a failed fsync, and
-    after its data directory was lost, the broker has stopped, and ``restart`` starts it on what is there.
-    ``lost_data_dirs`` are ids of directories that are missing and given up (``broker run --lost-data-dir``). A start
-    that fails raises a KafkaToolsError: ConfigError for settings, directories and listeners that cannot be used,
-    LogError for files and disks.
+    ``data_dir`` contains the data: an empty directory, a directory of this broker, or one that does not exist yet.
+    Pass several directories as ``log.dirs`` in ``config``. Without a directory, the broker uses a temporary one, which
+    ``stop`` removes.
+    ``listeners`` are strings, or one string with commas, such as "PLAINTEXT://127.0.0.1:0" (the default: a free port
+    of loopback).
+    ``release``, such as "2.2", makes the broker advertise the API versions of that Kafka release. ``config`` contains
+    the settings of a server.properties. The broker refuses names that Kafka's brokers do not have. Kafka only logs a
+    warning, so a test would not notice a typing mistake. ``check_config=False`` accepts unknown names, such as names of
+    a newer Kafka.
+    ``fsync="always"`` acknowledges only data that is on the disk (``broker run --fsync always``). The broker stops
+    after a failed fsync and after the loss of its data directory. ``restart`` starts it again with the remaining data.
+    ``lost_data_dirs`` are ids of directories that are permanently lost (``broker run --lost-data-dir``). A failed start
+    raises a KafkaToolsError: ConfigError for invalid settings, directories and listeners, LogError for files and disks.
     """
 
     limits = BrokerLimits()
@@ -161,13 +162,13 @@ class EmbeddedBroker:
         self._config = given_config({} if config is None else config, check_names=check_config)
         if self._given_dirs is None:
             self._given_dirs = data_dirs_of(self._config) or None
-        if self._given_dirs is not None:  # a restart in another working directory finds the same ones
+        if self._given_dirs is not None:  # a restart in another working directory uses the same directories
             self._given_dirs = [os.path.abspath(path) if path else path for path in self._given_dirs]
         self._thread: threading.Thread | None = None
         self._selector: selectors.DefaultSelector | None = None
         self._process_id = os.getpid()
         self._is_foreign = False
-        """Whether this is the copy, in a forked process, of a broker that the parent has: it is of no use."""
+        """Whether this object is a forked process's copy of the parent's broker; the copy cannot be used."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: RunningBroker | None = None
         self._temporary: str | None = None
@@ -179,12 +180,12 @@ class EmbeddedBroker:
         self.cluster_id = ""
         self._clock = ShiftedClock()
         self.faults = Faults(self._on_broker)
-        """The faults that a test asks for (``faults.vocabulary``); they outlive restarts."""
+        """The faults that a test adds (``faults.vocabulary``). They survive restarts."""
         when_forked(self, EmbeddedBroker._leave_to_parent)
 
     @property
     def data_dir(self) -> str:
-        """The directory of the logs, the first of several."""
+        """The log directory; the first one if there are several."""
         return self._data_dirs()[0]
 
     def _data_dirs(self) -> list[str]:
@@ -221,20 +222,20 @@ class EmbeddedBroker:
         return self
 
     def stop(self) -> None:
-        """Stop cleanly; nothing happens if it does not run, or runs in the process that forked this one.
+        """Stop cleanly and remove a temporary data directory.
 
-        A temporary data directory is removed.
+        Does nothing if the broker does not run, or runs in the process that forked this one.
         """
         if self._is_foreign:
             return
-        self._end(kill=self._temporary is not None)  # files that are about to go need no syncing
+        self._end(kill=self._temporary is not None)  # files that are about to be deleted need no fsync
         self._remove_temporary()
 
     def restart(self, *, kill: bool = False) -> None:
-        """Stop and start on the same data and ports; ``kill`` leaves the files as ``kill -9`` would."""
+        """Stop and start with the same data and ports. ``kill`` leaves the files as ``kill -9`` does."""
         self._check_process()
         self._end(kill=kill)
-        self._listeners = self._bound  # clients find the broker where it was
+        self._listeners = self._bound  # clients find the broker at the same addresses
         self.start()
 
     def call(self, function: Callable[[Core], T]) -> T:
@@ -251,9 +252,9 @@ class EmbeddedBroker:
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
 
     def advance(self, seconds: float) -> None:
-        """Move the broker's time forward; what is due on the way (sessions, retention, ...) happens in its order.
+        """Move the broker's clock forward and run in order the timers that become due (sessions, retention, ...).
 
-        Time goes on from there by itself; clients keep their own.
+        The clock continues from the new time. Clients keep their own time.
         """
         self._check_process()
         if seconds < 0:
@@ -263,7 +264,7 @@ class EmbeddedBroker:
         asyncio.run_coroutine_threadsafe(self._running.server.advance(self._clock, seconds), self._loop).result()
 
     def _on_broker(self, function: Callable[[], T]) -> T:
-        """Run ``function`` on the thread that owns the state, which is this one while the broker does not run."""
+        """Run ``function`` on the thread that owns the state: the current one while the broker does not run."""
         self._check_process()
         if self._thread in (None, threading.current_thread()) or self._running is None:
             return function()
@@ -273,7 +274,7 @@ class EmbeddedBroker:
         if self._thread is None or self._loop is None or self._stopping is None:
             return
         self._kill = kill
-        with contextlib.suppress(RuntimeError):  # it has stopped by itself, and its loop is closed
+        with contextlib.suppress(RuntimeError):  # the broker has stopped after a failure, and its loop is closed
             self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
         self._thread = self._loop = None
@@ -286,7 +287,7 @@ class EmbeddedBroker:
             self._selector = selectors.DefaultSelector()
             with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(self._selector)) as runner:
                 runner.run(self._main(ready))
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
             self._failure = error
         finally:
             ready.set()
@@ -326,7 +327,7 @@ class EmbeddedBroker:
             )
 
     def _leave_to_parent(self) -> None:
-        """In a forked child: the thread is not there, sockets and data are the parent's."""
+        """Called in a forked child: the thread does not exist, and sockets and data belong to the parent."""
         if self._thread is None and self._temporary is None:
             self._process_id = os.getpid()  # nothing to share
             return

@@ -1,6 +1,6 @@
-"""One request and the connection it came on: what a handler is given.
+"""The argument of a handler: one request and its connection.
 
-Knows no sockets, and not how a request comes to its handler (``dispatch``) or an answer to its client (``serving``).
+``dispatch`` finds the handler of a request, and ``serving`` sends the answer.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 RequestBytes = bytes | bytearray | memoryview
 Answer = Callable[["Payload | None"], None]
-"""Takes the payload of a response frame, or None where no answer is wanted."""
+"""Gets the payload of a response frame, or None if the client expects no answer."""
 
 
 class NoReply:
-    """What a handler returns when the client wants no answer (produce with acks=0)."""
+    """A handler returns it if the client expects no answer (produce with acks=0)."""
 
 
 NO_REPLY = NoReply()
 
 
 class CloseConnection(Exception):
-    """What a handler raises when closing the connection is the only answer that the protocol has."""
+    """A handler raises it if the protocol has no other answer than to close the connection."""
 
 
 class Call:
-    """One request with everything a handler may ask for. ``broker`` is the Core."""
+    """One request with everything that a handler needs. ``broker`` is the Core."""
 
     __slots__ = (
         "api", "broker", "client_id", "connection", "encode", "on_throttled", "request", "throttle_ms", "version"
@@ -56,7 +56,7 @@ class Call:
         self.on_throttled: Callable[[], None] | None = None
         """Called if the client is over a quota and gets an empty answer instead (Fetch)."""
         self.encode: Callable[[Any, int, int], Payload] = encode_whole
-        """(response, version, correlation id) -> its bytes; another one where it holds ranges of files (Fetch)."""
+        """(response, version, correlation id) -> its bytes. Fetch sets another one for ranges of files."""
 
     @property
     def principal(self) -> str:
@@ -64,7 +64,7 @@ class Call:
 
     @property
     def client_host(self) -> str:
-        """The address the client comes from, as Kafka spells it."""
+        """The client's address as Kafka spells it."""
         return self.connection.kafka_host
 
     @property
@@ -102,7 +102,7 @@ class Call:
 
     def allowed_somewhere(self, operation: int, resource_type: int) -> bool:
         """Whether the principal may do this with at least one resource of a type."""
-        # Kafka asks with this name: it lets super users through, and principals with the right on every resource.
+        # Kafka checks this name: super users and principals with the right on every resource pass.
         return self.allowed(operation, resource_type, "hardcode") or self.broker.acls.authorize_somewhere(
             self.principal, self.client_host, operation, resource_type
         )

@@ -11,31 +11,31 @@ if TYPE_CHECKING:
 
 
 class Connection:
-    """What the broker knows about one client connection. ``principal`` changes when SASL is done."""
+    """State of one client connection. ``principal`` changes when the SASL login is complete."""
 
     def __init__(self, connection_id: str, listener: str, client_host: str) -> None:
         self.id = connection_id
         self.listener = listener
         self.client_host = client_host
         self.kafka_host = host_address(client_host)
-        """The same as Kafka spells it: what ACLs name and groups tell."""
+        """``client_host`` as Kafka spells it, as in ACLs and in descriptions of groups."""
         self.principal = "User:ANONYMOUS"
         self.protocol = "PLAINTEXT"
         """The listener's security protocol."""
         self.token_authenticated = False
-        """Whether the login was with a delegation token."""
+        """Whether the client logged in with a delegation token."""
         self.login: Login | None = None
-        """The SASL stage, on listeners that have one."""
+        """The SASL login, on listeners with SASL."""
         self.close_after_reply = False
         self.login_failed = False
-        """Whether a login was refused: the answer, if there is one, and the end come after a delay."""
+        """Whether the broker refused a login. It answers, if it does, and closes the connection after a delay."""
         self.muted_until_s = 0.0
         """The time on the monotonic clock (s) until which this connection is muted by a quota."""
         self.local_host = client_host
-        """The address the client reached, told back when a listener is bound to every address."""
+        """The broker's address of the connection. Metadata contains it if the listener is bound to every address."""
 
     def take_login(self) -> None:
-        """Take the principal that the SASL login has established so far."""
+        """Set the principal of the SASL login if the login is complete."""
         login = self.login
         if login is not None and login.done:
             self.principal = login.principal

@@ -1,9 +1,9 @@
-"""The broker without sockets: all its state, on one thread, with time and storage given to it.
+"""The broker without sockets: all its state, on one thread. The caller passes the clock and the storage.
 
-The core makes every owner of state and gives each what it needs; no owner knows the core. What is the cluster's
-(topics, configs, quotas, credentials, ACLs, tokens, features) changes by records of the ``journal`` alone, and a start
-replays them. What is this broker's (the logs of the partitions that it leads, the groups that it coordinates, sessions,
-rates) is made anew from the logs, or forgotten. Handlers see the core as ``call.broker``.
+The core creates every owner of state and passes its dependencies; no owner knows the core. Only records of the
+``journal`` change the state of the cluster (topics, configs, quotas, credentials, ACLs, tokens, features). A start
+replays them. A start rebuilds the state of this broker from the logs (partitions that it leads, groups that it
+coordinates) or begins without it (sessions, rates). Handlers access the core as ``call.broker``.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ Authorizer = Callable[[str, str, int, int, str], bool]
 class Core:
     """All state of one broker. Every method must be called on the thread that owns it.
 
-    ``release`` (such as "2.2") narrows what is advertised to that Kafka release. ``store`` and ``dirs``
-    belong to the core from here on: ``close`` closes them. ``hosted`` makes the partitions that are led here.
-    ``is_loading_held`` says which partitions of coordinators a start leaves unread until ``load_released``.
+    ``release`` (such as "2.2") limits the advertised API versions to that Kafka release. The core owns ``store`` and
+    ``dirs``: ``close`` closes them. ``hosted`` is the class of the partitions that this broker leads. A start does not
+    load the coordinator partitions for which ``is_loading_held`` is true; ``load_released`` loads them.
     """
 
     def __init__(
@@ -88,16 +88,16 @@ class Core:
         self.purgatory = Purgatory(self.timers)
         self.slices = Slices(self.timers, slice_s=limits.slice_s)
         self.group_commit = None if dirs.unsynced is None else GroupCommit(dirs.unsynced, self.timers)
-        """Where answers wait until what they acknowledge is on the disk; None: they do not wait."""
+        """Delays answers until the data that they acknowledge is on the disk. None: answers do not wait."""
         self.slices.group_commit = self.group_commit
         self.loading = Slices(self.timers, threads=self.slices, slice_s=limits.slice_s)
-        """What a start has left to be read: a line of its own, so that no request waits behind it."""
-        # What the cluster decides
+        """The line of the work that loads coordinators after a start. It is separate: no request waits behind it."""
+        # State of the cluster
         self.node_id = node_id_of(properties)
         self.registration = RegisteredBroker(self.node_id, properties.get("broker.rack") or None)
         self.journal = Journal(store)
         self.state_end: StateEnd | None = None
-        """Notes how far the store is on the disk, where that is one."""
+        """Records how far the store is on the disk, if the store is a local one."""
         self.features = FinalizedFeatures(self.journal, self.node_id, release)  # first in snapshots too, as in Kafka's
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
@@ -106,7 +106,7 @@ class Core:
         self.tokens = DelegationTokens(self.journal, self.configs, self.timers)
         self.acls = Acls(self.journal, properties)
         self.producer_ids = ProducerIds(self.journal, self.node_id)
-        # What this broker has and does
+        # State of this broker
         self.authorizer: Authorizer | None = self.acls.authorize if self.acls.enabled else None
         self.throttling = Throttling(self.quotas, self.configs, clock)
         self.partitions = hosted(dirs, self.cluster, self.configs, self.timers, self.slices, self.purgatory)
@@ -125,10 +125,9 @@ class Core:
         self.verification = Verification(self.runtime, self.transactions)
 
     def start(self, first: Sequence[Stored] = ()) -> None:
-        """Replay the store, open every log, begin a leader epoch, begin to load the coordinators.
+        """Replay the store, open every log, start a leader epoch, start to load the coordinators.
 
-        Raises LogError or OSError.
-        ``first``: with what the cluster begins if the store is empty.
+        ``first``: the first records of a cluster whose store is empty. Raises LogError or OSError.
         """
         self.journal.replay()
         check_topics(self.cluster)
@@ -142,17 +141,17 @@ class Core:
         self.partitions.start_timers()
         self.tokens.start_timers()
         self.transactions.load(self.groups.load(self.limits.loaded_first_bytes))
-        if self.dirs.unsynced is not None:  # what a killed broker has left may be the kernel's alone
+        if self.dirs.unsynced is not None:  # writes of a killed broker may be only in the page cache
             self.dirs.unsynced.take()
             self.dirs.sync()
 
     def load_released(self) -> None:
-        """Read what coordinators have left unread and is held no longer."""
+        """Load the coordinator partitions that are no longer held."""
         self.groups.loading.go_on()
         self.transactions.loading.go_on()
 
     def _begin_leader_epochs(self) -> None:
-        """A broker that starts leads anew (KIP-320): clients that knew the old epoch check for truncation."""
+        """A broker that starts increases its leader epochs (KIP-320): clients of the old epoch check for truncation."""
         changes = [
             PartitionChangeRecord(partition_id=number, topic_id=topic.id, leader=info.leader)
             for topic in self.cluster.topics.values()
@@ -162,14 +161,14 @@ class Core:
             self.journal.commit(changes)
 
     def step(self) -> float | None:
-        """Run what is due; returns when the next timer is due on the monotonic clock, None for never."""
+        """Run the due timers; returns when the next one is due on the monotonic clock, or None."""
         self.timers.run_due()
         return self.timers.next_due_s()
 
     def close(self, *, clean: bool = True) -> None:
-        """Close logs and store. ``clean=False`` leaves the files as a killed process would.
+        """Close logs and store. ``clean=False`` leaves the files as ``kill -9`` does.
 
-        A directory in which something could not be completed is not marked as clean: the next start checks its logs.
+        A directory with incomplete writes is not marked as clean: the next start checks its logs.
         """
         unfinished = self.partitions.close(clean=clean)
         is_complete = self.store.close(clean=clean)
@@ -192,13 +191,13 @@ class Core:
 
 
 def node_id_of(properties: Mapping[str, str]) -> int:
-    """The broker's id: node.id, else broker.id, else 1. Raises ConfigError for what is not an id."""
+    """The broker's id: node.id, else broker.id, else 1. Raises ConfigError for an invalid id."""
     given = given_node_id(properties)
     return DEFAULT_NODE_ID if given is None else given
 
 
 def given_node_id(properties: Mapping[str, str]) -> int | None:
-    """The id that the settings give the broker, None if they give none. Raises ConfigError for what is not an id."""
+    """The broker's id in the settings, None without one. Raises ConfigError for an invalid id."""
     text = properties.get("node.id") or properties.get("broker.id")
     if not text:
         return None

@@ -1,6 +1,6 @@
-"""From a request frame to what serves it: versions and logins are checked, the request is decoded.
+"""Checks the version and the login of a request frame, decodes the request and calls its handler.
 
-Knows no sockets: a frame comes in with the connection's state, an answer goes out, now or later (``serving``).
+Has no sockets: the caller passes a frame with the connection's state. The answer comes now or later (``serving``).
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ log = logging.getLogger(__name__)
 API_VERSIONS_KEY = registry.key_of("api_versions")
 LOGIN_KEYS = frozenset({registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")})
 BEFORE_LOGIN = LOGIN_KEYS | {API_VERSIONS_KEY}
-"""What a connection may send before its SASL login is done: ApiVersions, SaslHandshake, SaslAuthenticate."""
+"""APIs that a connection may use before its SASL login is complete."""
 
 _PLAIN_BYTES = 8 * 1024
 _ELEMENTS_AT_ONCE = 2_000
-"""What is decoded at once: a request of so many bytes, a larger one if it has no more elements of arrays than this.
-Anything else is long work (``slices``)."""
+"""A request up to ``_PLAIN_BYTES``, or with at most this number of array elements, is decoded immediately.
+Any other request is long work (``slices``)."""
 
 _PEEK = Layout(">hhi")  # api key, api version, correlation id: the same in every request header
 
 
 class Dispatcher:
-    """Holds the handlers; ``handle_frame`` is the only way in."""
+    """Contains the handlers. ``handle_frame`` is the only entry point."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self.handlers = dict(load_handlers(core.release))
 
     def handle_frame(self, connection: Connection, frame: RequestBytes, answer: Answer) -> Parked | None:
-        """Serve one request. ``answer`` gets the response frame's payload, or None when none is wanted.
+        """Serve one request. ``answer`` gets the response frame's payload, or None if the client expects no answer.
 
-        It is called before this returns, unless a Parked is returned: then it is called later.
-        Raises WireError for bytes that are not a request this broker serves, and CloseConnection: the
-        connection must be closed.
+        ``answer`` is called before this method returns, or later if the method returns a Parked.
+        Raises WireError for bytes that are not a request that this broker serves. Raises CloseConnection if the
+        caller must close the connection.
         """
         login = connection.login
         if login is not None and login.bare_tokens:
@@ -83,7 +83,7 @@ class Dispatcher:
         if handler.at_once is not None:
             try:
                 payload = handler.at_once(self._core, connection, frame, version, correlation_id)
-            except Exception as error:  # one request's bug must not stop the broker; what was done is not known
+            except Exception as error:  # one request's bug must not stop the broker; its effects are unknown
                 log.exception("%s v%d from %s failed", handler.api.name, version, connection.id)
                 raise CloseConnection(f"{handler.api.name} failed") from error
             if payload is not None:
@@ -91,7 +91,7 @@ class Dispatcher:
                 return None
         header, position = decode_request_header(frame)
         served = ServedRequest(self._core, handler, connection, header, len(frame), answer)
-        # What follows the request is ignored, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
+        # Ignore bytes after the request, as Kafka does: librdkafka's Metadata v12 has three bytes too many.
         if len(frame) <= _PLAIN_BYTES:
             request, _ = decode_prefix(handler.api.request, version, frame, position)
         else:
@@ -110,7 +110,7 @@ class Dispatcher:
         connection.take_login()
 
     def _unknown_api_versions(self) -> Response:
-        """KIP-511: an unknown version of ApiVersions is answered in v0 with the range of ApiVersions itself."""
+        """The answer to an unknown version of ApiVersions: v0 with the version range of ApiVersions (KIP-511)."""
         handler = self.handlers[API_VERSIONS_KEY]
         entry = ApiVersionsResponse.ApiVersion(
             api_key=API_VERSIONS_KEY, min_version=handler.min_version, max_version=handler.max_version

@@ -1,4 +1,4 @@
-"""A core over its log directories: checked, locked and replayed."""
+"""Opens a core: checks and locks its log directories, and replays its store."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 KAFKA, ALWAYS = "kafka", "always"
 FSYNC = (KAFKA, ALWAYS)
-"""When what is acknowledged is on the disk: as ``flush.messages`` and ``flush.ms`` say, as in Kafka; or always."""
+"""Acknowledged data is on the disk according to ``flush.messages`` and ``flush.ms``, as in Kafka, or always."""
 
 
 class OpeningOptions(TypedDict, total=False):
-    """The parameters of ``open_core`` that whoever runs a broker passes on."""
+    """The parameters of ``open_core`` that callers of ``RunningBroker`` pass."""
 
     release: str | None
     fsync: str
@@ -47,10 +47,10 @@ def open_core(
     is_loading_held: IsHeld = lambda at, partitions: False,
     limits: BrokerLimits = BrokerLimits(),  # noqa: B008 - frozen
 ) -> Core:
-    """A started core over its directories. Raises ConfigError or LogError, a disk that refuses included.
+    """Open and start a core. Raises ConfigError, or LogError, also for errors of the disk.
 
-    Where no setting gives the broker an id it has that of its directories. ``lost_data_dirs``: the ids of directories
-    that are missing and given up. ``is_loading_held`` is the core's.
+    Without an id in the settings, the broker uses the id in its directories. ``lost_data_dirs``: the ids of directories
+    that are permanently lost. ``is_loading_held`` is a parameter of the core.
     """
     if fsync not in FSYNC:
         raise ConfigError(f"invalid fsync '{fsync}': expected one of {', '.join(FSYNC)}")
@@ -109,6 +109,6 @@ def open_core(
 
 
 def _node_id_of_directories(data_dirs: Sequence[str]) -> int:
-    """The id in the first directory that has one. Raises ConfigError for a directory that is none of this broker's."""
+    """The id in the first directory that has one. Raises ConfigError for a directory that is not this broker's."""
     metas = (survey(path, formatted=True) for path in distinct(data_dirs))
     return next((meta.node_id for meta in metas if meta is not None and meta.node_id is not None), DEFAULT_NODE_ID)

@@ -1,4 +1,4 @@
-"""The broker as a process of its own: signals, the ready line, a temporary directory if none was given."""
+"""The broker as a separate process: signals, the ready line, a temporary directory if ``data_dirs`` is empty."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_ARRIVED = 100_000
-"""After so many connections everything is looked at: nothing should be left of them, and if it is, it is little."""
+"""After so many connections, a full collection examines all objects. Connections should leave no garbage."""
 _FULL = 2
 """The generation of a full collection."""
 
 
 class LogLines(logging.Formatter):
-    """One line for each thing that is said; what a traceback adds is indented below it.
+    """Formats each message as one line; a traceback is indented below it.
 
-    Ids, host names and client names in a message are what clients chose: without this they could end the line and
-    begin another that looks like one of the broker's own.
+    Clients choose ids, host names and client names. Without this class, a name with a line break could forge a line of
+    the broker's log.
     """
 
     def __init__(self) -> None:
@@ -50,12 +50,12 @@ class LogLines(logging.Formatter):
         return super().formatMessage(record)
 
     def formatException(self, ei: _SysExcInfoType) -> str:
-        """The traceback, indented."""
+        """The indented traceback."""
         return "\n".join(f"    {line}" for line in printable(super().formatException(ei)).split("\n"))
 
 
 def log_to_stderr(level: str) -> None:
-    """Send what the broker says, from ``level`` on (a name such as ``info``), to stderr."""
+    """Write log messages of ``level`` (a name such as ``info``) and above to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LogLines())
     logging.basicConfig(level=level.upper(), handlers=[handler])
@@ -73,13 +73,13 @@ def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
-    Without ``data_dirs`` the logs live in a temporary directory that is removed at the end. ``adopt``: the log
-    directories of a node of Apache Kafka, with commas between them, that are copied to the data directory first.
-    ``lost_data_dirs``: as ``EmbeddedBroker`` has it. Raises ConfigError, LogError or OSError if the broker cannot
-    start; LogError if it had to stop.
+    Without ``data_dirs``, the logs are in a temporary directory, which is removed at the end. ``adopt``: the log
+    directories of a node of Apache Kafka, separated by commas; they are copied to the data directory first.
+    ``lost_data_dirs``: as in ``EmbeddedBroker``. Raises ConfigError, LogError or OSError if the broker cannot start.
+    Raises LogError if the broker had to stop.
     """
     _raise_file_limit()
-    if adopt is not None:  # before there is a loop, so that a signal ends it at once
+    if adopt is not None:  # before the event loop starts, so that a signal ends it immediately
         _adopt(adopt.split(","), properties, data_dirs, release)
     with ExitStack() as stack:
         if not data_dirs:
@@ -94,7 +94,7 @@ def run(
 def _adopt(
     kafka_dirs: Sequence[str], properties: Mapping[str, str], data_dirs: Sequence[str], release: str | None
 ) -> None:
-    """Copy the directories of Kafka, once it is clear that the settings are none that the start would refuse."""
+    """Copy the directories of Kafka, after a check that the start would accept the settings."""
     from kafka_tools.broker_embedded.directories.adoption import adopt
 
     given = resolved(properties)
@@ -140,9 +140,9 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
 
 
 def give_back_memory() -> None:
-    """Give the system what is free of the heap of C, which glibc keeps as long as something above it is in use.
+    """Return free memory of the C heap to the system. glibc keeps it while memory above it is in use.
 
-    What clients sent in parts, and OpenSSL's buffers, lie there. Nothing happens with another library.
+    The C heap contains requests that clients sent in parts, and OpenSSL's buffers. Does nothing without glibc.
     """
     import ctypes
 
@@ -151,15 +151,15 @@ def give_back_memory() -> None:
 
 
 class ShortCollections:
-    """Collections of garbage that hold nobody up: each looks at what was made since the one before.
+    """Keeps garbage collections short: each one examines only objects created since the one before.
 
-    Python's full collection looks at every object there is, on the thread that does the work: a tenth of a second for
-    the offsets of some groups, again and again while they become more. What a broker knows is no garbage, and it makes
-    next to none in circles, so what a full collection has seen is left out of those that follow (``gc.freeze``). That
-    holds for connections too, however early they end: they break their circles themselves (``listeners/lost.py``).
-    After very many of them all is looked at once more, for what a library might leave.
+    Python's full collection examines every object, on the thread that serves requests: a tenth of a second for the
+    offsets of some groups, repeatedly while their number grows. The broker's state is not garbage, and the broker
+    creates almost no reference cycles. So later collections ignore the objects that a full collection has examined
+    (``gc.freeze``). Connections break their cycles when they end (``listeners/lost.py``). After ``MOST_ARRIVED``
+    connections, one collection examines all objects, because libraries may create cycles.
 
-    For a process that is nothing but a broker. ``arrived`` tells how many connections there have been.
+    Only for a process that runs nothing but a broker. ``arrived`` returns the number of connections since the start.
     """
 
     def __init__(self, arrived: Callable[[], int]) -> None:
@@ -167,12 +167,12 @@ class ShortCollections:
         self._arrived_before = 0
 
     def begin(self) -> None:
-        """From now on; what is there already is left out."""
+        """Start; collections ignore the objects that exist now."""
         gc.freeze()
         gc.callbacks.append(self._collected)
 
     def end(self) -> None:
-        """As Python does it from now on."""
+        """Restore Python's garbage collection."""
         gc.callbacks.remove(self._collected)
         gc.unfreeze()
 
@@ -187,7 +187,7 @@ class ShortCollections:
 
 
 def _raise_file_limit() -> None:
-    """Every segment that is read is an open file: use what the system allows."""
+    """Raise the limit of open files to its maximum: every segment that is read is an open file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,7 +1,7 @@
-"""Answers that come later: parked calls, completed by a change of state or by their timer.
+"""Parked calls: a change of state or a timer completes them later.
 
-The counterpart of Kafka's ``DelayedOperationPurgatory``. Everything happens on the broker's one
-thread, so there are no locks: whoever changes state wakes the keys it touched.
+The counterpart of Kafka's ``DelayedOperationPurgatory``. Everything runs on the broker's one thread, so there are no
+locks. Code that changes state wakes the keys of that state.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from kafka_tools.protocol.schema import Response
 
 
 class Later:
-    """What ``try_complete`` returns when the response is being made: ``complete`` will be called with it."""
+    """``try_complete`` returns it if the response is in progress: ``complete`` will be called with the response."""
 
 
 LATER = Later()
 
 
 class Parked:
-    """What a handler returns instead of a response when the response comes later.
+    """A handler returns it instead of a response if the response comes later.
 
-    ``try_complete(expired)`` returns the response, LATER, or None to stay parked; with ``expired`` true (the
-    wait of ``wait_ms`` milliseconds is over) it must not return None. It runs when one of ``keys``
-    is woken (``Purgatory.wake``) and when the time is over; what it raises becomes the answer, and is not the
-    business of whoever woke it. Whoever keeps the object may also call ``complete(response)`` directly (a join that
-    waits for its group), with ``wait_ms=None`` for no timer.
-    ``on_cancel`` runs if the connection closes first. ``holds_request`` tells that the bytes of the request are
-    still needed; ``on_release`` is called when they no longer are.
+    ``try_complete(expired)`` returns the response, LATER, or None to stay parked. If ``expired`` is true (the wait of
+    ``wait_ms`` milliseconds is over), it must not return None. It runs when one of ``keys`` is woken
+    (``Purgatory.wake``) and when the wait is over. Its exceptions become the answer; the caller of ``wake`` does not
+    get them. Code that keeps the object can also call ``complete(response)`` directly (a join that waits for its
+    group). ``wait_ms=None`` sets no timer.
+    ``on_cancel`` runs if the connection closes first. ``holds_request`` is true while the bytes of the request are
+    needed; ``on_release`` is called when they are no longer needed.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Parked:
         self._timer: Timer | None = None
 
     def complete(self, response: Response | None) -> bool:
-        """Answer now, with None where no answer is wanted. False, and nothing happens, if it was over before."""
+        """Answer now, with None if the client expects no answer. Does nothing and returns False if the call is done."""
         if self.done:
             return False
         answer = self._answer
@@ -80,7 +80,7 @@ class Parked:
         return True
 
     def check(self, *, expired: bool = False) -> bool:
-        """Ask ``try_complete``; True if the call is over."""
+        """Call ``try_complete``; True if the call needs no more checks."""
         if self.done:
             return True
         response: Response | Later | None
@@ -96,7 +96,7 @@ class Parked:
         return self.complete(response) if response is not None else False
 
     def cancel(self) -> None:
-        """Forget the call: nobody waits for the answer any more."""
+        """Forget the call: the client no longer waits for the answer."""
         if not self.done:
             on_cancel = self._on_cancel
             self._finish()
@@ -104,7 +104,7 @@ class Parked:
                 on_cancel()
 
     def on_cancel(self, run: Callable[[], None]) -> None:
-        """What runs from now on if the connection closes first."""
+        """Set the function that runs if the connection closes first."""
         self._on_cancel = run
 
     def release_request(self) -> None:
@@ -116,7 +116,7 @@ class Parked:
     def _finish(self) -> None:
         self.done = True
         self._stop_waiting()
-        # Those who wait know this object as it knows them: in a circle they would stay until somebody collects garbage.
+        # Break the reference cycle: otherwise these objects would stay in memory until a garbage collection.
         self._try_complete = self._answer = self._failed = self._on_cancel = None
 
     def _stop_waiting(self) -> None:
@@ -141,7 +141,7 @@ class Purgatory:
     ) -> None:
         """Watch ``parked`` until it is done; ``answer`` gets the response exactly once.
 
-        ``failed`` makes the response of what ``try_complete`` raises; without it whoever asks gets the exception.
+        ``failed`` turns an exception of ``try_complete`` into the response. Without it, ``check`` raises the exception.
         """
         parked._answer = answer
         parked._failed = failed
@@ -155,7 +155,7 @@ class Purgatory:
             parked._timer = self._timers.call_later(parked.wait_ms, lambda: _expire(parked))
 
     def wake(self, key: Hashable) -> None:
-        """Something about ``key`` changed: ask every call parked on it."""
+        """Check every call parked on ``key``, whose state has changed."""
         waiting = self._by_key.get(key)
         if waiting:
             for parked in list(waiting):
@@ -170,7 +170,7 @@ class Purgatory:
                     del self._by_key[key]
 
     def waiting(self, key: Hashable) -> int:
-        """How many calls are parked on ``key``."""
+        """The number of calls that are parked on ``key``."""
         return len(self._by_key.get(key, ()))
 
 

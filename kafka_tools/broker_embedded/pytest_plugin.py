@@ -3,8 +3,8 @@
 >>> def test_round_trip(kafka_broker):
 ...     config = {"bootstrap.servers": kafka_broker.bootstrap_servers}
 
-Override ``kafka_broker_config`` (session scope) to give it configs, as server.properties would. ``kafka_faults``
-makes things go wrong at that broker, for one test.
+Override ``kafka_broker_config`` (session scope) to set configs, as in server.properties. ``kafka_faults`` adds faults
+to that broker for one test.
 """
 
 from __future__ import annotations

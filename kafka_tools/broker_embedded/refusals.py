@@ -29,7 +29,7 @@ _TEXTS = {
 
 
 def default_message(code: int) -> str:
-    """The text; KeyError for a code that no answer of this broker carries without a text of its own."""
+    """Kafka's text for a code. KeyError for a code that this broker never sends without another text."""
     return _TEXTS[code]
 
 
@@ -39,7 +39,7 @@ def error_for(code: int, message: str | None = None) -> BrokerError:
 
 
 def cut_to_fit(text: str) -> str:
-    """A text that names what a client named, cut where it became longer than an answer can hold."""
+    """A text with names from a client, truncated to the length that an answer can contain."""
     return text if len(text.encode("utf-8", "surrogatepass")) <= MOST_STRING_BYTES else fitting(text, "...")
 
 

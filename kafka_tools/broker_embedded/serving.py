@@ -1,4 +1,4 @@
-"""One request from its decoding to its answer: at once, parked, or in slices when it is long."""
+"""One request from its decoding to its answer: served immediately, parked, or in slices if it is long."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 
 _PRODUCE = registry.key_of("produce")
 MOST_ELEMENTS = 400_000
-"""Elements of arrays in one request: one with more closes its connection, as one that is too long does."""
+"""Limit of array elements in one request. A request with more closes its connection, like one that is too long."""
 MOST_ELEMENTS_AT_ONCE = 10_000
-"""The same for APIs whose handler does not work in slices: those that are asked about little,
-and those that commit all they are asked for in one change (``ONE_CHANGE``)."""
+"""The same for APIs whose handler does not work in slices: APIs with small requests,
+and APIs that commit a whole request in one change (``ONE_CHANGE``)."""
 
 
 class ServedRequest:
@@ -68,13 +68,13 @@ class ServedRequest:
         self.call: Any = None
 
     def begin(self, request: Any) -> Parked | None:
-        """Serve it; what is returned if the answer comes later. Raises CloseConnection."""
+        """Serve the request. Returns a Parked if the answer comes later. Raises CloseConnection."""
         call = self._call(request)
         clock = self._core.clock
         began_s = clock.monotonic_s()
         result = run(self._handler, call)
         if isinstance(result, GeneratorType):
-            # Nearly always over within its first slice: then nothing is made of it but the answer.
+            # Most work is done within its first slice and needs no ``Sliced``.
             try:
                 wait = advance(result, clock.monotonic_s, began_s + self._core.slices.slice_s)
             except StopIteration as over:
@@ -88,7 +88,7 @@ class ServedRequest:
         return self._take(result, clock.monotonic_s() - began_s)
 
     def begin_large(self, frame: RequestBytes, position: int) -> Parked:
-        """Serve a request of many elements, when it is its turn."""
+        """Serve a request of many elements when its turn comes."""
         most = MOST_ELEMENTS if self._handler.in_slices else MOST_ELEMENTS_AT_ONCE
         kind = self._handler.api.request
         decoding = to_thread(
@@ -104,7 +104,7 @@ class ServedRequest:
         return self.call  # type: ignore[no-any-return]
 
     def _take(self, result: Any, spent_s: float) -> Parked | None:
-        """Answer with the handler's result, now or when it is there."""
+        """Answer with the handler's result, now or when it is available."""
         if isinstance(result, Parked):
             given: list[Parked | None] = []
             call = self.call
@@ -121,7 +121,7 @@ class ServedRequest:
         return self._give(None if response is None else self._encode(response))
 
     def _throttled(self, response: Response | None, spent_s: float) -> Response | None:
-        """What to send where quotas hold. A mistake there must not keep the answer from the client."""
+        """The response after the quotas were applied. A bug in quotas must not suppress the answer."""
         try:
             return self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
         except Exception:
@@ -129,7 +129,7 @@ class ServedRequest:
             return response
 
     def _give(self, payload: Payload | None) -> Parked | None:
-        """Answer, now or once what was written before is on the disk; what is returned if it is not yet."""
+        """Answer now, or once all earlier writes are on the disk. Returns a Parked if the answer waits."""
         commit = self._core.group_commit
         if payload is None or commit is None or commit.is_synced:
             self._answer(payload)
@@ -142,7 +142,7 @@ class ServedRequest:
                 self._answer(payload)
 
         def cut() -> None:
-            """What it tells may be lost: the client asks again on another connection."""
+            """Close without the answer, whose data may be lost: the client retries on another connection."""
             if not waiting.done:
                 waiting.done = True
                 self._connection.close_after_reply = True
@@ -174,18 +174,18 @@ class ServedRequest:
         self._let_go()
 
     def _let_go(self) -> None:
-        """They know this object: in a circle a large request would stay until somebody collects garbage."""
+        """Break the reference cycle: otherwise a large request would stay in memory until a garbage collection."""
         self._underway = self._sliced = None
 
     def _large_work(self, decoding: Work[Any]) -> Work[Any]:
-        request = yield from decoding  # which is over then, and holds the bytes of the request no longer
-        if self._underway is not None and self._handler.api.key != _PRODUCE:  # whose records are still in it
+        request = yield from decoding  # the finished decoding no longer references the bytes of the request
+        if self._underway is not None and self._handler.api.key != _PRODUCE:  # records of a produce request are views of these bytes
             self._underway.release_request()
         result = run(self._handler, self._call(request))
         return (yield from result) if isinstance(result, GeneratorType) else result
 
     def _handled(self, value: Any, error: BaseException | None) -> None:
-        """What the handler returned, or raised, after more than a slice: the answer is encoded on another thread."""
+        """Take the result or error of a handler that needed more than a slice. Another thread encodes the answer."""
         underway, sliced = self._underway, self._sliced
         assert underway is not None and sliced is not None
         if isinstance(error, CloseConnection) or (error is not None and self.call is None):  # it cannot be decoded

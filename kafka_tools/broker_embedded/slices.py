@@ -1,18 +1,18 @@
-"""Long work in slices, between which everybody else is served: the broker has one thread for its state.
+"""Long work in slices. The broker serves other requests between them, because it has one thread for its state.
 
-Work is a generator: a handler that may have much to do is one, and what it returns is the answer. It does two things:
+Work is a generator. A handler with possibly much work is a generator and returns the answer. Work does two things:
 
-- A bare ``yield`` is a checkpoint. It lets others go, who may change state. Within a slice of 4 ms the work goes on at
-  once; after that the others have their turn first.
+- A bare ``yield`` is a checkpoint. Within a slice of 4 ms the work continues immediately. After the slice, other
+  requests are served first; they may change state.
 - ``yield from`` waits: for a function on another thread (``to_thread``, ``Slices.on_disk``), for a time (``sleep``),
   for a commit (``Slices.durable``), or for other work (its generator).
 
-Short work is over within its first slice. All other work stands in one line, and one piece of it is done at a time, so
-that no more than one large request is in memory with all its elements: it keeps its turn while it waits for
-``to_thread``. While work sleeps, or waits for the disk, the rest of the line goes on.
+Short work is done within its first slice. All other work waits in one line, and one piece of it runs at a time, so
+that at most one large request is in memory with all its elements. Work keeps its turn while it waits for
+``to_thread``. While work sleeps, or waits for the disk, the rest of the line continues.
 
-When the client of a request has disconnected its work ends at the next checkpoint. Within a function that is
-``shielded`` it goes on: what was begun as one change is made whole.
+If the client of a request disconnects, its work ends at the next checkpoint. Work in a ``shielded`` function
+continues, so that it completes its change.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 Work = Generator[Any, None, T]
 """Work that returns a T: the handler of a produce is ``Work[ProduceResponse]``."""
 Done = Callable[[Any, BaseException | None], None]
-"""Called once with the result, or with what was raised."""
+"""Called once with the result or the exception."""
 Offload = Callable[[Callable[[], Any], Done], None]
 """(function, done): calls ``function`` on another thread, then ``done(result, error)`` on the broker's."""
 
 
 class Wait:
-    """What ``to_thread`` and its like yield."""
+    """``to_thread``, ``sleep`` and other waits yield it."""
 
     __slots__ = ("begin", "keeps_turn")
 
     def __init__(self, begin: Callable[[Slices, Callable[[], None]], object], *, keeps_turn: bool = False) -> None:
         """
         Args:
-            begin: Called with the line that the work stands in, and what to call once the wait is over.
-            keeps_turn: Nobody else in the line goes on meanwhile. Otherwise the work goes to its end afterwards.
+            begin: Called with the line of the work, and a function to call once the wait is over.
+            keeps_turn: No other work in the line continues meanwhile. Otherwise the work returns to the end of the line.
         """
         self.begin = begin
         self.keeps_turn = keeps_turn
@@ -61,7 +61,7 @@ def to_thread(run: Callable[[], T]) -> Work[T]:
     """Call a function on the thread for long work, to decode or decompress. The work keeps its turn meanwhile.
 
     Args:
-        run: It must touch no state of the broker.
+        run: It must not use state of the broker.
 
     Returns:
         What ``run`` returns.
@@ -73,7 +73,7 @@ def to_thread(run: Callable[[], T]) -> Work[T]:
 
 
 def sleep(ms: float) -> Work[None]:
-    """Wait for so many milliseconds, and then for the rest of the line: ``sleep(0)`` lets all of it go first."""
+    """Wait for ``ms`` milliseconds, then for the rest of the line: ``sleep(0)`` lets all other work go first."""
     yield Wait(lambda line, resume: line.timers.call_later(ms, resume))
 
 
@@ -83,7 +83,7 @@ def _called(run: Callable[[], T], offload: Callable[[Slices], Offload], *, keeps
     def begin(line: Slices, resume: Callable[[], None]) -> None:
         def done(result: Any, error: BaseException | None) -> None:
             outcome.extend((result, error))
-            result = error = None  # as below: this frame called those that a traceback has
+            result = error = None  # break the reference cycle of the traceback, as below
             resume()
 
         offload(line)(run, done)
@@ -96,14 +96,14 @@ def _called(run: Callable[[], T], offload: Callable[[Slices], Offload], *, keeps
     try:
         raise error
     finally:
-        error = None  # whose traceback has this frame: in a circle they would keep what was worked on
+        error = None  # its traceback has this frame: the cycle would keep the work's data in memory
 
 
 _shielded: set[CodeType] = set()
 
 
 def shielded(function: F) -> F:
-    """Mark a generator function: the work goes on within it although nobody waits for its result any more."""
+    """Mark a generator function: work within it continues after it is cancelled."""
     _shielded.add(function.__code__)
     return function
 
@@ -119,7 +119,7 @@ def _is_shielded(work: Work[Any]) -> bool:
 
 
 def at_once(function: Callable[[], Any], done: Done) -> None:
-    """Where there is no other thread."""
+    """The offload of a broker without other threads."""
     try:
         result = function()
     except Exception as error:  # noqa: BLE001 - handed to the caller
@@ -129,11 +129,11 @@ def at_once(function: Callable[[], Any], done: Done) -> None:
 
 
 def _nobody(result: Any, error: BaseException | None) -> None:
-    """Whom the end of cancelled work is told to."""
+    """Called when cancelled work has ended."""
 
 
 class Sliced:
-    """One piece of long work. ``done`` gets its result, or what it raised, once; never after ``cancel``."""
+    """One piece of long work. ``done`` gets its result or exception once; never after ``cancel``."""
 
     __slots__ = ("cancelled", "done", "spent_s", "wait", "work")
 
@@ -141,29 +141,29 @@ class Sliced:
         self.work = work
         self.done = done
         self.wait = wait
-        """What the work waits for when its turn comes, before it goes on."""
+        """The wait that begins when the turn of the work comes, before the work continues."""
         self.cancelled = False
         self.spent_s = spent_s
-        """How long it was worked on, but for what was done on other threads."""
+        """How long the work ran on the broker's thread."""
 
     def go_on_with(self, work: Work[Any], done: Done) -> None:
-        """Other work follows in the same turn, for what ``done`` is told of the end of this."""
+        """Set other work for the same turn. The ``done`` of the current work calls this."""
         self.work = work
         self.done = done
 
     @property
     def is_given_up(self) -> bool:
-        """Whether the work goes no further."""
+        """Whether the work is cancelled and not ``shielded``."""
         return self.cancelled and not _is_shielded(self.work)
 
     def give_up(self) -> None:
-        """End the work. Python 3.12 and 3.13 keep what a generator was called with that is closed before it began."""
+        """End the work. Python 3.12 and 3.13 keep the arguments of a generator that is closed before it began."""
         self.work.close()
         del self.work
 
 
 class Slices:
-    """The line of long work. Everything here runs on the broker's thread, but for what other threads are given."""
+    """The line of long work. Everything here runs on the broker's thread, except offloaded functions."""
 
     def __init__(
         self,
@@ -175,9 +175,9 @@ class Slices:
     ) -> None:
         """
         Args:
-            timers: Those of the broker.
-            threads: Another line, whose threads and disk this one uses as well.
-            pause_ms: How long nothing is done between two slices of one piece of work, for what nobody waits for.
+            timers: The broker's timers.
+            threads: Another line; this one uses its threads and its disk.
+            pause_ms: The pause between two slices of one piece of work, for work for which no client waits.
             slice_s: As in ``BrokerLimits``.
         """
         self.timers = timers
@@ -189,44 +189,44 @@ class Slices:
         self._waiting = 0
         self.offload: Offload = at_once
         self.disk: Offload = at_once
-        """As ``offload``, for what waits for the disk: nobody else has to wait for it."""
+        """As ``offload``, for functions that wait for the disk: other work does not wait for them."""
         self.group_commit: GroupCommit | None = None
-        """Where answers wait for the disk: what ``durable`` asks."""
+        """Delays answers until their data is on the disk. ``durable`` uses it."""
 
     def __len__(self) -> int:
-        """How many pieces of work are not finished."""
+        """The number of pieces of work that are not finished."""
         return len(self._line) + (self._current is not None) + self._waiting
 
     def begin(self, work: Work[Any], done: Done) -> Sliced | None:
-        """Work for one slice at once; None if it is over then, else the rest waits for its turn."""
+        """Run one slice immediately. Returns None if the work is done; otherwise the rest waits for its turn."""
         sliced = Sliced(work, done)
         return None if self._advance(sliced) else self.add(sliced)
 
     def later(self, work: Work[Any], done: Done) -> Sliced:
-        """Do all of it when its turn comes."""
+        """Do the work when its turn comes."""
         return self.add(Sliced(work, done))
 
     def add(self, sliced: Sliced) -> Sliced:
-        """Go on with it when its turn comes."""
+        """Continue the work when its turn comes."""
         self._line.append(sliced)
         if self._current is None:
             self._next()
         return sliced
 
     def cancel(self, sliced: Sliced) -> None:
-        """Nobody wants the result any more: the work ends, where it next may if it is being done."""
+        """Cancel work. Work in progress ends at the next checkpoint at which it may end."""
         sliced.cancelled = True
-        sliced.done = _nobody  # who asked may know this object, and would stay with it in a circle
+        sliced.done = _nobody  # breaks a possible reference cycle with the caller
         if sliced in self._line and sliced.is_given_up:
             self._line.remove(sliced)
             sliced.give_up()
 
     @shielded
     def durable(self) -> Work[None]:
-        """Wait until everything written so far is on the disk, before something that must not be there without it.
+        """Wait until everything written so far is on the disk, before a write that depends on it.
 
-        Does not wait unless acknowledgements do (``--fsync always``): otherwise only kills have to be survived, which
-        lose nothing that was written.
+        Waits only if acknowledgements do (``--fsync always``). Otherwise the broker needs to survive only kills, which
+        lose no write.
         """
         commit = self.threads.group_commit
         if commit is not None and not commit.is_synced:
@@ -234,7 +234,7 @@ class Slices:
 
     @shielded
     def on_disk(self, run: Callable[[], T]) -> Work[T]:
-        """As ``to_thread``, on the thread that waits for the disk. The rest of the line goes on meanwhile."""
+        """As ``to_thread``, on the thread that waits for the disk. The rest of the line continues meanwhile."""
         if self.threads.disk is at_once:
             return run()
         return (yield from _called(run, lambda _: self.threads.disk, keeps_turn=False))
@@ -266,14 +266,14 @@ class Slices:
         self.add(sliced)
 
     def _advance(self, sliced: Sliced) -> bool:
-        """Work for a slice, or until something is waited for; whether it is over."""
+        """Run the work for a slice, or until it waits. Returns whether it is done."""
         if sliced.is_given_up:
             sliced.give_up()
             return True
         work, now_s = sliced.work, self.timers.clock.monotonic_s
         began_s = now_s()
         try:
-            # Cancelled work ends at the first checkpoint at which it may.
+            # Cancelled work ends at the first checkpoint at which it may end.
             sliced.wait = advance(work, now_s, began_s if sliced.cancelled else began_s + self.slice_s)
         except StopIteration as over:
             _tell(sliced, over.value, None)
@@ -286,11 +286,11 @@ class Slices:
 
 
 def advance(work: Work[Any], now_s: Callable[[], float], until_s: float) -> Wait | None:
-    """Work until the first checkpoint after ``until_s``, or until something is waited for, which is returned.
+    """Run work until the first checkpoint after ``until_s``, or until it waits. Returns the wait.
 
     Raises:
-        StopIteration: The work is over; with its result.
-        Exception: What the work raises.
+        StopIteration: The work is done; contains its result.
+        Exception: An exception of the work.
     """
     wait: Wait | None = next(work)
     while wait is None and now_s() < until_s:
@@ -299,7 +299,7 @@ def advance(work: Work[Any], now_s: Callable[[], float], until_s: float) -> Wait
 
 
 def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
-    """The work is over. What fails in telling so must not keep the rest of the line from its turn."""
+    """Call ``done`` of finished work. An exception in it must not stop the rest of the line."""
     if sliced.cancelled:
         return
     try:
@@ -309,11 +309,11 @@ def _tell(sliced: Sliced, result: Any, error: BaseException | None) -> None:
 
 
 _ALONE = Slices(Timers(ManualClock()))
-"""The line of ``whole`` work, in which nobody else stands and no time passes."""
+"""The line of ``whole`` work, which has no other work and in which no time passes."""
 
 
 def whole(work: Work[T]) -> T:
-    """All of it at once: for callers that are in slices themselves no longer than that, and that wait for nobody."""
+    """Do all of the work immediately, without slices."""
     resumed: list[None] = []
     try:
         while True:

@@ -1,7 +1,7 @@
-"""Work that is due later, ordered by the clock; the same heap serves a real loop and a ManualClock.
+"""Timers ordered by due time, for a real event loop and for a ManualClock.
 
-Knows no event loop: the listener asks ``next_due_s`` and calls ``run_due``; ``on_earlier`` tells it
-that the earliest due time moved forward.
+Has no event loop: the server asks ``next_due_s`` and calls ``run_due``. ``on_earlier`` is called when a new timer is
+the earliest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_tools.clock import Clock, MovableClock
 log = logging.getLogger(__name__)
 
 _FEW = 1000
-"""So many timers are never looked through for cancelled ones."""
+"""Up to this number of timers, the heap is not searched for cancelled ones."""
 
 
 class Timer:
@@ -37,7 +37,7 @@ class Timer:
 
 
 class Timers:
-    """A heap of timers. Timers due at the same moment run in the order they were made."""
+    """A heap of timers. Timers due at the same time run in the order of their creation."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -45,10 +45,10 @@ class Timers:
         self._heap: list[tuple[float, int, Timer]] = []
         self._order = count()
         self._most = _FEW
-        """With more in the heap those go that were cancelled."""
+        """With more timers in the heap, the cancelled ones are removed."""
 
     def call_later(self, delay_ms: float, fn: Callable[[], None]) -> Timer:
-        """Run ``fn`` once, ``delay_ms`` milliseconds from now; below 0, which clients may ask for, is now."""
+        """Run ``fn`` once, ``delay_ms`` milliseconds from now. A negative delay, which clients may send, means now."""
         if len(self._heap) > self._most:
             self._forget_cancelled()
         timer = Timer(self.clock.monotonic_s() + max(0.0, delay_ms) / 1000, fn)
@@ -58,9 +58,10 @@ class Timers:
         return timer
 
     def _forget_cancelled(self) -> None:
-        """They would stay until they were due: a session may be half an hour, and each heartbeat cancels one.
+        """Remove cancelled timers, which would stay until they are due.
 
-        It is done again when there are twice as many as were left, so that each costs little.
+        A session may be half an hour, and each heartbeat cancels a timer. The next removal comes when the heap has
+        twice as many timers as are left now, so that the cost for each timer is small.
         """
         self._heap = [entry for entry in self._heap if entry[2].fn is not None]
         heapq.heapify(self._heap)
@@ -80,10 +81,10 @@ class Timers:
         return due_s is not None and due_s <= now_s
 
     def run_due(self) -> int:
-        """Run every timer that is due now; returns how many ran. A timer that raises is logged, the rest run.
+        """Run every timer that is due now; returns how many ran. An exception of a timer is logged, and the rest run.
 
-        What they set for the same moment waits for the next call: a timer that sets itself again and again holds
-        nobody up.
+        Timers that they add for the same time wait for the next call, so that a timer that repeats itself does not
+        block.
         """
         ran = 0
         until = self.clock.monotonic_s(), next(self._order)
@@ -100,9 +101,9 @@ class Timers:
         return ran
 
     def advance(self, clock: MovableClock, seconds: float) -> Iterator[None]:
-        """Move ``clock``, which is the one of these timers, and run what is due on the way, each at its time.
+        """Move ``clock``, the clock of these timers, forward, and run each timer that becomes due at its time.
 
-        To be iterated: between one time at which something was due and the next others may do something.
+        The caller iterates, and can do other things between two due times.
         """
         end_s = clock.monotonic_s() + seconds
         while (due_s := self.next_due_s()) is not None and due_s <= end_s:
