@@ -1,3 +1,3 @@
-"""``kafka_tools.commands.audit``: the name under which jobs given to ``spark-submit`` import the audit's ``main``."""
+"""``kafka_tools.commands.audit``: jobs given to ``spark-submit`` import the audit's ``main`` under this name."""
 
 from kafka_tools.commands.logs.audit import main as main

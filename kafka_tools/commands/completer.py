@@ -1,8 +1,8 @@
-"""Completion of command lines, which the scripts in completions/ ask for when TAB is typed.
+"""Completes command lines for the scripts in completions/, when the user types TAB.
 
-The scripts hold no names of commands or options; they call ``kafka-tools`` with the line so far in the environment
-and print what comes back, so they never go stale. All ``kafka-*`` names (with or without ``.sh``) are answered here.
-An error, a slow cluster or a missing one answers nothing, and nothing is ever written to the terminal.
+The scripts contain no names of commands or options, so they never become outdated. They call ``kafka-tools`` with the
+line so far in the environment and print the result. This module completes all ``kafka-*`` names, with or without
+``.sh``. An error or a slow cluster gives no completions, and no message is ever written to the terminal.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, Z
 
 
 def answer(instruction: str, asked: click.Command) -> int:
-    """Print the completions for ``<shell>_complete``; the exit status is always 0 for a known shell.
+    """Print the completions for ``<shell>_complete``. Returns the exit status, which is 0 for a known shell.
 
-    ``asked`` is completed where the line names no command of its own.
+    ``asked`` is completed if the line names no command of its own.
     """
     shell = instruction.removesuffix("_complete")
     completer = {"bash": _Bash, "zsh": ZshComplete, "fish": FishComplete}.get(shell)
     if completer is None:
         print(f"kafka-tools: unsupported shell '{shell}': completion supports bash, zsh and fish", file=sys.stderr)
         return 1
-    # A remark on stderr would land in the middle of the line the operator is typing.
+    # A remark on stderr would appear in the middle of the line that the operator types.
     with open(os.devnull, "w") as nowhere:
         sys.stderr, kept = nowhere, sys.stderr
         try:
             command, program = _asked_for(split_arg_string(os.environ.get("COMP_WORDS", "")), asked)
             print(completer(command, {}, program, "").complete())
-        except Exception:  # noqa: BLE001 - silence is the answer; the command itself will say what is wrong
+        except Exception:  # noqa: BLE001 - no completions; the command itself reports the error
             pass
         finally:
             sys.stderr = kept
@@ -45,7 +45,7 @@ def _asked_for(words: list[str], otherwise: click.Command) -> tuple[click.Comman
 
 
 class _Bash(BashComplete):
-    """bash splits words at ':' and '=' too, so the script hands over the line, and we hand back what follows them."""
+    """bash also splits words at ':' and '='. So the script passes the whole line, and the result follows them."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         line = os.environ["COMP_WORDS"]

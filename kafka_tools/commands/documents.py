@@ -1,9 +1,9 @@
 """Versioned JSON documents that commands read: parse, version, contents, with the place of every mistake.
 
 A document is checked in Kafka's order (parse, version, then its fields), with Kafka's messages for the three mistakes
-that Kafka names; for the rest the message gives the file and the path inside it. What is valid is said by the JSON
-Schema under ``schemas/``; ``check`` decides by it with the few keywords that those files use, because jsonschema costs
-77 ms of import. A test runs both over the same documents and requires the same verdict.
+that Kafka names. For other mistakes the message contains the file and the path inside it. The JSON Schema under
+``schemas/`` defines valid documents. ``check`` implements only the keywords that those files use, because jsonschema
+takes 77 ms to import. A test runs both over the same documents and requires the same result.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Schema = dict[str, Any]
 
 _MAX_LISTED = 10
 _MAX_COUNTED = 10_000
-"""The most mistakes that are told one by one, and the most that are counted beside them."""
+"""Maximum number of mistakes that are listed, and of further ones that are counted."""
 _NOT_JSON = "The input string is not a valid JSON"
 
 
 def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
     """Partition -> first offset to keep, in the order of the file; InputError if the document is not valid.
 
-    ``place`` names the file in messages. A partition that appears twice is refused before anything is sent.
+    ``place`` names the file in messages. A duplicate partition is an error.
     """
     document = versioned(text, place, supported=1)
     if "partitions" not in document:
@@ -57,7 +57,7 @@ def read_delete_records(text: str, place: str) -> dict[TopicPartition, int]:
 def read_elections(text: str, place: str) -> list[TopicPartition]:
     """The partitions of an election, in the order of the file; InputError if the document is not valid.
 
-    In LeaderElectionCommand's order: text that is not JSON, a missing list, its entries, partitions that appear twice.
+    Checks in LeaderElectionCommand's order: text that is not JSON, a missing list, its entries, duplicate partitions.
     """
     document = parse(text, place, "Replica election data is empty")
     if isinstance(document, dict) and "partitions" not in document:
@@ -78,9 +78,9 @@ def read_elections(text: str, place: str) -> list[TopicPartition]:
 
 
 def parse(text: str, place: str, message: str = _NOT_JSON) -> Any:
-    """The value of a JSON text; ``message`` is what the command says of one that is not JSON.
+    """The value of a JSON text; ``message`` is the command's error for text that is not JSON.
 
-    A key that appears twice in one object is refused: one of the two would be lost.
+    A duplicate key in one object is an error: one of the two would be lost.
 
     A number with a fraction or an exponent is never an integer here (``1.0`` is not 1), as in Kafka.
     """
@@ -116,7 +116,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ArithmeticError):
         return "the exponent of a number is out of range"
     text = str(error)
-    # Python's own text advises programmers.
+    # Python's own text addresses programmers.
     return "a number has too many digits" if "set_int_max_str_digits" in text else text
 
 
@@ -124,7 +124,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _half_of_a_character(value: Any) -> str | None:
-    """The escape of a half of a surrogate pair that stands alone in a text of ``value``: no request can hold it."""
+    """The escape of a lone surrogate in a text of ``value``, which no request can contain; None if there is none."""
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
@@ -133,7 +133,7 @@ def _half_of_a_character(value: Any) -> str | None:
 
 
 def schema(name: str) -> Schema:
-    """The JSON Schema ``name``, from the package or from the checkout it runs in."""
+    """The JSON Schema ``name``, from the package or from the checkout."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     folder = os.path.join(package, "_schemas")
     if not os.path.isdir(folder):
@@ -144,7 +144,7 @@ def schema(name: str) -> Schema:
 
 
 def check_all(document: Any, schema: Schema, place: str) -> None:
-    """InputError when ``document`` breaks ``schema``: the first mistake is the message, further ones its hint."""
+    """Raise InputError if ``document`` violates ``schema``. The first mistake is the message, others are its hint."""
     if rule(schema)(document):
         return
     mistakes = check(document, schema)
@@ -184,13 +184,13 @@ def check(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
 
 
 _SILENT = {"$schema", "$id", "title", "description", "examples", "type"}
-"""Keywords that a rule need not look at: which kind of value it is for has been seen by then."""
+"""Keywords that a rule ignores. The caller of a rule checks ``type``."""
 
 
 def rule(schema: Schema) -> Callable[[Any], bool]:
-    """What says of one value after the other whether ``check`` finds no mistake in it: for documents of many entries.
+    """A function that says whether ``check`` finds no mistake in a value, for documents with many entries.
 
-    Made of the few keywords that entries have; for a schema with others it is ``check`` that decides.
+    It supports the few keywords of entries. For a schema with other keywords it calls ``check``.
     """
     wanted = schema.get("type")
     words = schema.keys() - _SILENT
@@ -227,7 +227,7 @@ def _object_rule(properties: Mapping[str, Schema], required: Sequence[str]) -> C
 
 
 def versioned(text: str, place: str, supported: int) -> dict[str, Any]:
-    """The object that a JSON text holds, of version ``supported``, which is also that of one that gives none."""
+    """The object in a JSON text. Its version must be ``supported``, which is also the default."""
     document = parse(text, place)
     if not isinstance(document, dict):
         raise InputError(f"{place}: invalid document: expected an object, not {_kind(document)}")

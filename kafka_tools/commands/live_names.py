@@ -1,6 +1,6 @@
-"""Names that TAB asks the cluster for: topics and groups, within a hard short deadline.
+"""Completion of topics and groups with names from the cluster, within a short deadline.
 
-``shell_complete`` callbacks of options. They may raise: ``completer`` answers nothing then.
+The functions are ``shell_complete`` callbacks of options. They may raise: ``completer`` then gives no completions.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from kafka_tools.commands.options.connection import ConnectionOptions
 
 TIMEOUT_MS = 700
-"""How long TAB may wait for a cluster."""
+"""Timeout of a completion."""
 
 
 def topic_names(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The topics of the cluster that the line names so far, for an option's ``shell_complete``."""
+    """The topics of the cluster that the command line names, for an option's ``shell_complete``."""
     with _connection(context).admin() as admin:
         return _matching((listing.name for listing in admin.list_topics()), incomplete)
 
 
 def group_names(context: click.Context, _option: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The groups of the cluster that the line names so far."""
+    """The groups of the cluster that the command line names."""
     with _connection(context).admin() as admin:
         return _matching((listing.group_id for listing in admin.list_groups()), incomplete)
 

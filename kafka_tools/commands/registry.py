@@ -1,9 +1,9 @@
-"""The table of commands: each is registered here, once, and nowhere else.
+"""The table of commands. Each command is registered only here.
 
-A row gives the name, the module, one line of help and whether the command is a script of its own. ``scripts.py`` and
-``cli.py`` find commands by it; completion, the README's table and the index of ``docs/commands`` are made from it
-(``python -m tests.regen commands``), and a test compares it with the console scripts in pyproject.toml. Imports
-neither click nor any command, so that ``kafka-tools --help`` and TAB cost nothing but the table.
+A row gives the name, the module, one line of help and whether the command is also a script. ``scripts.py`` and
+``cli.py`` find commands with this table. Completion, the README's table and the index of ``docs/commands`` are derived
+from it (``python -m tests.regen commands``), and a test compares it with the console scripts in pyproject.toml. It
+imports neither click nor commands, so that ``kafka-tools --help`` and TAB load only the table.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Registered(NamedTuple):
     module: str
     """The module below ``kafka_tools.commands`` whose ``command`` is the click command."""
     summary: str
-    """One line: how the command's own help begins."""
+    """The first line of the command's help."""
     is_script: bool = True
-    """Whether it is also a console script, ``kafka-<name>``; Kafka has a tool of that name."""
+    """Whether the command is also a console script, ``kafka-<name>``. Kafka has a tool with that name."""
 
     @property
     def path(self) -> str:
@@ -101,10 +101,10 @@ COMMANDS: dict[str, Registered] = {
         is_script=False,
     ),
 }
-"""By the name under ``kafka-tools``, in the order in which they are listed."""
+"""Commands by their name under ``kafka-tools``, in the order in which they are listed."""
 
 SCRIPTS = tuple(name for name, row in COMMANDS.items() if row.is_script)
-"""Commands that are also console scripts of their own, ``kafka-<name>``."""
+"""Commands that are also console scripts, ``kafka-<name>``."""
 
 
 def load(name: str) -> click.Command:
@@ -114,12 +114,12 @@ def load(name: str) -> click.Command:
 
 
 def program(name: str) -> str:
-    """What the user types for a command: ``kafka-topics``, ``kafka-tools audit``."""
+    """The program name that the user types: ``kafka-topics``, ``kafka-tools audit``."""
     return f"kafka-{name}" if COMMANDS[name].is_script else f"kafka-tools {name}"
 
 
 def named_by(called: str) -> str | None:
-    """The command that a program's name or path means: ``topics`` for ``bin/kafka-topics.sh``; None for any other."""
+    """The command of a program's name or path: ``topics`` for ``bin/kafka-topics.sh``; None for other names."""
     name = called.rpartition("/")[2].removesuffix(".sh")
     command = name.removeprefix("kafka-")
     return command if name != command and command in SCRIPTS else None

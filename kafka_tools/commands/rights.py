@@ -1,4 +1,4 @@
-"""A remark beside an empty list for a principal with limited rights: brokers leave out what it may not see."""
+"""A remark about an empty list for a principal with limited rights: brokers omit resources it may not describe."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient
 
 _FOR_ALL = {"DESCRIBE", "ALTER", "CREATE"}
-"""The operations on the cluster of an unlimited principal; brokers without an authorizer report them for everybody."""
+"""The cluster operations of an unlimited principal. Brokers without an authorizer report them for every principal."""
 
 
 def note_if_limited(admin: AdminClient, what: str, right: str) -> None:
-    """Say on stderr, where the principal's rights are limited, that ``what`` may be missing from an empty list.
+    """If the principal's rights are limited, note on stderr that ``what`` may be missing from an empty list.
 
-    Brokers before 2.3 do not tell what the principal may do, and controllers are not asked.
+    Brokers before 2.3 do not report the principal's rights. The check skips controllers.
     """
     if admin.config.is_controllers:
         return

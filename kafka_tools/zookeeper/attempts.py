@@ -1,6 +1,6 @@
-"""Connecting to a ZooKeeper server: when no server can be reached, the error comes at once.
+"""Connects to a ZooKeeper server. If no server can be reached, the error comes immediately.
 
-kazoo tries for ever, and keeps the reasons to itself; Kafka's tools wait thirty seconds too.
+kazoo retries forever and does not report the reasons. Kafka's tools wait thirty seconds as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HINT = "check the address, that it is ZooKeeper's client port, and whether it r
 
 
 class Attempts(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
-    """kazoo's threads, which remember why connections failed."""
+    """kazoo's thread handler. It also stores why connections failed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Attempts(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
         try:
             return super().create_connection(*args, **kwargs)
         except OSError as error:
-            # One that fails again: kazoo begins anew once every address has failed.
+            # An address that fails again: kazoo starts over once every address has failed.
             again = address in self._failures
             self._failures[address] = _reason(error)
             if again:
@@ -38,7 +38,7 @@ class Attempts(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
             raise
 
     def begin(self, client: Any, servers: str, timeout_s: float) -> None:
-        """Begin the session of ``client``. Raises StoreError if no server takes it within ``timeout_s``."""
+        """Start the session of ``client``. Raises StoreError if no server accepts it within ``timeout_s``."""
         _check_names(servers)
         client.add_listener(lambda _state: self._settled.set())
         client.start_async()

@@ -1,7 +1,7 @@
-"""Whether a chroot is the one that a cluster uses: configs and credentials written elsewhere are read by no broker.
+"""Checks that a cluster uses a chroot: no broker reads configs and credentials that are written elsewhere.
 
-A path is Kafka's when it has ``/cluster/id``, or ``/brokers`` with nothing but Kafka's nodes below. The search for
-other paths is bounded, since an ensemble may be shared and huge.
+A path is Kafka's if it has ``/cluster/id``, or ``/brokers`` with only Kafka's nodes below. The search for other paths
+has a limit, because an ensemble may be shared and large.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from kafka_tools.errors import StoreError
 from kafka_tools.zookeeper.nodes import BROKERS
 
 _MOST_NODES = 400
-"""How many nodes the search lists the children of."""
+"""Maximum number of nodes whose children the search lists."""
 _DEPTH = 4
-"""How many names a chroot that is found may have: /a/b/c/d."""
+"""Maximum number of names in a chroot that the search finds: /a/b/c/d."""
 _MOST_NAMED = 5
 _BELOW_BROKERS = frozenset(("ids", "topics", "seqid"))
 
 
 class Tree(Protocol):
-    """What the search needs of a session: paths from the root of the ensemble."""
+    """The operations that the search needs. Paths start at the root of the ensemble."""
 
     def children(self, path: str) -> list[str]:
-        """Names of the nodes below one, sorted; none if it does not exist."""
+        """Names of the nodes below a node, sorted; empty if the node does not exist."""
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a node."""
+        """Whether the node exists."""
 
 
 def check(tree: Tree, where: str, chroot: str, new_is_meant: bool, changing: bool, warn: Callable[[str], None]) -> None:
-    """Raise StoreError unless a cluster uses ``chroot`` ("" or "/a/b") or one may begin there.
+    """Raise StoreError unless a cluster uses ``chroot`` ("" or "/a/b") or a new cluster may start there.
 
-    A cluster may begin where ``new_is_meant``, or where the whole ensemble ``where`` has none: then ``warn`` is told.
-    ``changing``: whether something is to be written; a chroot that does not exist cannot be described.
+    A cluster may start there if ``new_is_meant``, or if the search finds none in the ensemble ``where``; then ``warn``
+    is called. ``changing``: whether the caller writes. A chroot that does not exist cannot be described.
     """
     if is_kafka(tree, chroot):
         return
@@ -65,7 +65,7 @@ def is_kafka(tree: Tree, path: str) -> bool:
 
 
 def clusters(tree: Tree) -> tuple[list[str], bool]:
-    """The paths that brokers use, "" for the root; and whether the search came to its end. Raises StoreError."""
+    """The paths that brokers use ("" for the root), and whether the search was complete. Raises StoreError."""
     found: list[str] = []
     level, looked = [""], 0
     for depth in range(_DEPTH + 1):
@@ -79,7 +79,7 @@ def clusters(tree: Tree) -> tuple[list[str], bool]:
                 found.append(path)
             elif depth < _DEPTH:
                 below += [f"{path}/{name}" for name in names if path or name != "zookeeper"]
-        # what looks like Kafka comes first: the search may end before the others
+        # names that look like Kafka's come first: the search may end before the others
         level = sorted(below, key=lambda path: ("kafka" not in path.lower(), path))
         if not level:
             break
@@ -94,4 +94,4 @@ def _children(tree: Tree, path: str) -> list[str]:
     except SessionLost:
         raise
     except StoreError:
-        return []  # a node of others, which may not be listed
+        return []  # a node of other users that this session may not list

@@ -1,8 +1,8 @@
-"""Dynamic configs in ZooKeeper: read, and changed so that brokers notice.
+"""Reads dynamic configs in ZooKeeper, and changes them so that brokers notice.
 
-A change reads the node, and writes the whole of it and the notification in one transaction, on the condition that
-nobody wrote it meanwhile: what others keep in the same node (a user's quotas beside credentials) is never lost, and
-nothing is stored without brokers being told. Sources: ``AdminZkClient`` and ``ConfigCommand.alterConfigWithZk``.
+A change reads the node. One transaction then writes the whole node and the notification, if nobody else wrote the
+node meanwhile. So other contents of the same node (a user's quotas beside credentials) are never lost, and brokers
+always hear of a change. Sources: ``AdminZkClient`` and ``ConfigCommand.alterConfigWithZk``.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ from kafka_tools.zookeeper.nodes import (
 )
 
 _ATTEMPTS = 20
-"""How often a change is tried when others write the same node at the same moment."""
+"""Maximum number of attempts if other clients write the same node at the same time."""
 
 
 class ConfigNode(NamedTuple):
-    """A node's data, and the version that a conditional write names."""
+    """A node's data, and its version for a conditional write."""
 
     data: bytes
     version: int
 
 
 class SessionLost(StoreError):
-    """The session ended: what was being written may be there or not, and nothing more can be asked or written."""
+    """The session ended. A write in progress may have succeeded or not, and no further operation is possible."""
 
 
 class Changed(Exception):
-    """The condition of a transaction does not hold any more: another client wrote the node meanwhile."""
+    """The condition of a transaction failed: another client wrote the node meanwhile."""
 
 
 class Store(Protocol):
-    """The operations needed of ZooKeeper: ``store.ZooKeeperStore`` has them, a dict in tests. All raise StoreError."""
+    """The operations on ZooKeeper: ``store.ZooKeeperStore`` has them, a dict in tests. All raise StoreError."""
 
     def get(self, path: str) -> ConfigNode | None:
         """A node, None if there is none."""
 
     def children(self, path: str) -> list[str]:
-        """Names of the nodes below one, sorted; none if it does not exist."""
+        """Names of the nodes below a node, sorted; empty if the node does not exist."""
 
     def ensure(self, path: str) -> None:
-        """Make a node, and those above it, if they are missing."""
+        """Create a node and its parents if they are missing."""
 
     def write_and_notify(self, path: str, data: bytes, version: int | None, prefix: str, change: bytes) -> None:
-        """Write a node, if it has this version (None: if it does not exist), and make a numbered one, or do neither.
+        """Write a node and create a sequential node in one transaction.
 
-        Raises Changed if the version is another one.
+        Raises Changed unless the node has ``version`` (None: does not exist).
         """
 
 
@@ -72,15 +72,15 @@ class ZooKeeperConfigs:
         self._store = store
 
     def read(self, entity: Entity) -> dict[str, str]:
-        """What is set for an entity; nothing for one without a node. Raises StoreError."""
+        """The configs of an entity; empty without a node. Raises StoreError."""
         path = f"{CONFIG_ROOT}/{entity_path(entity)}"
         node = self._store.get(path)
         return decode_configs(node.data if node else None, path)
 
     def update(self, entity: Entity, edit: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        """Replace what is set for an entity by what ``edit`` makes of it; called again if others write meanwhile.
+        """Replace the configs of an entity by the result of ``edit``. Calls ``edit`` again if others write meanwhile.
 
-        Nothing is changed when it raises. Raises StoreError.
+        If ``edit`` raises, nothing changes. Raises StoreError.
         """
         path = entity_path(entity)
         node_path = f"{CONFIG_ROOT}/{path}"
@@ -101,7 +101,7 @@ class ZooKeeperConfigs:
         )
 
     def entities(self, kinds: Sequence[str]) -> Iterator[Entity]:
-        """Every entity of one type that has a node, or every pair of users and clients, the default entities last."""
+        """Every entity of one type that has a node, or every pair of users and clients. Default entities come last."""
         if list(kinds) != ["users", "clients"]:
             (kind,) = kinds
             for name in self._names(kind, f"{CONFIG_ROOT}/{kind}"):

@@ -1,4 +1,4 @@
-"""Where Kafka keeps dynamic configs in ZooKeeper, and in which form: names of nodes and their JSON. Knows no server.
+"""The nodes of dynamic configs in ZooKeeper: their names and their JSON. This module does not connect.
 
 Sources: ``ZkData.scala`` (``ConfigEntityZNode``, ``ConfigEntityChangeNotificationZNode``), ``AdminZkClient`` and
 ``Sanitizer`` of Kafka 0.10.1 to 3.9.
@@ -20,28 +20,27 @@ BROKERS = "/brokers"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 DEFAULT_NODE = "<default>"
-"""The node of a type's default entity; no name can become this, since '<' is always written as %3C."""
+"""The node of a type's default entity. No name becomes this, because '<' is always written as %3C."""
 
 SANITIZED = ("clients", "users")
-"""Those whose names may hold anything and are percent-encoded in a node's name."""
+"""Types whose names may contain any character. Node names contain them percent-encoded."""
 SENSITIVE = ("users", "brokers")
-"""Types whose nodes hold secrets: with node ACLs nobody but the writer reads them (``ZkData.SensitiveRootPaths``)."""
+"""Types whose nodes contain secrets. With node ACLs only their writer can read them (``ZkData.SensitiveRootPaths``)."""
 
 _MOST_BYTES = 1 << 20  # ZooKeeper's own limit of a node (jute.maxbuffer)
 
 
 Entity = tuple[tuple[str, str | None], ...]
-"""(kind, name) pairs: one, or a user and a client together, the user first; the name None is the kind's default
-entity."""
+"""(kind, name) pairs: one pair, or a user and then a client. The name None is the kind's default entity."""
 
 
 def sanitize(name: str) -> str:
-    """A name as part of a node's name: percent-encoded as Java's URLEncoder does, but blanks and stars too."""
+    """A name in the form of node names: percent-encoded like Java's URLEncoder, but including blanks and stars."""
     return quote(name, safe="").replace("~", "%7E")
 
 
 def desanitize(text: str) -> str:
-    """The name that a part of a node's name stands for."""
+    """The name from the form of node names."""
     return unquote_plus(text)
 
 
@@ -51,7 +50,7 @@ def entity_path(entity: Entity) -> str:
 
 
 def name_of_node(kind: str, node: str) -> str | None:
-    """The entity's name that a node's name stands for, None for the default entity."""
+    """The entity's name for a node's name; None for the default entity."""
     if node == DEFAULT_NODE:
         return None
     return desanitize(node) if kind in SANITIZED else node
@@ -69,7 +68,7 @@ def encode_configs(configs: Mapping[str, str]) -> bytes:
 
 
 def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
-    """The configs in a node; none for an empty node, as in Kafka. Raises StoreError for anything else."""
+    """The configs in a node; empty for an empty node, as in Kafka. Raises StoreError for invalid data."""
     if not data:
         return {}
     try:
@@ -80,7 +79,7 @@ def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
         if document["version"] != 1 or not all(isinstance(value, str) for value in configs.values()):
             raise ValueError("not version 1")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # The node may hold credentials: nothing of it goes into a message.
+        # The node may contain credentials: no message contains any of its data.
         raise StoreError(
             f'ZooKeeper node {path}: expected {{"version": 1, "config": {{...}}}} with strings',
             hint="check whether it was written by hand",
@@ -99,8 +98,8 @@ class BrokerEndpoint(NamedTuple):
 class Registration(NamedTuple):
     """The registration of a running broker.
 
-    ``version`` is that of the form: 5 from 2.7 on (KIP-584), while ``inter.broker.protocol.version`` is 2.7 or later; 4
-    before that. 0 is a form that cannot be read.
+    ``version`` is the version of the format. It is 5 from 2.7 on (KIP-584), if ``inter.broker.protocol.version`` is 2.7
+    or later, and 4 before that. 0 means a format that cannot be read.
     """
 
     broker: str
@@ -109,7 +108,7 @@ class Registration(NamedTuple):
 
 
 def decode_registration(broker: str, data: bytes) -> Registration:
-    """The registration in ``/brokers/ids/<broker>``; an empty one for what cannot be read."""
+    """The registration in ``/brokers/ids/<broker>``; an empty one if the data cannot be read."""
     try:
         if len(data) > _MOST_BYTES:
             raise ValueError(f"{len(data)} bytes")

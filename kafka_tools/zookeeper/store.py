@@ -1,6 +1,6 @@
-"""The one door to kazoo: a ZooKeeper session for a command, whose errors are one clear line.
+"""The only module that uses kazoo: a ZooKeeper session for a command, whose errors are one clear line.
 
-Connections, TLS, authentication and node ACLs; what the nodes mean is ``configs``' knowledge. Node ACLs are those of
+It handles connections, TLS, authentication and node ACLs; ``configs`` interprets the nodes. Node ACLs are those of
 Kafka's ``ZkData.defaultAcls``.
 """
 
@@ -19,10 +19,10 @@ TIMEOUT_S = 30.0
 
 
 class ZooKeeperSettings(NamedTuple):
-    """How to reach an ensemble. ``connect``: host:port,host:port/chroot. Secrets stay out of ``repr``.
+    """The connection settings of an ensemble. ``connect``: host:port,host:port/chroot. ``repr`` contains no secrets.
 
-    ``ca_file``, ``certificate_file``, ``key_file`` are PEM; ``digest`` is "user:password" for digest authentication;
-    ``set_acl`` makes nodes that only their writer may change, as ``zookeeper.set.acl`` does in brokers.
+    ``ca_file``, ``certificate_file``, ``key_file`` are PEM. ``digest`` is "user:password" for digest authentication.
+    With ``set_acl`` only the writer of new nodes may change them, as with ``zookeeper.set.acl`` in brokers.
     """
 
     connect: str
@@ -52,7 +52,7 @@ class ZooKeeperSettings(NamedTuple):
 
 
 class ZooKeeperStore:
-    """A session, and the path from which on it counts paths: "" or a chroot. Made by ``open_store``."""
+    """A session, and the path to which its paths are relative: "" or a chroot. Created by ``open_store``."""
 
     def __init__(self, client: Any, settings: ZooKeeperSettings, chroot: str = "") -> None:
         self._client = client
@@ -60,7 +60,7 @@ class ZooKeeperStore:
         self._chroot = chroot
 
     def below(self, chroot: str) -> ZooKeeperStore:
-        """The same session, its paths counted from ``chroot`` on."""
+        """The same session, with paths relative to ``chroot``."""
         return ZooKeeperStore(self._client, self._settings, self._chroot + chroot)
 
     def exists(self, path: str) -> bool:
@@ -97,7 +97,7 @@ class ZooKeeperStore:
                     try:
                         self._client.create(part, b"", acl=self._acl(part))
                     except NodeExistsError:
-                        continue  # somebody else made it at the same moment
+                        continue  # another client created it at the same time
 
     def write_and_notify(self, path: str, data: bytes, version: int | None, prefix: str, change: bytes) -> None:
         from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError, RolledBackError
@@ -127,9 +127,9 @@ class ZooKeeperStore:
 
 @contextmanager
 def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
-    """A session for the ``with`` block, its paths counted from the ensemble's root on.
+    """A session for the ``with`` block. Its paths are relative to the ensemble's root.
 
-    Raises StoreError if nobody can be reached, at once where that is known at once, and ConfigError for settings.
+    Raises StoreError if no server can be reached (immediately if possible), and ConfigError for invalid settings.
     """
     try:
         from kazoo.client import KazooClient
@@ -139,7 +139,7 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
     except ImportError as error:
         raise ConfigError(f"ZooKeeper needs kazoo: {error}", hint="pip install kazoo") from error
     for name in ("kazoo", "kazoo.client"):
-        logging.getLogger(name).addHandler(logging.NullHandler())  # its warnings are not lines of ours
+        logging.getLogger(name).addHandler(logging.NullHandler())  # do not print its warnings
     attempts = Attempts()
     try:
         client = KazooClient(
@@ -171,7 +171,7 @@ def open_store(settings: ZooKeeperSettings) -> Iterator[ZooKeeperStore]:
 
 @contextmanager
 def _one_line(settings: ZooKeeperSettings, path: str) -> Iterator[None]:
-    """kazoo's exceptions as StoreError: what was done, where, what to do."""
+    """Convert kazoo's exceptions to StoreError: the operation, the place and a hint."""
     from kazoo.exceptions import AuthFailedError, ConnectionLoss, KazooException, NoAuthError, SessionExpiredError
     from kazoo.handlers.threading import KazooTimeoutError
     from kazoo.retry import RetryFailedError
