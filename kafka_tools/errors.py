@@ -83,7 +83,7 @@ class AuthenticationFailed(SecurityError):
 
     @property
     def reason(self) -> AuthenticationFailed:
-        """What is wrong, where the other side is told less: of other causes neither learns, for they may show bytes."""
+        """The detailed error if the peer gets a less specific one. Other causes stay hidden: they may contain bytes."""
         return self.__cause__ if isinstance(self.__cause__, AuthenticationFailed) else self
 
 

@@ -1,18 +1,18 @@
-"""How every command ends: exit status, one line on stderr, nothing else.
+"""Ends every command: exit status and one line on stderr.
 
-The only place that turns errors into text and numbers; commands raise, this module reports.
+Commands raise errors. Only this module turns them into text and exit statuses.
 
 ====== ==========================================================================================
 status meaning
 ====== ==========================================================================================
 0      done (``--help`` and ``--version`` too)
 1      failed, partly failed, or damage found
-2      the command line itself is wrong
+2      the command line is invalid
 130    interrupted by Ctrl-C
-141    the reader of our output went away (``kafka-topics --list | head``), as for any Unix filter
+141    the reader of our output closed it (``kafka-topics --list | head``), as for any Unix filter
 ====== ==========================================================================================
 
-Nothing but data goes to stdout. With ``--debug`` an error is followed by its traceback.
+Only data goes to stdout. With ``--debug`` an error is followed by its traceback.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
 LONGEST_WORD, WORD_SHOWN = 300, 60
-"""A word of a message that is longer than the first (in characters; topic names end at 249) is cut to the second."""
+"""A longer word of a message (in characters; topic names end at 249) is cut to the second length."""
 LONGEST_LINE, LINE_SHOWN = 4_000, 1_000
-"""A complaint with a list that is longer than the first (in characters) is cut to the second, with how many follow."""
+"""A longer complaint (in characters) is cut to the second length, with the number of items that follow."""
 
 _SHOWN = "kafka_tools.shown"
-"""Key in ``click.Context.meta``: a document has been begun."""
+"""Key in ``click.Context.meta``: the command has started to print a document."""
 
 COMPLETE_VARIABLE = "_KAFKA_TOOLS_COMPLETE"
 
@@ -75,10 +75,10 @@ def main(command: click.Command, program: str) -> NoReturn:
 
 
 def run(command: click.Command, arguments: Sequence[str], program: str) -> int:
-    """Run ``command`` and return the exit status; every error has been reported on stderr by then."""
+    """Run ``command`` and return the exit status. Errors are reported on stderr."""
     try:
-        standard_streams.make_printable()  # writes what was printed before, if that is still to be done
-        # Kafka's scripts look for this exact token before anything else parses (KIP-278).
+        standard_streams.make_printable()  # also flushes earlier output
+        # Kafka's scripts look for this exact token before other parsing (KIP-278).
         if "--version" in arguments:
             print(VERSION_LINE)
             status = 0
@@ -101,22 +101,22 @@ def _report(error: Exception, program: str, debug: bool) -> int:
     if isinstance(error, KafkaToolsError):
         complain(program, str(error), error.hint)
     elif isinstance(error, OSError):
-        # What the layers below did not map is ours: reading a file, writing to a full disk.
+        # The layers below do not convert these errors: reading a file, writing to a full disk.
         place = f"{error.filename}: " if error.filename else ""
         complain(program, f"{place}{error.strerror or error}")
     elif isinstance(error, UnicodeEncodeError) and error.encoding == sys.getfilesystemencoding() != "utf-8":
-        # A path from settings: one of the command line has the bytes that it had there, in any locale.
+        # A path from settings. A path of the command line keeps its bytes in any locale.
         told = f"cannot use a file name: its characters are not in the encoding of this locale ({error.encoding})"
         complain(program, told, "set LC_ALL=C.UTF-8")
     elif isinstance(error, OverflowError) and "PyTime_t" in str(error):
-        # Python's own functions for the time, and with them its logging, count nanoseconds in 64 bits.
+        # Python's functions for the time, and so its logging, count nanoseconds in 64 bits.
         complain(
             program, "the clock of this machine is past the year 2262, the last that Python supports", "set the clock"
         )
     elif isinstance(error, MemoryError):
         import traceback
 
-        traceback.clear_frames(error.__traceback__)  # what filled the memory is held there
+        traceback.clear_frames(error.__traceback__)  # the frames hold the objects that filled the memory
         complain(program, "out of memory", "select less data, or raise the memory limit of the process")
     else:
         complain(
@@ -134,9 +134,9 @@ def _report(error: Exception, program: str, debug: bool) -> int:
 
 
 def emit(text: str) -> None:
-    """Print the text of a result as it is, but on a terminal with control characters escaped.
+    """Print the text of a result, on a terminal with control characters escaped.
 
-    A group or client id is whatever some client chose: on a terminal it must not move the cursor or change colours.
+    Clients choose group and client ids. On a terminal they must not move the cursor or change colours.
     """
     if sys.stdout.isatty():
         from kafka_tools.shown_text import printable
@@ -146,9 +146,9 @@ def emit(text: str) -> None:
 
 
 def shown(said: _Said) -> _Said:
-    """Values from brokers, for Kafka's text: on a terminal every text in them is one line.
+    """Values from brokers, for Kafka's text. On a terminal every text in them becomes one line.
 
-    A group id with a line end in it cannot make up further lines there. On a pipe Kafka's text is as Kafka has it.
+    So a group id with a line end cannot forge further lines. On a pipe the text is Kafka's own.
     """
     return _in_one_line(said) if sys.stdout.isatty() else said
 
@@ -168,21 +168,21 @@ def _in_one_line(said: Any) -> Any:
 
 
 def complain(program: str, message: str, hint: str | None = None) -> None:
-    """One line on stderr that starts with the program's name, and the hint below it, whatever brokers put into them.
+    """Print one line on stderr that starts with the program's name, and the hint below it, all escaped.
 
-    A word without end, such as a file given as a name, is cut, so that the reason stays in sight; so is a list.
+    Very long words, such as a file given as a name, and long lists are cut, so that the reason remains visible.
     """
     from kafka_tools.shown_text import one_line
 
     lines = [f"{program}: {one_line(_with_short_list(_shortened(' '.join(message.split()))))}"]
     if hint:
-        # A hint may be a list. Its lines are set off, so that none can pass for a complaint.
+        # A hint may be a list. Its lines are indented, so that none looks like a complaint.
         lines += [f"  {one_line(_with_short_list(_shortened(line.strip())))}" for line in hint.split("\n")]
     standard_streams.say("\n".join(lines))
 
 
 def _shortened(text: str) -> str:
-    """``text`` with its longest words cut; the items of a list that commas part are words of their own."""
+    """``text`` with its longest words cut. Commas separate words as well."""
     import re
 
     return re.sub(
@@ -193,7 +193,7 @@ def _shortened(text: str) -> str:
 
 
 def _with_short_list(text: str) -> str:
-    """``text``, where it is too long up to an item of its list that commas or semicolons part, and how many follow."""
+    """``text``, cut after an item of its list if it is too long, with the number of items that follow."""
     if len(text) <= LONGEST_LINE:
         return text
     end, mark = max((text.rfind(each, 0, LINE_SHOWN), each) for each in (",", ";"))
@@ -203,10 +203,10 @@ def _with_short_list(text: str) -> str:
 
 
 def note(message: str, *more: str) -> None:
-    """A remark for the operator (a warning, a deprecation) on stderr, a line for each text; changes no exit status.
+    """Print a remark (a warning, a deprecation) on stderr, one line for each text. The exit status does not change.
 
-    An empty line comes first where the message begins with one, as Kafka's tools have it. What is too long is cut as
-    in a complaint.
+    If ``message`` starts with a line end, an empty line comes first, as in Kafka's tools. Long texts are cut as in
+    ``complain``.
     """
     from kafka_tools.shown_text import printable
 
@@ -220,8 +220,8 @@ def finish(
 ) -> int:
     """End a command that has a result: print it in the form of ``-o``, complain about each item that failed.
 
-    The exit status for the whole command. With ``output_format`` None the command has printed Kafka's text itself.
-    ``failed`` begins the complaints: ``could not delete``. ``complaints`` stand in place of one for each item.
+    Returns the exit status. If ``output_format`` is None, the command has printed Kafka's text itself.
+    ``failed`` starts the complaints: ``could not delete``. ``complaints`` replace those of the items.
     """
     import click
 
@@ -231,7 +231,7 @@ def finish(
         click.get_current_context().meta[_SHOWN] = True
         show(result, output_format)
     for error in result.errors if complaints is None else complaints:
-        standard_streams.takes_all(sys.stdout)  # what was printed arrives before the complaint
+        standard_streams.takes_all(sys.stdout)  # so that output comes before the complaint
         complain(click.get_current_context().command_path, f"{failed} {error.item}: {error.message}".strip())
     return FAILED if result.errors else 0
 
@@ -246,7 +246,7 @@ def show_rows(
 ) -> int:
     """End a command whose result is rows: print Kafka's text of them (``as_text``), or the form of ``-o``.
 
-    The exit status and ``failed`` as in ``finish``.
+    Exit status and ``failed`` as in ``finish``.
     """
     from kafka_tools.output.rows import Rows
 
@@ -256,9 +256,9 @@ def show_rows(
 
 
 def show_failure(error: Exception, kind: str, output_format: str | None) -> None:
-    """Print the document of a call that failed as a whole, so that there is one whatever happened.
+    """Print the document of a call that failed as a whole, so that there is always a document.
 
-    Nothing when the command line is wrong or a result is already on its way; ``error`` is reported by ``run``.
+    Prints nothing if the command line is invalid or a result has been started; ``run`` reports ``error``.
     """
     import click
 
@@ -269,14 +269,14 @@ def show_failure(error: Exception, kind: str, output_format: str | None) -> None
     from kafka_tools.output.rows import ItemError, Rows, show
 
     assert output_format is not None
-    # The line of ``complain`` alone: it tells the hint below.
+    # Only the first line of ``complain``, which prints the hint as well.
     failed = ItemError.of(getattr(error, "item", None), error)._replace(message=str(error))
     show(Rows(kind, [], [failed]), output_format)
 
 
 @contextlib.contextmanager
 def about(item: object) -> Iterator[None]:
-    """What the ``with`` block does is about this one item: an error that leaves it says so in the document."""
+    """Set ``item`` in an error that leaves the ``with`` block, for the document."""
     try:
         yield
     except KafkaToolsError as error:
@@ -286,7 +286,7 @@ def about(item: object) -> Iterator[None]:
 
 @contextlib.contextmanager
 def doing(what: str) -> Iterator[None]:
-    """An error that leaves the ``with`` block begins with what it kept from being done: ``what: the error``."""
+    """Put ``what`` and a colon before the message of an error that leaves the ``with`` block."""
     try:
         yield
     except KafkaToolsError as error:
@@ -295,7 +295,7 @@ def doing(what: str) -> Iterator[None]:
 
 
 def refuse_old_brokers(outcomes: Outcomes[Any, Any]) -> None:
-    """Raise the UnsupportedVersion of a call that worked for no key: the hint says which release has what it needs."""
+    """Raise the UnsupportedVersion of a call that failed for all keys. Its hint contains the release that is needed."""
     if not outcomes.succeeded():
         for error in outcomes.failures().values():
             if isinstance(error, UnsupportedVersion):

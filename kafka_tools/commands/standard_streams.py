@@ -1,7 +1,7 @@
-"""The standard streams of a command: closed ones, full ones, and readers of the output that have gone.
+"""The standard streams of a command: closed streams, full disks, and readers that closed the output.
 
-A reader that goes away ends a command as it ends any Unix filter: quietly, with status 141 (``running``). Commands that
-wait call ``require_reader`` while they do; what writes finds out by itself.
+A closed output ends a command like any Unix filter: quietly, with status 141 (``running``). Commands call
+``require_reader`` while they wait. A write fails by itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import sys
 from typing import TextIO
 
 READER_CHECK_S = 0.25
-"""How often a command that waits for something else looks whether its output is still read."""
+"""Interval at which a waiting command checks whether its output is still open."""
 
 
 def open_missing() -> bool:
-    """Put ``/dev/null`` where the caller closed a standard stream; whether there was a standard output.
+    """Open ``/dev/null`` for each closed standard stream. Returns whether there was a standard output.
 
-    A free descriptor 0, 1 or 2 would become that of the first socket, and print() without a stderr writes to stdout.
+    Otherwise the first socket would get a free descriptor 0, 1 or 2, and print() without a stderr writes to stdout.
     """
     has_output = sys.stdout is not None
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -29,9 +29,9 @@ def open_missing() -> bool:
 
 
 def buffer_output() -> None:
-    """Standard output takes all of what is written to it, or fails, also where PYTHONUNBUFFERED is set.
+    """Make each write to standard output complete or fail, even if PYTHONUNBUFFERED is set.
 
-    Without a buffer of Python's a disk that becomes full, or a signal, cuts what is written, and nobody is told.
+    Without Python's buffer, a full disk or a signal cuts a write without an error.
     """
     out = sys.stdout
     raw: object = getattr(out, "buffer", None)
@@ -42,21 +42,21 @@ def buffer_output() -> None:
 
 
 def require_reader() -> None:
-    """BrokenPipeError when standard output is a pipe or socket whose other end is closed."""
+    """Raise BrokenPipeError if standard output is a pipe or socket whose other end is closed."""
     import select
 
     try:
         descriptor = sys.stdout.fileno()
     except (io.UnsupportedOperation, ValueError):
-        return  # a stream in memory, as tests have
+        return  # a stream in memory, as in tests
     poll = select.poll()
-    poll.register(descriptor, 0)  # errors and hang-ups are reported unasked; files and terminals have neither
+    poll.register(descriptor, 0)  # errors and hang-ups are always reported; files and terminals have neither
     if any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0)):
         raise BrokenPipeError
 
 
 def make_printable() -> None:
-    """A name that the terminal's encoding lacks is printed escaped instead of ending the command."""
+    """Escape characters that the terminal's encoding lacks. Otherwise they would end the command."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -64,15 +64,15 @@ def make_printable() -> None:
 
 
 def say(line: str) -> None:
-    """A line on stderr. Nobody can be told that stderr takes no more, and nothing else changes by it."""
+    """Print a line on stderr. Errors are ignored: there is no place to report them."""
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 
 def give_up() -> None:
-    """The last act of a process: output that a stream has not taken is dropped, before Python tries it once more.
+    """Drop output that a stream did not accept, at the end of the process, before Python retries the write.
 
-    Python would add a complaint of its own to stderr and change the exit status to 120.
+    Python would print its own complaint on stderr and change the exit status to 120.
     """
     for stream in (sys.stdout, sys.stderr):
         if not takes_all(stream):
@@ -80,7 +80,7 @@ def give_up() -> None:
 
 
 def takes_all(stream: TextIO) -> bool:
-    """Whether a stream took what was written to it so far."""
+    """Flush a stream. Returns whether that succeeded."""
     try:
         stream.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""The values of rows in every form: cells as a table shows them, and values as JSON has them."""
+"""The values of rows in each form: cells of a table, and values of JSON."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Row = dict[str, Any]
 MOMENTS = frozenset(
     {"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms", "last_timestamp_ms", "start_time_ms"}
 )
-"""Columns that hold moments (ms since the epoch), which a table shows as people write them."""
+"""Columns that contain times (ms since the epoch). A table shows them as dates."""
 
 
 def cell_of(line: Row, column: str) -> str:
-    """The cell of a table: as ``cell``, and a moment as ``2026-01-31T12:00:00.000Z``."""
+    """The cell of a table: as ``cell``, but a time as ``2026-01-31T12:00:00.000Z``."""
     value = line.get(column)
     if column not in MOMENTS or not isinstance(value, int):
         return cell(value)
@@ -24,7 +24,7 @@ def cell_of(line: Row, column: str) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value as a table shows it: ``-`` for nothing, lists with commas, booleans in lower case."""
+    """A value in a table: ``-`` for no value, lists with commas, booleans in lower case."""
     if value is None or value == "":
         return "-"
     if isinstance(value, bool):
@@ -45,7 +45,7 @@ def heading(column: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value without numbers that JSON does not have: NaN and the infinities are null (RFC 8259)."""
+    """A value in which null replaces NaN and the infinities, which JSON does not have (RFC 8259)."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return None
     if isinstance(value, dict):

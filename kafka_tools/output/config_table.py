@@ -1,8 +1,8 @@
 """The aligned table of KIP-248 for described configuration: ``kafka-configs -o wide``.
 
-A centred title per entity, then Name = Value, Sensitive, Read-only, Source, and beyond the KIP Type and Synonyms (where
-the value would come from otherwise); names to the right, values to the left, empty values as empty cells. A broker's
-documentation of a config, if it is asked for, is below its line.
+Each entity has a centred title and the columns Name = Value, Sensitive, Read-only, Source. Type and Synonyms are
+additions to the KIP; synonyms are the other sources of the value. Names are right-aligned, values left-aligned. Empty
+values are empty cells. If requested, a broker's documentation of a config is below its line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DOCUMENTATION_WIDTH = 100
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """One titled table per entity (quotas and credentials of a user together), an empty line between."""
+    """One titled table per entity, with empty lines between them. Quotas and credentials of a user share a table."""
     entities: dict[tuple[tuple[str, str | None], ...], list[Row]] = {}
     for row in rows:
         entities.setdefault(tuple(row["entity"].items()), []).append(row)
@@ -29,7 +29,7 @@ def tables(rows: Sequence[Row]) -> str:
 
 
 def source_text(source: str) -> str:
-    """``DYNAMIC_TOPIC_CONFIG`` as the KIP writes it: ``Dynamic topic config``."""
+    """``DYNAMIC_TOPIC_CONFIG`` in the KIP's form: ``Dynamic topic config``."""
     return source.replace("_", " ").capitalize()
 
 
@@ -49,7 +49,7 @@ class _Line(NamedTuple):
 
 def _table(entity: dict[str, str | None], rows: Sequence[Row]) -> str:
     body = [line for row in rows for line in _body(row)]
-    # A column that nothing is in is left out: quotas have neither type nor synonyms.
+    # Empty columns are left out: quotas have neither type nor synonyms.
     used = [at for at in range(len(HEADINGS)) if at < 5 or any(line.cells[at] for line in body)]
     widths = [max(len(cells[at]) for cells in [HEADINGS, *(line.cells for line in body)]) for at in used]
     width = sum(widths) + 3 + 2 * (len(used) - 2)
@@ -90,7 +90,7 @@ def _cells(config: Row) -> tuple[str, ...]:
 
 
 def _without_markup(text: str) -> str:
-    """Kafka's documentation is HTML in places: tags are left out, lists and paragraphs become one text."""
+    """Kafka's documentation, which contains HTML, without tags. Lists and paragraphs become one text."""
     from html import unescape
 
     inline = re.sub(r"</?(?:code|b|i|em|strong|tt|a)\b[^<>]{0,200}>", "", text)
@@ -98,7 +98,7 @@ def _without_markup(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """A quota without a fraction is shown without one: ``1000``."""
+    """A quota, without a fraction if it is a whole number: ``1000``."""
     return str(int(value)) if value == value and abs(value) < 2**53 and value == int(value) else java_double(value)
 
 

@@ -1,13 +1,13 @@
-"""CSV and TSV on stdout: a heading with the names of the columns as in JSON, then a line per row.
+"""CSV and TSV on stdout: a heading with the column names of JSON, then a line per row.
 
-A cell is the value's text: numbers as they are, ``true`` and ``false``, nothing for null. Lists and objects are compact
-JSON, so that what a cell holds is never ambiguous.
+A cell is the value's text: numbers, ``true`` and ``false``, nothing for null. Lists and objects are compact JSON, so
+that no cell is ambiguous.
 
 * CSV is RFC 4180 with line feeds, for spreadsheets and ``csv`` modules: cells with commas, quotes or line ends are
-  quoted. Text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a
-  carriage return, and is not a number) gets an apostrophe in front: group and client ids are what clients chose.
-* TSV is what jq's ``@tsv`` writes, for ``cut`` and ``awk``: no quotes, and ``\\t``, ``\\n``, ``\\r``, ``\\\\`` stand
-  for a tab, the line ends and a backslash, so that a row is always one line. It changes nothing else.
+  quoted. Text that a spreadsheet would read as a formula (it starts with ``=``, ``+``, ``-``, ``@``, a tab or a
+  carriage return, and is not a number) gets an apostrophe in front, because clients choose group and client ids.
+* TSV is the format of jq's ``@tsv``, for ``cut`` and ``awk``: no quotes, and ``\\t``, ``\\n``, ``\\r``, ``\\\\``
+  for a tab, the line ends and a backslash, so that a row is always one line. All other text is unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def write_csv(columns: Sequence[str], lines: Sequence[Row], stream: TextIO) -> N
     write = _writing(stream)
     write(",".join(columns) + "\n")
     for line in lines:
-        # An empty line would be no row to a reader.
+        # A reader would skip an empty line.
         write((",".join(_quoted(_disarmed(line.get(column))) for column in columns) or '""') + "\n")
 
 
@@ -50,7 +50,7 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list) and all(type(each) is int for each in value):
-        return f"[{','.join(map(str, value))}]"  # ids of brokers: what most lists are
+        return f"[{','.join(map(str, value))}]"  # most lists are ids of brokers
     if isinstance(value, list | dict):
         return _compact_json()(value)
     return str(value)
@@ -58,7 +58,7 @@ def cell(value: Any) -> str:
 
 @cache
 def _compact_json() -> Callable[[Any], str]:
-    """One encoder for all cells: making one takes longer than using it."""
+    """One encoder for all cells: creating an encoder takes longer than using it."""
     from json import JSONEncoder
 
     return JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -72,10 +72,10 @@ def _disarmed(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A cell of CSV. Python's writer leaves a carriage return bare when lines end without one; readers trip over it."""
+    """A cell of CSV. Python's writer does not quote a carriage return if lines end without one, and readers fail."""
     return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
 
 
 def _writing(stream: TextIO) -> Callable[[str], int]:
-    """What writes to the stream; on a terminal it escapes control characters in names."""
+    """The write function of the stream. On a terminal it escapes control characters in names."""
     return (lambda text: stream.write(printable(text))) if stream.isatty() else stream.write

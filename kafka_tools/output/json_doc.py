@@ -1,7 +1,7 @@
-"""JSON on stdout: one indented document, or one object per line; keys in the order of the rows.
+"""JSON on stdout: one indented document, or one object per line, with keys in the order of the rows.
 
-Control characters beyond those that JSON demands to be escaped (DEL and C1) are escaped too: the text is the same
-to a reader of JSON, and a terminal is not commanded by it.
+It also escapes DEL and the C1 control characters, which JSON does not require. The meaning is the same, and a terminal
+does not obey them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _text(value: Any, **layout: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
     except ValueError:
-        # JSON has no NaN and no infinities; looking for them beforehand would take longer than writing.
+        # JSON has no NaN and no infinities. A check beforehand would take longer than writing.
         from kafka_tools.output.cells import plain
 
         text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, **layout)
@@ -38,5 +38,5 @@ def _text(value: Any, **layout: Any) -> str:
 
 
 def harmless(text: str) -> str:
-    """JSON that means the same, and commands no terminal."""
+    """Equivalent JSON without characters that control a terminal."""
     return text.translate(_CONTROLS) if "\x7f" in text or not text.isascii() else text

@@ -1,8 +1,8 @@
-"""Every kind of rows that commands print: its columns, what identifies a row, and its lines.
+"""Every kind of rows that commands print: its columns, the identifier of a row, and its lines.
 
-The kind is the name in the document's ``schema`` member (``kafka-tools/<kind>/v1``) and of the file that describes it,
-``schemas/<kind>.v1.schema.json``; ``tests/output/test_contract.py`` holds every command's output against both. A
-released kind only gains members.
+The kind is the name in the document's ``schema`` member (``kafka-tools/<kind>/v1``) and of its JSON Schema,
+``schemas/<kind>.v1.schema.json``. ``tests/output/test_contract.py`` checks every command's output against both. A
+released kind never loses a member.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ def _itself(row: Row) -> list[Row]:
 
 
 class RowKind(NamedTuple):
-    """How rows of a kind are shown line by line.
+    """The presentation of rows of a kind.
 
-    ``table``: the useful columns. ``wide``: all of them, which are also those of CSV and TSV. ``name``: a template of
-    what identifies a line, in the form in which another command takes it. ``lines``: the lines of a row that holds
-    several things.
+    ``table``: the useful columns. ``wide``: all columns, also for CSV and TSV. ``name``: a template for the identifier
+    of a line, in the form that another command accepts. ``lines``: splits a row that contains several items into lines.
     """
 
     table: Sequence[str]
@@ -33,7 +32,7 @@ class RowKind(NamedTuple):
 
 
 def _kind(table: str, name: str, *, more: str = "", lines: Callable[[Row], list[Row]] = _itself) -> RowKind:
-    """A kind whose wide form has the columns of ``more`` behind those of the table."""
+    """A kind whose wide form has the columns of the table, then those of ``more``."""
     return RowKind(tuple(table.split()), tuple(f"{table} {more}".split()), name, lines)
 
 
@@ -57,12 +56,12 @@ def _entity_cells(entity: Mapping[str, str | None]) -> Row:
 
 
 def _with_address(row: Row) -> list[Row]:
-    """The row, with its address as options take it."""
+    """The row, with its address in the form of options."""
     return [row | {"address": format_address(row["host"], row["port"])}]
 
 
 def _partition_or_topic(row: Row) -> list[Row]:
-    """The row, with what it is about: a partition, or a whole topic."""
+    """The row, with its partition or whole topic as ``item``."""
     number = row["partition"]
     return [row | {"item": row["topic"] if number is None else f"{row['topic']}-{number}"}]
 
@@ -229,4 +228,4 @@ KINDS: Mapping[str, RowKind] = {
     "client-metrics": _kind("name configs", "{name}"),
     "changed-client-metrics": _kind("name result", "{name}"),
 }  # fmt: skip
-"""Kind -> how it is shown."""
+"""Kind -> its presentation."""

@@ -14,9 +14,9 @@ _READABLE = 12
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> None:
-    """Write the rows as a table that fits the terminal: what is too long goes on below, nothing is cut.
+    """Write the rows as a table that fits the terminal. Long values continue on the next line, and nothing is cut.
 
-    The heading is bold, unless ``NO_COLOR`` is set (no-color.org) or the terminal knows no such thing.
+    The heading is bold, unless ``NO_COLOR`` is set (no-color.org) or the terminal does not support it.
     """
     from rich.console import Console
     from rich.table import Table
@@ -24,7 +24,7 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
 
     console = Console(file=stream, highlight=False)
     if _least_width(columns, rows) > console.width:
-        # Columns of a few letters cannot be read: the terminal wraps whole lines instead.
+        # Columns of a few characters are unreadable: the terminal wraps whole lines instead.
         plain_table(columns, rows, stream)
         return
     table = Table(box=None, header_style="" if os.environ.get("NO_COLOR") else "bold", pad_edge=False)
@@ -32,13 +32,13 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
         justify: Literal["left", "right"] = "right" if is_number_column(column, rows) else "left"
         table.add_column(heading(column), justify=justify, overflow="fold")
     for row in rows:
-        # Text, not markup: a topic or client id may hold square brackets.
+        # Text, not markup: a topic or client id may contain square brackets.
         table.add_row(*(Text(cell_of(row, column)) for column in columns))
     console.print(table)
 
 
 def _least_width(columns: Sequence[str], rows: Sequence[Row]) -> int:
-    """Characters that a table needs to be read: whole headings, and ``_READABLE`` of each longer value."""
+    """Characters that a readable table needs: whole headings, and ``_READABLE`` of each longer value."""
     longest = (max((len(cell_of(row, column)) for row in rows), default=0) for column in columns)
     return sum(
         max(len(heading(column)), min(length, _READABLE)) + 2 for column, length in zip(columns, longest, strict=True)

@@ -1,4 +1,4 @@
-"""How far something long is: a progress bar, or a line that is brought up to date."""
+"""The progress of a long operation: a progress bar, or a status line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _QUIET_S = 30.0
 
 @contextmanager
 def progress(title: str, poll: Callable[[], tuple[int, int]], stream: TextIO | None = None) -> Iterator[None]:
-    """Show ``title`` and how far things are while the ``with`` block runs; the bar is gone afterwards.
+    """Show ``title`` and the progress while the ``with`` block runs. The bar disappears afterwards.
 
-    It is on stderr, for a person at a terminal; nothing is shown anywhere else.
+    The bar is on stderr, and only if that is a terminal.
 
-    ``poll()`` gives (done, total) and is called a few times a second from another thread; total 0 is "not known yet".
+    ``poll()`` returns (done, total). Another thread calls it a few times a second. A total of 0 means "not known yet".
     """
     out = stream if stream is not None else sys.stderr
     if not out.isatty():
@@ -56,7 +56,7 @@ def progress(title: str, poll: Callable[[], tuple[int, int]], stream: TextIO | N
 
 
 class StatusLine:
-    """A line that says how far something is: rewritten in its place on a terminal, a new one every 30 s elsewhere."""
+    """A status line. A terminal shows it in place; other outputs get a new line every 30 s."""
 
     def __init__(self, stream: TextIO, clock: Clock) -> None:
         self._stream = stream
@@ -66,7 +66,7 @@ class StatusLine:
         self._is_shown = False
 
     def show(self, text: str) -> None:
-        """Bring the line up to date."""
+        """Update the line."""
         if self._is_terminal:
             import shutil
 
@@ -81,7 +81,7 @@ class StatusLine:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Take it away, before something else is printed; the next one is shown at once."""
+        """Remove the line, before other output. The next line is shown immediately."""
         self._last_s = None
         if self._is_shown:
             self._stream.write("\r\x1b[K")

@@ -1,7 +1,7 @@
-"""The result of a command as plain rows: made once, printed in any form.
+"""The result of a command as plain rows, which can be printed in any form.
 
-Knows no command and no cluster. A row is a dict of plain values (str, int, float, bool, None, lists and dicts of
-them). ``output/kinds.py`` says of each kind of rows which columns a table shows and what identifies a row;
+It has no code for commands or clusters. A row is a dict of plain values (str, int, float, bool, None, lists and dicts
+of them). ``output/kinds.py`` lists the table columns and the identifier of each kind of rows.
 ``schemas/<kind>.v1.schema.json`` describes the rows as they are in JSON.
 
 ====== ===========================================================================================================
@@ -12,9 +12,9 @@ wide   all columns, aligned
 json   one document: schema, data (the rows as they are), errors
 jsonl  one row per line, as an element of ``data``
 yaml   the document of json
-csv    all columns with a heading, as spreadsheets read it (``output/csv_doc.py``)
-tsv    all columns with a heading, one row per line, as cut and awk read it
-name   what identifies each row, one per line
+csv    all columns with a heading, for spreadsheets (``output/csv_doc.py``)
+tsv    all columns with a heading, one row per line, for cut and awk
+name   the identifier of each row, one per line
 ====== ===========================================================================================================
 """
 
@@ -29,12 +29,12 @@ from kafka_tools.output.cells import Row, plain
 from kafka_tools.shown_text import one_line
 
 _NAMED = 3
-"""Items named of those with one cause."""
+"""Maximum number of named items with the same cause."""
 
 
 class ItemError(NamedTuple):
-    """One item of a call that failed: what it was (None: the whole call), the protocol's name of the error (or None),
-    and the text."""
+    """One failed item of a call: the item (None: the whole call), the protocol's name of the error (or None), and the
+    message."""
 
     item: str | None
     error: str | None
@@ -42,9 +42,9 @@ class ItemError(NamedTuple):
 
     @classmethod
     def of(cls, item: object, error: Exception) -> ItemError:
-        """The error of one key of a call; the name is the protocol's where a broker answered.
+        """The error of one key of a call. The name is the protocol's if a broker returned the error.
 
-        What a broker lacks is told together with the release that has it, or with what does it there.
+        The message for a feature that a broker lacks includes the hint: the release that has it, or an alternative.
         """
         code = getattr(error, "code", None)
         name = getattr(code, "name", None)
@@ -55,7 +55,7 @@ class ItemError(NamedTuple):
 def by_cause(errors: Sequence[ItemError], what: str) -> list[ItemError]:
     """One error for all items that failed for the same cause: ``3 partitions (t-0, t-1, t-2)``.
 
-    ``what``: the items, in the plural. A message may name its item, which makes it no other cause.
+    ``what``: the items, in the plural. Messages that differ only in the name of their item have the same cause.
     """
     causes: dict[str, list[ItemError]] = {}
     for error in errors:
@@ -70,10 +70,10 @@ def by_cause(errors: Sequence[ItemError], what: str) -> list[ItemError]:
 
 
 class Rows(NamedTuple):
-    """Rows of one kind, a row of ``kinds.KINDS``, and the items that failed, which have no row.
+    """Rows of one kind, which is a key of ``kinds.KINDS``, and the items that failed, which have no row.
 
-    ``columns``: what ``-o table`` shows, where that is not what the kind says. ``summary``: what the rows come to
-    together, for the documents.
+    ``columns``: the columns of ``-o table``, if they differ from those of the kind. ``summary``: totals of the rows,
+    for the documents.
     """
 
     kind: str
@@ -84,7 +84,7 @@ class Rows(NamedTuple):
 
 
 def envelope(result: Rows) -> Row:
-    """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors, and a summary where there is one."""
+    """The document that ``-o json`` and ``-o yaml`` print: schema, data, errors, and the summary if there is one."""
     summary = {} if result.summary is None else {"summary": result.summary}
     return {
         "schema": f"kafka-tools/{result.kind}/v1",
@@ -95,15 +95,15 @@ def envelope(result: Rows) -> Row:
 
 
 def _text(value: str | None) -> str | None:
-    """``value`` with what stands for bytes of a file's name that are no text escaped: documents are text."""
+    """``value`` with invalid bytes of a file name escaped, because documents are text."""
     return value and value.encode("utf-8", "backslashreplace").decode()
 
 
 def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
-    """Print ``result`` in one of the forms above. Items that failed are part of ``json`` and ``yaml`` only."""
+    """Print ``result`` in one of the forms above. Only ``json`` and ``yaml`` contain items that failed."""
     out = stream if stream is not None else sys.stdout
     if form not in ("table", "wide"):
-        # What programs read is UTF-8 whatever the terminal's encoding is (RFC 8259 for JSON).
+        # Programs read UTF-8, whatever the terminal's encoding is (RFC 8259 for JSON).
         getattr(out, "reconfigure", lambda **_: None)(encoding="utf-8", errors="backslashreplace")
     if form == "json":
         from kafka_tools.output.json_doc import write
@@ -122,7 +122,7 @@ def show(result: Rows, form: str, stream: TextIO | None = None) -> None:
 
 
 def _show_lines(result: Rows, form: str, out: TextIO) -> None:
-    """The forms that have lines and cells: what a row holds several of becomes lines of its own."""
+    """Print a form that has lines and cells. A row that contains several items becomes several lines."""
     from kafka_tools.output.kinds import KINDS
 
     kind = KINDS[result.kind]
@@ -147,7 +147,7 @@ def _name(template: str, line: Row) -> str:
 
 
 def show_table(columns: Sequence[str], lines: Sequence[Row], out: TextIO) -> None:
-    """A table: plain where it is piped, fitted to the screen on a terminal. No cell is ever cut."""
+    """Print a table: plain on a pipe, fitted to the screen on a terminal. No cell is ever cut."""
     if out.isatty():
         from kafka_tools.output.pretty import write_table
     else:

@@ -23,7 +23,7 @@ def write_table(columns: Sequence[str], rows: Sequence[Row], stream: TextIO) -> 
 
 
 def is_number_column(column: str, rows: Sequence[Row]) -> bool:
-    """Whether all values of a column are numbers, so that it reads better to the right."""
+    """Whether all values of a column are numbers. Such a column is right-aligned."""
     values: list[Any] = [row.get(column) for row in rows]
     present = [value for value in values if value is not None]
     return bool(present) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)

@@ -13,7 +13,7 @@ def write(document: dict[str, Any], stream: TextIO) -> None:
         return str(
             yaml.dump(
                 document,
-                # libyaml's is three times faster and writes the same.
+                # libyaml's dumper is three times faster and writes the same.
                 Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
                 sort_keys=False,
                 allow_unicode=allow_unicode,

@@ -1,4 +1,4 @@
-"""What Kafka's AclCommand prints: resource patterns with their entries."""
+"""The output of Kafka's AclCommand: resource patterns with their entries."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def entry_text(principal: str, host: str, operation: str, permission: str) -> st
 
 
 def adding(resource: str, entries: Sequence[str]) -> str:
-    """Before entries are added (AclCommand.addAcls)."""
+    """The text before entries are added (AclCommand.addAcls)."""
     return f"Adding ACLs for resource `{resource}`: \n " + "\n".join(f"\t{entry}" for entry in entries) + "\n\n"
 
 
 def exists(resource: str, entry: str) -> str:
-    """In place of an entry that is there already (AclCommand.addAcls)."""
+    """The text for an entry that already exists (AclCommand.addAcls)."""
     return f"Acl (pattern={resource}, entry={entry}) already exists.\n"
 
 
 def current(bindings: Sequence[tuple[str, ...]]) -> str:
-    """Entries that are there, sorted, by their resource: its three words, then the four of the entry.
+    """Existing entries, sorted, by their resource: the resource's three words, then the four of the entry.
 
     As AclCommand.printResourceAcls.
     """

@@ -1,4 +1,4 @@
-"""What Kafka's StreamsResetter prints; topics and partitions are sorted."""
+"""The output of Kafka's StreamsResetter. Topics and partitions are sorted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DONE = "Done.\n"
 
 
 def forced(group: str) -> str:
-    """Members are about to be removed."""
+    """The text before members are removed."""
     return f"Force deleting all active members in the group: {group}\n"
 
 
@@ -24,7 +24,7 @@ def named_topics(inputs: Sequence[str], intermediates: Sequence[str]) -> str:
 
 
 def not_found(inputs: Sequence[str], intermediates: Sequence[str]) -> str:
-    """Those that do not exist."""
+    """The topics that do not exist."""
     text = "".join(f"Topic: {topic}\n" for topic in inputs)
     text = f"Following input topics are not found, skipping them\n{text}" if inputs else ""
     if intermediates:
@@ -33,18 +33,18 @@ def not_found(inputs: Sequence[str], intermediates: Sequence[str]) -> str:
 
 
 def heading(group: str) -> str:
-    """Above the new offsets of input topics."""
+    """The heading of the new offsets of input topics."""
     return f"Following input topics offsets will be reset to (for consumer group {group})\n"
 
 
 def outside(offset: int, is_lower: bool, instead: int) -> str:
-    """An offset that is not within the log; Kafka also says so of the log's first and last offset."""
+    """A warning for an offset outside the log. Kafka also prints it for the log's first and last offset."""
     which = "lower than earliest" if is_lower else "higher than latest"
     return f"New offset ({offset}) is {which} offset. Value will be set to {instead}\n"
 
 
 def empty(key: TopicPartition) -> str:
-    """A partition without a record since the moment."""
+    """A warning for a partition without a record at or after the given time."""
     return (
         f"Partition {key.partition} from topic {key.topic} is empty, without a committed record. "
         "Falling back to latest known offset.\n"
@@ -66,7 +66,7 @@ def at_their_ends(group: str, keys: Iterable[TopicPartition]) -> str:
 
 
 def deleted(topics: Sequence[str], are_named: bool) -> str:
-    """The internal topics that go."""
+    """The internal topics to delete."""
     return f"Deleting {'specified' if are_named else 'inferred'} internal topics {_list(topics)}\n"
 
 

@@ -9,7 +9,7 @@ from kafka_tools.values import TopicPartition
 
 
 def result(election_type: str, elected: Sequence[TopicPartition], needless: Sequence[TopicPartition]) -> str:
-    """What was elected, and what needed no election; nothing for what there is none of."""
+    """The partitions with a new leader, and those that needed no election. Empty lists print nothing."""
     text = ""
     if elected:
         text += f"Successfully completed leader election ({election_type}) for partitions {_listed(elected)}\n"
@@ -19,7 +19,7 @@ def result(election_type: str, elected: Sequence[TopicPartition], needless: Sequ
 
 
 def failures(election_type: str, failed: Mapping[TopicPartition, Exception]) -> list[str]:
-    """What is said of each partition that failed, with the exception that Java's client makes of the error."""
+    """A line for each failed partition, with the exception of Java's client for the error."""
     return [
         f"Error completing leader election ({election_type}) for partition: {key}: {_exception(failed[key])}"
         for key in hash_order(failed, partition_hash)

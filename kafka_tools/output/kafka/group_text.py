@@ -1,7 +1,7 @@
 """The exact texts of Kafka's ``kafka-consumer-groups`` (class ConsumerGroupCommand).
 
-Each function gives what the tool prints on stdout for one view; a column grows with its longest value, the last one is
-not padded except where Kafka pads it.
+Each function returns the tool's stdout for one view. A column is as wide as its longest value. The last column is only
+padded where Kafka pads it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MISSING = "-"
 
 
 def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
-    """``--list``: ids alone, or with the columns that were asked for."""
+    """``--list``: only ids, or ids with the requested columns."""
     if not (with_type or with_state):
         return "".join(f"{group['group']}\n" for group in groups)
     width = max((max(15, len(group["group"])) for group in groups), default=15) + 10
@@ -29,14 +29,14 @@ def listing(groups: Sequence[Row], with_type: bool, with_state: bool) -> str:
 
 
 def plain_listing(groups: Sequence[Row], with_state: bool) -> str:
-    """``--list`` of share groups and of streams groups: ids alone, or with their states."""
+    """``--list`` of share groups and of streams groups: only ids, or ids with states."""
     if not with_state:
         return "".join(f"{group['group']}\n" for group in groups)
     return table(_LISTED, groups)
 
 
 def all_groups(groups: Sequence[Row]) -> str:
-    """``kafka-groups --list`` (GroupsCommand); a row has a blank more at its end."""
+    """``kafka-groups --list`` (GroupsCommand). Each row has an extra blank at its end."""
     lines = [[group["group"], group["type"] or "", group["protocol"]] for group in groups]
     width = max([20, *(len(cell) for line in lines for cell in line)])
     head = pad([width] * 3, ["GROUP", "TYPE", "PROTOCOL"]) + "\n"
@@ -44,14 +44,14 @@ def all_groups(groups: Sequence[Row]) -> str:
 
 
 def offsets(rows: Sequence[Row], verbose: bool) -> str:
-    """``--describe``: the committed offset and the lag of each partition of one group; nothing for no rows."""
+    """``--describe``: the committed offset and the lag of each partition of one group; empty without rows."""
     return "\n" + table(_OFFSETS, rows, verbose) if rows else ""
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
-    """``--describe --members`` of one group: the heading is printed for a group without members too."""
+    """``--describe --members`` of one group. A group without members has the heading, too."""
     left_out = set() if any(row["group_instance_id"] for row in rows) else {"GROUP-INSTANCE-ID"}
-    # Kafka shows who was upgraded to the KIP-848 protocol only while a group has members of both kinds.
+    # Kafka shows which members use the KIP-848 protocol only while a group has members of both kinds.
     if not {True, False} <= {row["upgraded"] for row in rows}:
         left_out.add("UPGRADED")
     columns = [each for each in _MEMBERS if each.title not in left_out]
@@ -64,7 +64,7 @@ def states(rows: Sequence[Row], verbose: bool) -> str:
 
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
-    """The table that ``--reset-offsets`` prints; an empty plan without groups is an empty line."""
+    """The table of ``--reset-offsets``. An empty plan without groups is an empty line."""
     return "\n" + table(_PLAN, plan_rows(plan)) if plan else "\n"
 
 
@@ -78,8 +78,8 @@ def plan_rows(plan: Mapping[str, Mapping[TopicPartition, int]]) -> list[Row]:
 
 
 def deleted_groups(deleted: Sequence[str], some_failed: bool, kind: str = "consumer") -> str:
-    """The outcome of ``--delete``, without the groups that failed: those are complaints on stderr. ``kind``: also
-    share or streams."""
+    """The result of ``--delete``, without the failed groups, which are complaints on stderr. ``kind``: also share or
+    streams."""
     names = ", ".join(f"'{group}'" for group in deleted)
     if not some_failed:
         return f"Deletion of requested {kind} groups ({names}) was successful.\n"
@@ -87,7 +87,7 @@ def deleted_groups(deleted: Sequence[str], some_failed: bool, kind: str = "consu
 
 
 def deleted_offsets(group: str, rows: Sequence[Row]) -> str:
-    """The outcome of ``--delete-offsets``."""
+    """The result of ``--delete-offsets``."""
     failed = any(row["error"] and row["partition"] is not None for row in rows)
     head = "" if failed else f"Request succeeded for deleting offsets from group {group}.\n"
     return head + "\n" + table(_DELETED, rows)
@@ -99,7 +99,7 @@ def assignment(topics: Mapping[str, Sequence[int]]) -> str:
 
 
 def partition_count(row: Row) -> str:
-    """A cell: how many partitions are assigned."""
+    """A cell: the number of assigned partitions."""
     return str(sum(map(len, row["assignment"].values())))
 
 
@@ -110,26 +110,26 @@ def coordinator(row: Row, blanks: str = "  ") -> str:
 
 
 def or_missing(value: Any) -> str:
-    """A cell: ``-`` for nothing."""
+    """A cell: ``-`` for no value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return MISSING if value is None or value == "" else str(value)
 
 
 class TextColumn(NamedTuple):
-    """A column of a table. ``cell``: a key of the row, or the text of the cell. ``least``: its width, 0: none."""
+    """A column of a table. ``cell``: a key of the row, or a function for the text. ``least``: its width, 0 for none."""
 
     title: str
     cell: str | Callable[[Row], str]
     least: int = 15
     grows: bool = False
-    """Whether it is as wide as its longest cell."""
+    """Whether the column is as wide as its longest cell."""
     verbose: bool | None = None
-    """Whether it is there with ``--verbose`` only (True), or only without (False)."""
+    """True: only with ``--verbose``; False: only without it; None: always."""
 
 
 def table(columns: Iterable[TextColumn], rows: Sequence[Row], verbose: bool = False, ends: str = "") -> str:
-    """A heading and rows; ``ends`` stands behind each line."""
+    """A heading and rows. Each line ends with ``ends``."""
     shown = [each for each in columns if each.verbose in (None, verbose)]
     cells = [
         [or_missing(row[each.cell]) if isinstance(each.cell, str) else each.cell(row) for each in shown] for row in rows

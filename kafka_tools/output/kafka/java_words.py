@@ -1,7 +1,7 @@
-"""Java's part in the output of Kafka's tools: the order of hash tables, and the names of exceptions.
+"""Java's influence on the output of Kafka's tools: the order of hash tables, and the names of exceptions.
 
-Tools print some collections in the order in which a ``java.util.HashMap`` walks them. It follows from the keys: a
-table has a power of two of places, twice as many as soon as it is three quarters full (``java_hashing.in_buckets``).
+Tools print some collections in the iteration order of a ``java.util.HashMap``, which depends on the keys. The number
+of buckets is a power of two and doubles when the table is three quarters full (``java_hashing.in_buckets``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kafka_tools.values import TopicPartition
 
 K = TypeVar("K")
 USUAL_PLACES = 16
-"""The number of places of a table that was made without a size."""
+"""The number of buckets of a table that was created without a size."""
 
 _IRREGULAR = {
     "CORRUPT_MESSAGE": "errors.CorruptRecordException",
@@ -42,22 +42,22 @@ _IRREGULAR = {
     "PRINCIPAL_DESERIALIZATION_FAILURE": "errors.PrincipalDeserializationException",
     "INVALID_REGULAR_EXPRESSION": "errors.InvalidRegularExpression",
 }
-"""Error codes whose exceptions are not called after them."""
+"""Error codes whose exceptions have other names."""
 _PACKAGE = "org.apache.kafka.common"
 
 
 def partition_hash(partition: TopicPartition) -> int:
-    """``TopicPartition.hashCode``, without its sign."""
+    """``TopicPartition.hashCode`` as an unsigned number."""
     return (31 * (31 + partition.partition) + string_hash(partition.topic)) & 0xFFFFFFFF
 
 
 def places(wanted: int) -> int:
-    """The number of places of a table made for ``wanted`` keys (``HashMap.tableSizeFor``)."""
+    """The number of buckets of a table created for ``wanted`` keys (``HashMap.tableSizeFor``)."""
     return 1 << max(wanted - 1, 0).bit_length()
 
 
 def hash_order(keys: Iterable[K], hash_of: Callable[[K], int], table: int = USUAL_PLACES) -> list[K]:
-    """``keys``, put into a table of ``table`` places one after the other, in the order in which it is walked."""
+    """``keys``, inserted in this order into a table of ``table`` buckets, in its iteration order."""
     given = list(dict.fromkeys(keys))
     while len(given) > table * 3 // 4:
         table *= 2
@@ -66,7 +66,7 @@ def hash_order(keys: Iterable[K], hash_of: Callable[[K], int], table: int = USUA
 
 
 def exception_name(error: str) -> str:
-    """The class of the exception that Java's client makes of an error code, by the code's name."""
+    """The exception class of Java's client for the name of an error code."""
     words = error.removesuffix("_ERROR").removesuffix("_EXCEPTION").split("_")
     regular = f"errors.{''.join(word.capitalize() for word in words)}Exception"
     return f"{_PACKAGE}.{_IRREGULAR.get(error, regular)}"

@@ -1,6 +1,6 @@
-"""The text of ``kafka-log-dirs`` (LogDirsCommand): two lines, and a document of JSON in one line, to the byte.
+"""The text of ``kafka-log-dirs`` (LogDirsCommand): two lines, and a JSON document in one line, byte for byte.
 
-The orders are those in which Java walks the hash tables that hold brokers, directories and partitions on their way.
+Brokers, directories and partitions are in the iteration order of Java's hash tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ QUERYING = "Querying brokers for log directories information\n"
 
 
 def received(broker_ids: Sequence[int]) -> str:
-    """The line between the question and the answer."""
+    """The line before the document."""
     return f"Received log directory information from brokers {','.join(map(str, _set_order(broker_ids)))}\n"
 
 
@@ -32,7 +32,7 @@ def unknown_brokers(unknown: Sequence[int], known: Sequence[int]) -> str:
 
 
 def document(rows: Sequence[Row]) -> str:
-    """The line of JSON, from rows of the kind ``log-dirs`` in the order in which each broker told them."""
+    """The line of JSON, from rows of the kind ``log-dirs`` in the order of each broker's response."""
     by_broker: dict[int, list[Row]] = {}
     for row in rows:
         by_broker.setdefault(row["broker"], []).append(row)
@@ -75,7 +75,7 @@ def _set_order(ids: Sequence[int]) -> list[int]:
 
 
 def _broker_order(ids: Sequence[int]) -> list[int]:
-    """Through the set of those that exist, the client's futures, their copy, and the map of answers."""
+    """The order after the set of existing brokers, the client's futures, their copy, and the map of responses."""
     count = len(ids)
     found = hash_order(_set_order(ids), _itself, places(count))
     found = hash_order(found, _itself, places(int(count / 0.75 + 1)))

@@ -1,4 +1,4 @@
-"""What Kafka's MetadataQuorumCommand and FeatureCommand print."""
+"""The output of Kafka's MetadataQuorumCommand and FeatureCommand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _member(member: Row) -> str:
 
 
 def replication(rows: Sequence[Row], now_ms: int | None) -> str:
-    """``describe --replication``; with ``now_ms`` how long ago in place of timestamps."""
+    """``describe --replication``. With ``now_ms``, elapsed times replace timestamps."""
     table = []
     for row in rows:
         times = [_time(row[name], now_ms) for name in ("last_fetch_ms", "last_caught_up_ms")]

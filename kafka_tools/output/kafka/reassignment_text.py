@@ -1,4 +1,4 @@
-"""What Kafka's ReassignPartitionsCommand prints of rows, line by line the same."""
+"""The output of Kafka's ReassignPartitionsCommand for rows, line by line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def partition_state(row: Row) -> str:
 
 
 def move_states(rows: Sequence[Row]) -> str:
-    """``--verify``: moves between log directories, by broker; an empty line where there are none."""
+    """``--verify``: moves between log directories, by broker; an empty line without moves."""
     return "\n".join(move_state(row) for row in rows) + "\n"
 
 
@@ -70,7 +70,7 @@ def move_state(row: Row) -> str:
 
 
 def current_assignment(document: str) -> str:
-    """``--execute``: what to keep for a way back."""
+    """``--execute``: the current assignment, for a rollback."""
     return (
         f"Current partition replica assignment\n\n{document}\n\n"
         "Save this to use as the --reassignment-json-file option during rollback\n"
@@ -86,13 +86,13 @@ def proposal(current: str, proposed: str) -> str:
 
 
 def started(partitions: Sequence[str]) -> str:
-    """``--execute``: partitions whose reassignment has begun."""
+    """``--execute``: partitions whose reassignment has started."""
     plural = "" if len(partitions) == 1 else "s"
     return f"Successfully started partition reassignment{plural} for {','.join(partitions)}\n"
 
 
 def cancelled(partitions: Sequence[str]) -> str:
-    """``--cancel``: partitions whose reassignment was given up."""
+    """``--cancel``: partitions whose reassignment was cancelled."""
     if not partitions:
         return "None of the specified partition reassignments are active.\n"
     plural = "" if len(partitions) == 1 else "s"
@@ -107,7 +107,7 @@ def move_started(topic: str, partition: int, broker: int, path: str) -> str:
 
 
 NO_MOVES = "None of the specified partition moves are active."
-"""``--cancel`` without moves between log directories; Kafka ends the line with what comes next."""
+"""``--cancel`` without moves between log directories. In Kafka, the next text ends the line."""
 
 MUST_VERIFY = (
     "Warning: You must run --verify periodically, until the reassignment completes, to ensure the throttle is "

@@ -43,7 +43,7 @@ def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
-    """``--describe --members`` of one group; nothing for no members."""
+    """``--describe --members`` of one group; empty without members."""
     return "\n" + table(_MEMBERS, rows, verbose) if rows else ""
 
 
@@ -53,7 +53,7 @@ def state(rows: Sequence[Row], verbose: bool) -> str:
 
 
 def deleted_offsets(topics: Mapping[str, str | None]) -> str:
-    """The outcome of ``--delete-offsets``: topic -> why it failed, None where it did not."""
+    """The result of ``--delete-offsets``: topic -> its error, None without error."""
     rows = [
         {"topic": topic, "status": f"Error: {error}" if error else "Successful"}
         for topic, error in sorted(topics.items())

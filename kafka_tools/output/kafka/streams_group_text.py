@@ -1,6 +1,6 @@
 """The exact texts of Kafka's ``kafka-streams-groups`` (class StreamsGroupCommand).
 
-Its tables begin with their heading, without the empty line of the other tools.
+Its tables start with their heading, without the empty line of the other tools.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def offsets(group: str, rows: Sequence[Row], verbose: bool) -> str:
 
 
 def members(rows: Sequence[Row], verbose: bool) -> str:
-    """``--describe --members`` of one group; nothing for no members."""
+    """``--describe --members`` of one group; empty without members."""
     return table(_MEMBERS, rows, verbose) if rows else ""
 
 
 def state(row: Row, verbose: bool) -> str:
-    """``--describe --state`` of one group; without the assignor where brokers before 4.4 do not tell it."""
+    """``--describe --state`` of one group. Brokers before 4.4 do not report the assignor, so it is left out."""
     columns = [each for each in _STATE if each.title != "ASSIGNOR" or row["assignor"] is not None]
     return table(columns, [row], verbose)
 
@@ -96,12 +96,12 @@ def _node(row: Row) -> str:
 
 
 def reset_plan(plan: Mapping[str, Mapping[TopicPartition, int]]) -> str:
-    """The table that ``--reset-offsets`` prints, whose columns do not grow."""
+    """The table of ``--reset-offsets``, whose columns have a fixed width."""
     return "\n" + table(_PLAN, plan_rows(plan)) if plan else "\n"
 
 
 def deleted_groups(deleted: Sequence[str], some_failed: bool, with_topics: Sequence[str]) -> str:
-    """The outcome of ``--delete``; ``with_topics``: the groups whose internal topics are gone as well."""
+    """The result of ``--delete``. ``with_topics``: the groups whose internal topics were deleted as well."""
     names = ", ".join(f"'{group}'" for group in deleted)
     if not some_failed:
         text = f"Deletion of requested streams groups ({names}) was successful.\n"

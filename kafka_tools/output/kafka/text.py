@@ -1,7 +1,7 @@
-"""The exact texts of Kafka's tools, one function per form, each with the class it follows.
+"""The exact texts of Kafka's tools: one function per form, with the class that it follows.
 
-Functions take the rows that ``-o json`` shows and give back text; the oddities (trailing spaces, blank lines, doubles
-in Java's notation) are Kafka's. Checked against the tools themselves in tests/against_kafka.
+Functions convert the rows of ``-o json`` to text. The oddities (trailing spaces, blank lines, doubles in Java's
+notation) are Kafka's. tests/against_kafka compares the texts with Kafka's tools.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ QUOTA_ENTITY_NAMES = {"user": "user-principal", "client-id": "client-id", "ip": 
 
 
 def quota_line(entity: dict[str, str | None], quotas: dict[str, float]) -> str:
-    """The quotas of an entity (ConfigCommand.describeQuotaConfigs); a None name is the default."""
+    """The quotas of an entity (ConfigCommand.describeQuotaConfigs). The name None is the default."""
     names = []
     for kind in (*QUOTA_ENTITY_NAMES, *(each for each in entity if each not in QUOTA_ENTITY_NAMES)):
         if kind in entity:
@@ -95,14 +95,14 @@ def scram_line(user: str, credentials: Sequence[Row]) -> str:
 
 
 def low_watermark_line(partition: object, low_watermark: int | None, error: object) -> str:
-    """The outcome of one partition (DeleteRecordsCommand.execute): its new log start offset, or why there is none."""
+    """The result of one partition (DeleteRecordsCommand.execute): its new log start offset, or its error."""
     if error is None:
         return f"partition: {partition}\tlow_watermark: {low_watermark}\n"
     return f"partition: {partition}\terror: {error}\n"
 
 
 def api_versions(node: Row, error: object = None) -> str:
-    """The versions of one broker, or why it told none (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
+    """The versions of one broker, or its error (BrokerApiVersionsCommand, NodeApiVersions.toString)."""
     fenced = "true" if node["fenced"] else "false"
     head = f"{node['host']}:{node['port']} (id: {node['id']} rack: {_java_null(node['rack'])} isFenced: {fenced})"
     if error is not None:
@@ -132,7 +132,7 @@ def cluster_id(rows: Sequence[Row]) -> str:
 
 
 def endpoints(rows: Sequence[Row], controllers: bool) -> str:
-    """``kafka-cluster list-endpoints`` (ClusterTool.listEndpoints); controllers have no state column."""
+    """``kafka-cluster list-endpoints`` (ClusterTool.listEndpoints). Controllers have no state column."""
     host_width = max((len(row["host"]) for row in rows), default=100)
     rack_width = max((len(row["rack"]) for row in rows if row["rack"] is not None), default=10)
     titles = ["ID", "HOST", "PORT", "RACK", "STATE", "ENDPOINT_TYPE"]
@@ -158,7 +158,7 @@ def pad(widths: Sequence[int], values: Sequence[Any]) -> str:
 
 
 def tabbed_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell, a tab behind each (ToolsUtils.prettyPrintTable)."""
+    """Columns as wide as their widest cell, each followed by a tab (ToolsUtils.prettyPrintTable)."""
     table = [titles, *rows]
     widths = [max(len(line[column]) for line in table) for column in range(len(titles))]
     return "".join(

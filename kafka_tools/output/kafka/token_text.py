@@ -1,4 +1,4 @@
-"""What Kafka's DelegationTokenCommand prints, but for HMACs, which are passwords."""
+"""The output of Kafka's DelegationTokenCommand, except HMACs, which are passwords."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _TITLES = ("TOKENID", "HMAC", "OWNER", "REQUESTER", "RENEWERS", "ISSUEDATE", "EX
 
 
 def creating(renewers: Sequence[str], lifetime_ms: int) -> str:
-    """Before a token is made."""
+    """The text before a token is created."""
     return f"Calling create token operation with renewers :{_listed(renewers)} , max-life-time-period :{lifetime_ms}\n"
 
 
 def created(rows: Sequence[Row]) -> str:
-    """The token, which is one row, its HMAC included: this is the only time it is shown."""
+    """The new token, which is one row, with its HMAC. This is the only time that it is shown."""
     return f"Created delegation token with tokenId : {rows[0]['token_id']}\n{_table(rows)}"
 
 
 def describing(owners: Sequence[str]) -> str:
-    """Before tokens are asked for."""
+    """The text before tokens are described."""
     if not owners:
         return "Calling describe token operation for current user.\n"
     return f"Calling describe token operation for owners: {_listed(owners)}\n"
@@ -35,13 +35,13 @@ def described(rows: Sequence[Row]) -> str:
 
 
 def prolonging(action: str, period_ms: int) -> str:
-    """Before a token is renewed or expired."""
+    """The text before a token is renewed or expired."""
     what = {"renew": "renew-time-period", "expire": "expire-time-period"}[action]
     return f"Calling {action} token operation with hmac :{MASK} , {what} :{period_ms}\n"
 
 
 def prolonged(action: str, expires_ms: int) -> str:
-    """After that."""
+    """The text after a token is renewed or expired."""
     return f"Completed {action} operation. New expiry date : {_minute(expires_ms)}\n"
 
 

@@ -1,4 +1,4 @@
-"""What Kafka's TransactionsCommand prints (ToolsUtils.prettyPrintTable)."""
+"""The output of Kafka's TransactionsCommand (ToolsUtils.prettyPrintTable)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kafka_tools.output.kafka.text import tabbed_table
 from kafka_tools.protocol.enums import TransactionState, unknown_word
 
 Column = tuple[str, str, Callable[[Any], str]]
-"""A column: its title, the key of the row's value, and how that is shown."""
+"""A column: its title, the key of the row's value, and the function that formats the value."""
 
 
 def _state(text: str) -> str:
-    if text == TransactionState.DEAD:  # which Kafka's admin client does not know
+    if text == TransactionState.DEAD:  # Kafka's admin client does not know this state
         return unknown_word(None)
     return text if text in TransactionState.all else unknown_word(text)
 
@@ -82,4 +82,4 @@ listing = partial(_table, _LISTING)
 descriptions = partial(_table, _DESCRIPTION)
 producers = partial(_table, _PRODUCERS)
 hanging = partial(_table, _HANGING)
-"""What ``list``, ``describe``, ``describe-producers`` and ``find-hanging`` print."""
+"""The output of ``list``, ``describe``, ``describe-producers`` and ``find-hanging``."""
