@@ -1,4 +1,4 @@
-"""Texts as Java cuts them, where Kafka does so with what clients and operators write."""
+"""Removes blanks from texts of clients and operators in the same way as Java."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ _TRIMMED = "".join(map(chr, range(0x21)))
 
 
 def trim(text: str) -> str:
-    """``String.trim``: without what stands up to U+0020 at both ends.
+    """``String.trim``: removes characters up to U+0020 at both ends.
 
-    Python's ``strip`` takes other blanks too, U+00A0 for instance: a name with one would become somebody else's.
+    Python's ``strip`` removes other blanks too, for example U+00A0. A name with such a blank would become another name.
     """
     return text.strip(_TRIMMED)

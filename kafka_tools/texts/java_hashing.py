@@ -1,8 +1,8 @@
-"""Java's hash of a text and the order of its hash tables, which Kafka lets people see.
+"""Java's hash of a text and the order of its hash tables, which are visible in Kafka.
 
-A group's coordinator follows from the hash of its id; some results of Kafka's assignors, and some lines of its tools,
-follow from the order in which a ``HashMap`` or ``HashSet`` is walked: bucket by bucket, and within one in the order of
-insertion. (Eight keys in one bucket become a tree, whose order is not followed: only names made for it get there.)
+The hash of a group's id determines its coordinator. Some results of Kafka's assignors, and some lines of its tools,
+follow the iteration order of a ``HashMap`` or ``HashSet``: bucket by bucket, and within a bucket in insertion order.
+(Java turns eight keys in one bucket into a tree. Its order is not implemented: only specially chosen names cause it.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=1024)
 def string_hash(text: str) -> int:
-    """``String.hashCode``, without its sign. (Kept, since all partitions of a topic ask for the same.)"""
+    """``String.hashCode`` as an unsigned number. (Cached: all partitions of a topic need the same hash.)"""
     found = 0
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         found = (31 * found + unit) & 0xFFFFFFFF
@@ -24,16 +24,16 @@ def string_hash(text: str) -> int:
 
 
 def positive_hash(text: str) -> int:
-    """``Utils.abs(text.hashCode())`` of Kafka, by which groups and transactional ids find their partition.
+    """Kafka's ``Utils.abs(text.hashCode())``, which selects the partition of a group or transactional id.
 
-    The one hash without a positive counterpart, -2^31, counts as 0.
+    -2^31, the one hash without a positive counterpart, counts as 0.
     """
     code = string_hash(text)
     return min(code, (1 << 32) - code) % (1 << 31)
 
 
 def in_buckets(keys: Iterable[T], hash_of: Callable[[T], int], buckets: int) -> list[T]:
-    """``keys``, put into a table of ``buckets`` (a power of two) one after the other, as a ``HashMap`` walks it."""
+    """``keys``, inserted in this order into a ``HashMap`` of ``buckets`` (a power of two), in its iteration order."""
 
     def bucket(key: T) -> int:
         found = hash_of(key)

@@ -1,13 +1,13 @@
-"""Numbers as Java reads and writes them, where Kafka has them as text."""
+"""Parses and formats numbers like Java, for numbers that Kafka stores as text."""
 
 from __future__ import annotations
 
 _MOST_DIGITS = 4_000
-"""Zeros in front included; Python reads no more."""
+"""Including leading zeros. Python does not parse longer numbers."""
 
 
 def parse_int(text: str) -> int | None:
-    """``Integer.parseInt``: a sign, and digits of any script; None for what is not a number of 32 bits."""
+    """``Integer.parseInt``: a sign, and digits of any script; None for other texts and beyond 32 bits."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isdecimal() or max(digits) > "\uffff":
         return None
@@ -20,7 +20,7 @@ def parse_int(text: str) -> int | None:
 def java_double(value: float, digits: str | None = None) -> str:
     """``Double.toString``: plain digits from 0.001 up to 10,000,000, else one digit, a fraction and an exponent.
 
-    ``digits``: the number in decimal, unless that is Python's ``repr``.
+    ``digits``: the number in decimal. It defaults to Python's ``repr``.
     """
     if value != value:
         return "NaN"
@@ -30,7 +30,7 @@ def java_double(value: float, digits: str | None = None) -> str:
         return repr(float(value))
     from decimal import Decimal
 
-    # Of the digits, not of the number: 1e23 lies a little below what it is written as.
+    # Use the digits, not the number: 1e23 is slightly less than its digits.
     written = Decimal(digits or repr(value))
     power = written.adjusted()
     significant = "".join(map(str, written.as_tuple().digits)).rstrip("0")

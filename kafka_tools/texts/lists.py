@@ -1,10 +1,10 @@
-"""Lists as Java takes them apart, where Kafka lets clients send them as text."""
+"""Splits lists like Java, where Kafka lets clients send them as text."""
 
 from __future__ import annotations
 
 
 def split(text: str, separator: str = ",") -> list[str]:
-    """``String.split``: empty parts at the end do not count, but of an empty text, which is one part."""
+    """``String.split``: drops empty parts at the end. An empty text is one empty part."""
     if not text:
         return [""]
     parts = text.split(separator)

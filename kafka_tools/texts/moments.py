@@ -1,8 +1,8 @@
-"""Moments and spans of time as people type them: ``2026-11-22``, ``2026-11-22T10:30``, ``2 hours ago``, ``7d``.
+"""Parses times and time spans that people type: ``2026-11-22``, ``2026-11-22T10:30``, ``2 hours ago``, ``7d``.
 
-Every option that takes a moment parses it here: in UTC unless a zone follows; plain digits are milliseconds since the
-epoch, as in Kafka's tools. Commands print the moment that they resolved. ``unit_ms`` is the one reader of units of
-time, for moments, spans and values of configs alike.
+All options that take a time use this module. Times are in UTC unless a zone follows. Plain digits are milliseconds
+since the epoch, as in Kafka's tools. Commands print the resulting time. Times, spans and values of configs all use
+``unit_ms`` for units.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 from kafka_tools.errors import InputError
 
 FORMS = "2026-11-22, 2026-11-22T10:30:00 (UTC unless a zone such as Z or +02:00 follows), or '2 hours ago'"
-"""The forms of a moment, for hints."""
+"""The forms of a time, for hints."""
 
 LONGEST_TEXT = 100
-"""Characters; no value in range is longer, and Python does not convert thousands of digits."""
+"""Characters. No value in range is longer, and Python does not convert thousands of digits."""
 _LONGEST_MS = 2**62
-"""The largest distance from the epoch or span, in ms: the difference of two moments still fits Kafka's INT64."""
+"""The largest span or distance from the epoch, in ms. The difference of two times still fits Kafka's INT64."""
 
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?",
@@ -42,7 +42,7 @@ _UNIT_MS = {name: milliseconds for milliseconds, names in _UNITS.items() for nam
 
 
 class AmbiguousUnit(InputError):
-    """A unit of time that has two readings, such as ``M``: a minute for some, a month for others."""
+    """A unit of time with two meanings: ``M`` means minutes to some people, months to others."""
 
 
 def unit_ms(word: str) -> int:
@@ -59,10 +59,10 @@ def unit_ms(word: str) -> int:
 
 
 def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
-    """Milliseconds since the epoch of a moment as it was typed; a span such as ``2h`` is that long before ``now_ms``.
+    """Milliseconds since the epoch of a typed time. A span such as ``2h`` means that long before ``now_ms``.
 
-    A fraction of a second has three digits: Kafka reads ``.5`` as 5 ms and ISO 8601 as 500, so anything else is
-    refused, unless ``any_fraction`` is set (ISO's reading). Raises InputError for a text that is not a moment.
+    A fraction of a second must have three digits: Kafka reads ``.5`` as 5 ms, ISO 8601 as 500 ms. With ``any_fraction``
+    other fractions have ISO's meaning. Raises InputError for other texts.
     """
     if len(text) > LONGEST_TEXT:
         raise InputError(f"invalid time: {len(text)} characters are too long")
@@ -82,9 +82,9 @@ def moment_ms(text: str, now_ms: int, *, any_fraction: bool = False) -> int:
 
 
 def span_ms(text: str) -> int | None:
-    """Milliseconds of ``2h``, ``1.5 days`` or ``PT2H``; None for what is not of that form.
+    """Milliseconds of ``2h``, ``1.5 days`` or ``PT2H``; None for other forms.
 
-    Raises InputError for a number with another unit than one of time, and AmbiguousUnit for ``3M``.
+    Raises InputError for a number with a unit other than time, and AmbiguousUnit for ``3M``.
     """
     found = _SPAN.fullmatch(text)
     if found is not None:
@@ -101,7 +101,7 @@ def span_ms(text: str) -> int | None:
 
 
 def in_range(text: str, milliseconds: int) -> int:
-    """``milliseconds``. Raises InputError if they are too many for Kafka's INT64."""
+    """``milliseconds``. Raises InputError if the number is too large for Kafka's INT64."""
     if abs(milliseconds) > _LONGEST_MS:
         raise InputError(f"invalid time '{text}': outside the range of Kafka's timestamps")
     return milliseconds
@@ -127,7 +127,7 @@ def _zone_ms(text: str, zone: str | None) -> int:
         return 0
     digits = zone[1:].replace(":", "").ljust(4, "0")
     hours, minutes = int(digits[:2]), int(digits[2:])
-    if hours > 23 or minutes > 59:  # Java reads no further than that either
+    if hours > 23 or minutes > 59:  # Java's limits
         raise InputError(f"invalid zone {zone} in '{text}': expected at most 23 hours and 59 minutes from UTC")
     offset_ms = (hours * 60 + minutes) * 60_000
     return -offset_ms if zone[0] == "-" else offset_ms

@@ -1,8 +1,8 @@
-"""Regular expressions over topic names that operators type: Java's dialect, as far as Python reads it the same.
+"""Regular expressions for topic names from operators: the part of Java's dialect that Python reads in the same way.
 
-``(a+)+b`` costs an engine that goes back a power of two of the name's length, as Java's does. Here RE2 matches whatever
-repeats more than once (``regular_expressions.py``: linear time); what RE2 does not know, such as a lookahead, Python
-matches, within ``MOST_S`` for a name.
+A backtracking engine, such as Java's, needs exponential time for ``(a+)+b``. This module uses RE2 (linear time,
+``regular_expressions.py``) for patterns with more than one repetition. Python matches patterns that RE2 does not
+support, such as a lookahead, within ``MOST_S`` per name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 from kafka_tools.errors import ConfigError, InputError
 
 MOST_S = 1.0
-"""How long a name may take, in seconds, where RE2 cannot match it: others take microseconds."""
+"""Timeout per name in seconds, if RE2 does not support the pattern. Other patterns take microseconds."""
 _GOES_BACK_LITTLE = re.compile(r"[^*+{(\\]*(?:[*+][^*+{(\\]*)?")
-# Python reads these, RE2 something else.
+# Python and RE2 read these differently.
 _NOT_AS_RE2 = re.compile(r"\{,|\[\[")
 
 
 class NamePattern:
-    """A pattern that whole names must match; ``re.error`` when it is not a regular expression."""
+    """A pattern that must match whole names. Raises ``re.error`` for an invalid regular expression."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -33,12 +33,12 @@ class NamePattern:
         if not _GOES_BACK_LITTLE.fullmatch(text) and not _NOT_AS_RE2.search(text):
             from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 
-            with suppress(InvalidPattern, ConfigError):  # Python knows more than RE2
+            with suppress(InvalidPattern, ConfigError):  # Python supports more than RE2
                 self._re2 = compile_pattern(text)
         self._is_quick = self._re2 is None and _GOES_BACK_LITTLE.fullmatch(text) is not None
 
     def fullmatch(self, name: str) -> bool:
-        """Whether the whole of ``name`` matches. InputError when that takes too long."""
+        """Whether the pattern matches the whole name. Raises InputError after the timeout."""
         if self._re2 is not None:
             matches: bool = self._re2.matches(name)
             return matches
@@ -49,7 +49,7 @@ class NamePattern:
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:
-        """InputError in the ``with`` block when its time is over; Python's engine looks for signals now and then."""
+        """Raise InputError in the ``with`` block after the timeout. Python's engine checks for signals now and then."""
         before = signal.signal(signal.SIGALRM, self._too_long)
         others = signal.setitimer(signal.ITIMER_REAL, MOST_S)
         try:

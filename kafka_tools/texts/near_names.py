@@ -1,4 +1,4 @@
-"""The known names that a misspelt one is nearest to: of settings, options' values, APIs, error codes."""
+"""Finds the known names most similar to a misspelt name: of settings, options' values, APIs, error codes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 
 NEAR = 0.8
-"""How like a name must be to a known one to be offered for it, 0 to 1 (``difflib``)."""
+"""Minimum similarity of a suggestion, from 0 to 1 (``difflib``)."""
 
 
 def near_names(name: str, known: Iterable[str], *, most: int = 2, near: float = NEAR) -> list[str]:
-    """At most ``most`` of the ``known`` names that are like ``name``, the nearest first; never ``name`` itself.
+    """At most ``most`` of the ``known`` names similar to ``name``, the most similar first; never ``name`` itself.
 
-    Case counts nothing, and ``.``, ``_`` and ``-`` are alike: quotas were once to be called ``producer.byte.rate``
-    (KIP-248), and configs are often typed with underscores.
+    Case is ignored, and ``.``, ``_`` and ``-`` are equal. KIP-248 planned to call quotas ``producer.byte.rate``, and
+    people often type configs with underscores.
     """
     from difflib import get_close_matches
 
@@ -26,7 +26,7 @@ def near_names(name: str, known: Iterable[str], *, most: int = 2, near: float = 
 
 
 def did_you_mean(names: Iterable[str], known: Iterable[str], *, most: int = 2, near: float = NEAR) -> str | None:
-    """``did you mean flush.messages?`` for what is nearest to each unknown name; None where nothing is near."""
+    """``did you mean flush.messages?`` with the most similar names of all unknown ``names``; None if there is none."""
     known = list(known)
     found = [each for name in names for each in near_names(name, known, most=most, near=near)]
     return f"did you mean {' or '.join(dict.fromkeys(found))}?" if found else None

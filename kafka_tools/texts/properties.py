@@ -1,11 +1,10 @@
-"""Java's ``.properties`` text, read and written as ``java.util.Properties`` does it.
+"""Reads and writes Java's ``.properties`` text like ``java.util.Properties``.
 
-Comments (``#`` and ``!``), continuation lines, ``=``, ``:`` or blanks as separator, backslash escapes with
-``\\uXXXX``. Knows nothing of what the keys mean.
+It supports comments (``#`` and ``!``), continuation lines, ``=``, ``:`` or blanks as separator, and backslash escapes
+with ``\\uXXXX``. It does not interpret the keys.
 
 A file is ISO-8859-1: brokers and tools from 1.1 to 4.4 load it from a stream of bytes (``Utils.loadProps``,
-``PropertiesUtils``). The one exception is ``FileConfigProvider``, which reads UTF-8 and has its own way to
-``parse_properties``.
+``PropertiesUtils``). The only exception is ``FileConfigProvider``, which decodes UTF-8 and calls ``parse_properties``.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ _NAMES = {char: name for name, char in _ESCAPES.items()} | {"\\": "\\"}
 _SPECIAL = "=:#!"
 _BLANKS = " \t\f"
 _BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf"
-"""UTF-8's, as ISO-8859-1 reads it: it becomes part of the first key."""
+"""UTF-8's byte order mark, read as ISO-8859-1. It becomes part of the first key."""
 _MOST_LINES = 5
-"""So many lines are named in a warning."""
+"""Maximum number of lines that a warning names."""
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
 def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
-    """Keys and values in file order; of a key that occurs twice the last value counts, as in Java.
+    """Keys and values in file order. The last value of a repeated key wins, as in Java.
 
-    ``source`` names the text in errors. Raises ConfigError with the line for a broken ``\\u`` escape.
+    ``source`` names the text in errors. Raises ConfigError with the line for an invalid ``\\u`` escape.
     """
     found: dict[str, str] = {}
     for number, line in _logical_lines(text):
@@ -43,8 +42,8 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
 def load_properties(data: bytes, source: str = "properties") -> dict[str, str]:
     """The properties in the bytes of a file. Raises ConfigError as ``parse_properties``.
 
-    Lines that look like UTF-8 are named in a warning (``logging``; commands and brokers have it on stderr), without
-    what they hold: it may be a password.
+    A warning (``logging``; commands and brokers print it on stderr) names the lines that look like UTF-8. It does not
+    contain their text, which may be a password.
     """
     text = data.decode("iso-8859-1")
     if not text.isascii():
@@ -53,7 +52,7 @@ def load_properties(data: bytes, source: str = "properties") -> dict[str, str]:
 
 
 def read_properties(path: str, what: str = "properties file") -> dict[str, str]:
-    """The properties of a file that a user names; ConfigError when it cannot be read."""
+    """The properties of a file that a user names. Raises ConfigError if it cannot be read."""
     try:
         return load_properties(read_given(path), path)
     except OSError as error:
@@ -62,7 +61,7 @@ def read_properties(path: str, what: str = "properties file") -> dict[str, str]:
 
 def properties_line(key: str, value: str) -> str:
     """``key=value`` with its line end, in ASCII, as ``Properties.store`` writes it."""
-    # Of the blanks of a value the first one only is escaped: without that it would be taken off.
+    # Only the first blank of a value is escaped: a reader would remove it otherwise.
     space = "\\ " if value.startswith(" ") else ""
     return f"{_escape(key, _SPECIAL + ' ')}={space}{_escape(value.removeprefix(' '), _SPECIAL)}\n"
 
@@ -113,14 +112,14 @@ def _looks_like_utf8(line: str) -> bool:
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """(number of the first line, text) with comments and blank lines gone and continuations joined."""
+    """(number of the first line, text) without comments and blank lines, and with continuation lines joined."""
     lines: list[tuple[int, str]] = []
     start = 0
     joined = ""
     continues = False
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANKS)
-        if not joined:  # so far a continued line is nothing but its backslash
+        if not joined:  # so far the continued line is only its backslash
             if not line or line[0] in "#!":
                 continues = False
                 continue
@@ -179,5 +178,5 @@ def _unescape(text: str, source: str, line: int) -> str:
         else:
             out.append(_ESCAPES.get(escaped, escaped))
     joined = "".join(out)
-    # Java chars are UTF-16 units: two escapes may be the halves of one character.
+    # Java chars are UTF-16 units: two escapes may form one character.
     return joined.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 def bytes_text(size: float | None) -> str:
-    """A size in the unit that fits it, in powers of 1024."""
+    """A size in the best unit, in powers of 1024."""
     if size is None:
         return "-"
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(size) < 1023.5:  # what is rounded to 1024 is one of the next unit
+        if abs(size) < 1023.5:  # a size that rounds to 1024 has the next unit
             return f"{size:.0f} {unit}" if unit == "B" or abs(size) >= 100 else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} PiB"

@@ -1,17 +1,17 @@
 """Regular expressions that clients send (KIP-848, KIP-1152): RE2's syntax, in linear time and bounded memory.
 
-Kafka uses RE2/J, this package RE2 itself, by way of ``google-re2``: both are one language, without what makes other
-engines go back. Where they differ, one refuses a pattern that the other takes, never is a name matched by one alone,
-but for classes of characters that newer releases of Unicode added to:
+Kafka uses RE2/J. This package uses RE2 itself, through ``google-re2``. Both have the same syntax, without features
+that need backtracking. In some cases only one of the two refuses a pattern. A pattern that both accept matches the
+same names, except for classes of characters that newer releases of Unicode extended:
 
-- RE2 knows ``\\C`` (one byte) and groups of the same name, RE2/J refuses both; here they are refused too.
-- RE2/J takes ``\\é`` for ``é``; RE2 refuses a backslash before a letter of any alphabet.
-- RE2 refuses repetitions within each other that come to more than a thousand (``((a{100}){100}){100}``), and groups
-  more than a thousand deep; RE2/J takes them for as much memory as they need.
-- A pattern may take ``MOST_BYTES`` as a program and its states, some five thousand characters repeated one by one.
+- RE2 supports ``\\C`` (one byte) and duplicate group names. RE2/J refuses both, and so does this module.
+- RE2/J accepts ``\\é`` for ``é``. RE2 refuses a backslash before a letter of any alphabet.
+- RE2 refuses nested repetitions of more than a thousand in total (``((a{100}){100}){100}``), and groups
+  more than a thousand deep. RE2/J accepts them and uses as much memory as they need.
+- The program of a pattern and its states may take ``MOST_BYTES``: some five thousand characters repeated one by one.
 
-What is matched is the whole name. A pattern of this size takes at most some ten milliseconds for the name of a topic;
-texts without that bound are for another thread (``slices.to_thread``): RE2 lets others have Python meanwhile.
+A pattern must match the whole name. A pattern of this size takes at most some ten milliseconds for a topic name.
+For longer texts use another thread (``slices.to_thread``): RE2 releases Python's lock while it runs.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _KAFKAS_WORDS = {
     b"invalid perl operator": "invalid or unsupported Perl syntax",
     b"invalid named capture group": "invalid named capture",
 }
-"""RE2's message for a pattern -> RE2/J's message, which Kafka's clients are told."""
+"""RE2's message for a pattern -> RE2/J's message, which Kafka returns to clients."""
 
 
 class InvalidPattern(InputError):
-    """A pattern that is not a regular expression of RE2, or is too large; the text is the reason in RE2/J's words."""
+    """A pattern that is not a regular expression of RE2, or is too large. The message is in RE2/J's words."""
 
 
 class Pattern:
-    """A compiled pattern. ``text`` is what it was made from."""
+    """A compiled pattern. ``text`` is its source."""
 
     __slots__ = ("_compiled", "text")
 
@@ -61,12 +61,12 @@ class Pattern:
         self._compiled = compiled
 
     def matches(self, name: str) -> bool:
-        """Whether all of the name matches."""
+        """Whether the pattern matches the whole name."""
         return self._compiled.fullmatch(name.encode("utf-8", "surrogatepass")) is not None
 
 
 def compile_pattern(text: str) -> Pattern:
-    """Raises InvalidPattern with the reason, and ConfigError where google-re2 is missing."""
+    """Compile a pattern. Raises InvalidPattern with the reason, and ConfigError if google-re2 is missing."""
     try:
         import re2
     except ImportError as error:
@@ -83,7 +83,7 @@ def compile_pattern(text: str) -> Pattern:
         compiled = re2.compile(data, options)
     except re2.error as error:
         raise InvalidPattern(_reason(error.args[0])) from None
-    re2.purge()  # its cache would keep 128 of them
+    re2.purge()  # its cache would keep 128 patterns
     _refuse_what_only_re2_takes(data)
     return Pattern(text, compiled)
 
@@ -100,6 +100,6 @@ def _refuse_what_only_re2_takes(data: bytes) -> None:
 
 
 def _reason(said: bytes) -> str:
-    """RE2 names the part of the pattern behind a colon."""
+    """RE2/J's message for RE2's, which has the part of the pattern after a colon."""
     found = max((words for words in _KAFKAS_WORDS if said.startswith(words)), key=len, default=None)
     return said.decode("utf-8", "replace") if found is None else _KAFKAS_WORDS[found]
