@@ -1,4 +1,4 @@
-"""Broker configs of Kafka: ``org.apache.kafka.server.config.AbstractKafkaConfig`` and what it gathers."""
+"""Broker configs of Kafka, from ``org.apache.kafka.server.config.AbstractKafkaConfig`` and the classes that it uses."""
 
 from __future__ import annotations
 

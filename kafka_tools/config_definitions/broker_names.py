@@ -16,7 +16,7 @@ _SYNONYMS = (
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
-    """The names under which a broker config may be written, strongest first (``DynamicBrokerConfig``)."""
+    """The possible names of a broker config, the one with the highest precedence first (``DynamicBrokerConfig``)."""
     for names in _SYNONYMS:
         if name in names:
             return names
@@ -27,7 +27,7 @@ def broker_synonyms(name: str) -> tuple[str, ...]:
 
 
 def listener_base(name: str) -> str | None:
-    """``max.connections`` of ``listener.name.plain.max.connections``; None without that prefix."""
+    """``max.connections`` for ``listener.name.plain.max.connections``; None without that prefix."""
     match = _LISTENER_PREFIX.fullmatch(name)
     if match is None:
         return None
@@ -36,5 +36,5 @@ def listener_base(name: str) -> str | None:
 
 
 def broker_row(name: str) -> Row | None:
-    """The row of a broker config, its listener prefix aside; None for a name that Kafka does not define."""
+    """The row of a broker config, without its listener prefix; None for a name that Kafka does not define."""
     return broker.TABLE.get(name) or dynamic.THROTTLES.get(name) or broker.TABLE.get(listener_base(name) or "")

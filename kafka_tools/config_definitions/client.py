@@ -1,8 +1,8 @@
 """The names, types and defaults of a client's settings: plain data, from Kafka's ``AdminClientConfig``,
 ``ProducerConfig`` and ``ConsumerConfig``.
 
-Knows nothing of files or connections. Keys of producers and consumers are listed so that a file that Java clients
-share is not complained about; who uses them checks their values.
+It has no code for files or connections. It lists the keys of producers and consumers, so that a file that Java clients
+share causes no warnings. The code that uses these keys checks their values.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 IN_ANY_CASE = ("metadata.cluster.check.enable", "metadata.recovery.strategy")
-"""Settings whose words Kafka takes in capitals too."""
+"""Settings whose values Kafka also accepts in upper case."""
 
 JAVA_CLASSES = (
     "sasl.client.callback.handler.class",
@@ -106,18 +106,18 @@ JAVA_CLASSES = (
     "security.providers",
     "ssl.engine.factory.class",
 )
-"""Settings that name Java code: nothing here can run it, so a connection that would need it is refused."""
+"""Settings that name Java code, which cannot run here. A connection that needs it is refused."""
 
 KAFKA_S_OWN = "org.apache.kafka.common.security."
-"""The package of Kafka's own classes, which those settings may name all the same: their work is done here too."""
+"""The package of Kafka's own classes. These settings may name them: this client does the same work."""
 
 RETRIEVER = "sasl.oauthbearer.jwt.retriever.class"
 RETRIEVERS = ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever", "FileJwtRetriever")
-"""Kafka's classes for getting a token whose work is done here: the URL decides which of them is meant."""
+"""Kafka's classes for getting a token. This client does their work; the URL decides which class applies."""
 
 KNOWN_ELSEWHERE: frozenset[str] = frozenset(
-    # Java clients' own: metrics, providers of the JVM, its ticket renewal, what of OAUTHBEARER only they do, and
-    # when they look for brokers again that have all moved: our clients ask the bootstrap servers at once.
+    # Settings of Java clients only: metrics, providers of the JVM, ticket renewal, parts of OAUTHBEARER, and the time
+    # until a client that lost all brokers bootstraps again. Our clients ask the bootstrap servers immediately.
     [
         "auto.include.jmx.reporter",
         "bootstrap.resolve.timeout.ms",
@@ -251,7 +251,7 @@ SECRETS: frozenset[str] = frozenset(
         "ssl.truststore.password",
     ]
 )
-"""Settings of Kafka's type PASSWORD, and a command whose arguments may be as secret."""
+"""Settings of Kafka's type PASSWORD, and a command whose arguments may be secret."""
 
 
 def is_known(key: str) -> bool:
@@ -260,5 +260,5 @@ def is_known(key: str) -> bool:
 
 
 def may_be_secret(key: str) -> bool:
-    """Whether the value must not be shown: Kafka's secrets, and anything we do not know."""
+    """Whether the value must not be shown: Kafka's secrets, and settings that are not known here."""
     return key in SECRETS or not is_known(key) or key.startswith("config.providers.")

@@ -1,4 +1,4 @@
-"""Which broker configs change without a restart: ``kafka.server.DynamicBrokerConfig`` of Kafka (KIP-226)."""
+"""The broker configs that change without a restart: ``kafka.server.DynamicBrokerConfig`` of Kafka (KIP-226)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PER_BROKER = frozenset(
         "ssl.truststore.type",
     )
 )
-"""Changed for one broker only."""
+"""Configs that change only for single brokers."""
 
 CLUSTER_WIDE = frozenset(
     (
@@ -124,7 +124,7 @@ CLUSTER_WIDE = frozenset(
         "unclean.leader.election.enable",
     )
 )
-"""Changed for one broker or as the default of all."""
+"""Configs that change for single brokers or as the default of all brokers."""
 
 SECURITY = frozenset(
     (
@@ -140,7 +140,7 @@ SECURITY = frozenset(
         "ssl.truststore.type",
     )
 )
-"""Changed only with a listener prefix (SslConfigs.RECONFIGURABLE_CONFIGS)."""
+"""Configs that change only with a listener prefix (SslConfigs.RECONFIGURABLE_CONFIGS)."""
 
 CLUSTER_LEVEL_LISTENER = frozenset(
     (
@@ -178,4 +178,4 @@ THREAD_POOLS = frozenset(
         "num.replica.fetchers",
     )
 )
-"""A new size must lie between half and double the current one (``DynamicThreadPool``)."""
+"""Thread pools. A new size must be between half and double the current one (``DynamicThreadPool``)."""

@@ -36,5 +36,5 @@ TABLE: dict[str, Row] = {
 
 
 def broker_name(name: str) -> str:
-    """The broker config that gives a group config its default, if Kafka has it (``GroupConfig.brokerSynonym``)."""
+    """The broker config that defines a group config's default, if Kafka has it (``GroupConfig.brokerSynonym``)."""
     return "group.streams.assignors" if name == "streams.assignor.name" else f"group.{name}"

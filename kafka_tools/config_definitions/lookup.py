@@ -1,4 +1,4 @@
-"""The definition of a config by entity type and name; a table is imported when a config of its type is asked for."""
+"""The definition of a config by entity type and name. A table is imported when its type is first needed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _TABLES = {"topics": "topic", "brokers": "broker", "groups": "group", "client-me
 
 
 def table_of(entity_type: str) -> dict[str, Row]:
-    """The configs of an entity type of kafka-configs; empty for a type that has no table."""
+    """The configs of an entity type of kafka-configs; empty for a type without a table."""
     module = _TABLES.get(entity_type)
     table: dict[str, Row] = import_module(f"kafka_tools.config_definitions.{module}").TABLE if module else {}
     return table
 
 
 def row_of(entity_type: str, name: str) -> Row | None:
-    """The definition of a config, the listener prefix of a broker config aside; None if Kafka has none."""
+    """The definition of a config, without a broker's listener prefix; None if Kafka has none."""
     if entity_type != "brokers":
         return table_of(entity_type).get(name)
     from kafka_tools.config_definitions.broker_names import broker_row

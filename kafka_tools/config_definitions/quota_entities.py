@@ -1,6 +1,6 @@
-"""The entities of client quotas: users, clients, both together, IP addresses; and the precedence among them.
+"""The entities of client quotas: users, clients, both together, IP addresses; and their precedence.
 
-For the admin client, the commands and the bundled broker alike. The eight levels of precedence are those of
+The admin client, the commands and the bundled broker use it. The eight levels of precedence are those of
 ``ClientQuotaManager.DefaultQuotaCallback`` (KIP-55, KIP-257).
 """
 
@@ -15,8 +15,8 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _ORDER = {USER: 0, CLIENT_ID: 1, IP: 2}
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""(type, name) pairs, such as ``(("user", "alice"), ("client-id", None))``: user, client-id, ip; the name None is the
-default entity of that type."""
+"""(type, name) pairs, such as ``(("user", "alice"), ("client-id", None))``, in the order user, client-id, ip. The name
+None is the default entity of that type."""
 
 SOURCES = (
     "Client of user",
@@ -28,11 +28,11 @@ SOURCES = (
     "Client",
     "Default client",
 )
-"""The levels of a user and client's quota, the one that wins first."""
+"""The levels of the quota of a user and client, the one with the highest precedence first."""
 
 
 def quota_entity(parts: Mapping[str, str | None] | Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity of type -> name, in one order whatever the order given; InputError for impossible ones."""
+    """The entity of type -> name, in a fixed order. Raises InputError for impossible entities."""
     pairs = in_order(dict(parts).items())
     types = {kind for kind, _ in pairs}
     unknown = types - set(_ORDER)
@@ -42,7 +42,7 @@ def quota_entity(parts: Mapping[str, str | None] | Iterable[tuple[str, str | Non
 
 
 def in_order(pairs: Iterable[tuple[str, str | None]]) -> QuotaEntity:
-    """The entity of these pairs, unjudged: a newer broker may have more types."""
+    """The entity of these pairs, without validation: a newer broker may have more types."""
     return tuple(sorted(pairs, key=lambda pair: _ORDER.get(pair[0], len(_ORDER))))
 
 
@@ -57,8 +57,8 @@ def sort_key(entity: QuotaEntity) -> list[tuple[int, bool, str]]:
 
 
 def levels(user: str | None, client_id: str | None) -> tuple[QuotaEntity | None, ...]:
-    """The entities of the eight levels, in the order of SOURCES; None asks for the default entity, and stands for a
-    level that a default entity cannot have."""
+    """The entities of the eight levels, in the order of SOURCES. None selects the default user or client. The entity is
+    None at a level that does not apply to a default user or client."""
     named_user, named_client = user is not None, client_id is not None
     return (
         ((USER, user), (CLIENT_ID, client_id)) if named_user and named_client else None,

@@ -1,6 +1,6 @@
-"""Which configs hold something secret: the rule by which brokers hide values, in the one place that all output asks.
+"""Decides which configs are secret. Brokers use the same rule to hide values, and all output uses this module.
 
-A config of Kafka's type PASSWORD is secret, and so is one that Kafka does not define: it is a plugin's, and may be.
+A config of Kafka's type PASSWORD is secret. A config that Kafka does not define may be a plugin's secret.
 Source: ``ConfigurationControlManager`` and ``KafkaConfig.maybeSensitive``, ``ConfigDef.Type.PASSWORD``.
 """
 
@@ -26,8 +26,8 @@ def is_sensitive(name: str) -> bool:
 def is_secret(name: str, *, of_broker: bool = True) -> bool:
     """Whether the value of a config must not be shown.
 
-    ``of_broker``: whether it is, or may be, a broker's. Nothing that topics, groups and client metrics have in Kafka is
-    secret; a name of theirs that is not known (of another release, or misspelt) is judged by its words.
+    ``of_broker``: whether it is, or may be, a broker's config. In Kafka, configs of topics, groups and client metrics
+    are never secret. If their name is unknown (of another release, or misspelt), its words decide.
     """
     if any(name in each.TABLE for each in (topic, group, client_metrics)):
         return False

@@ -78,4 +78,4 @@ BROKER_NAME: dict[str, str] = {
     "segment.ms": "log.roll.ms",
     "unclean.leader.election.enable": "unclean.leader.election.enable",
 }
-"""Topic config -> the broker config that gives its default (Kafka's ServerTopicConfigSynonyms)."""
+"""Topic config -> the broker config that defines its default (Kafka's ServerTopicConfigSynonyms)."""

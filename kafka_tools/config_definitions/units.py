@@ -1,7 +1,7 @@
-"""Values of configs as people type them: ``retention.ms=7d``, ``segment.bytes=10MiB``.
+"""Values of configs with units, as people type them: ``retention.ms=7d``, ``segment.bytes=10MiB``.
 
-A unit is read only if Kafka defines the config in ms or bytes, and only in a text that Kafka itself does not accept
-as a number: a value that a broker would take stays as it is. MB is 10^6 bytes, MiB 2^20.
+A unit has effect only if Kafka defines the config in ms or bytes, and if Kafka does not accept the text as a number. A
+value that a broker accepts is unchanged. MB is 10^6 bytes, MiB 2^20.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.texts.moments import unit_ms
 
 _LONGEST_TEXT = 60
-"""Characters; no number with a unit is longer, so a longer text is left to the broker."""
+"""Characters. No number with a unit is longer, so longer texts go to the broker unchanged."""
 _QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z]+(?:/s)?)")
 _LIKE_A_NUMBER = re.compile(r"[+-]?\.?[0-9].*[A-Za-z].*", re.DOTALL)
 _JAVA_DOUBLE = re.compile(
@@ -56,7 +56,7 @@ _RATES = frozenset(
 """Bytes per second."""
 _QUOTA: Row = ("DOUBLE", None, "")
 _FAR = 100_000
-"""A default so many times as large as a value makes a forgotten unit likely: 8 for 8d, 10 for 10MB."""
+"""If a default is this many times as large as a value, a unit is probably missing: 8 for 8d, 10 for 10MB."""
 
 
 class Unit(NamedTuple):
@@ -74,11 +74,11 @@ OF_METAVARS = {
     "BYTES": Unit("bytes", 1),
     "BYTES/S": Unit("bytes per second", 1, rate=True),
 }
-"""The units of numbers that options of commands take, by what stands for the number on a help page."""
+"""The units of numbers in options of commands, by the option's placeholder on a help page."""
 
 
 def unit_of(name: str) -> Unit | None:
-    """The unit of a config, by its name; None for one that counts something else, or nothing."""
+    """The unit of a config, by its name; None if it does not count time or bytes."""
     for suffix, milliseconds in _SUFFIX_MS.items():
         if name.endswith(suffix):
             return Unit("ms" if milliseconds == 1 else suffix[1:], milliseconds, is_time=True)
@@ -90,7 +90,7 @@ def unit_of(name: str) -> Unit | None:
 
 
 def resolved(entity_type: str, name: str, text: str) -> str | None:
-    """``text``, a number with a unit, as a number in the config's own unit; None for any other text.
+    """``text``, a number with a unit, converted to the config's own unit; None for any other text.
 
     ``entity_type`` is that of kafka-configs: topics, brokers, groups, client-metrics, users or clients. Raises
     ConfigError for a number with a unit that cannot be a value of that config.
@@ -115,11 +115,11 @@ def resolved(entity_type: str, name: str, text: str) -> str | None:
 
 
 def far_below_default(entity_type: str, name: str, text: str) -> str | None:
-    """The default of a time or size, as words, if ``text`` is so small a number beside it that a unit may be missing.
+    """The default of a time or size, as words, if ``text`` is so small that its unit may be missing.
 
-    That is a number from 2 to 999 without a unit, where the default is ``_FAR`` times as large, or where the default
-    of a size or rate is no limit. Times without a limit are left out: ``flush.ms=100`` is what people mean. So is 1,
-    which stands for "as little as possible".
+    This means a number from 2 to 999 without a unit, if the default is at least ``_FAR`` times as large, or if the
+    default of a size or rate is no limit. It does not apply to times without a limit, because ``flush.ms=100`` is
+    plausible, or to 1, which means "as little as possible".
     """
     typed = text.strip()
     unit = unit_of(name)
@@ -135,7 +135,7 @@ def far_below_default(entity_type: str, name: str, text: str) -> str | None:
 
 
 def _default(row: Row, name: str) -> float | None:
-    """The default of a number, negative or huge for no limit; None for what is no number, or follows other configs."""
+    """The default as a number, negative or huge for no limit; None if it is no number, or depends on other configs."""
     if row is _QUOTA:
         return -1
     if row[0] not in _LARGEST and row[0] != "DOUBLE":
@@ -149,7 +149,7 @@ def _default(row: Row, name: str) -> float | None:
 
 
 def in_unit(text: str, unit: Unit) -> int | None:
-    """``text``, a number with a unit, as a whole number of ``unit``; None for any other text.
+    """``text``, a number with a unit, converted to a whole number of ``unit``; None for any other text.
 
     Raises ConfigError for a unit of another kind, and for a fraction of ms or bytes.
     """
@@ -171,7 +171,7 @@ def _number(typed: str, unit: Unit, refused: str) -> Fraction:
 
 
 def _size(word: str, unit: Unit, refused: str) -> int:
-    """The unit ``word`` in milliseconds or bytes. Raises ConfigError with ``refused`` if it is of the other kind."""
+    """The unit ``word`` in milliseconds or bytes. Raises ConfigError with ``refused`` for the wrong kind of unit."""
     if unit.is_time:
         try:
             return unit_ms(word)
@@ -184,7 +184,7 @@ def _size(word: str, unit: Unit, refused: str) -> int:
 
 
 def _row(entity_type: str, name: str) -> Row | None:
-    """The definition of a config, in 4.3.1 or in the last release with ZooKeeper; None where there is none."""
+    """The definition of a config, in 4.3.1 or in the last release with ZooKeeper; None if neither has it."""
     if entity_type in ("users", "clients"):
         return _QUOTA if name in _RATES and "_" in name else None
     older = {"brokers": "broker", "topics": "topic"}.get(entity_type)

@@ -1,7 +1,7 @@
-"""Config values as ConfigDef has them: text to typed value, what is valid, and back to text.
+"""Config values like in ConfigDef: parse, validate and format them.
 
-Knows types and notations, no config by name and no store. The messages are those of
-``org.apache.kafka.common.config.ConfigDef`` (4.3.1), since operators search for them.
+It knows types and notations, but no single config. The messages are those of
+``org.apache.kafka.common.config.ConfigDef`` (4.3.1), because operators search for them.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _OFFSET_RESET = "[latest, earliest, by_duration:PnDTnHnMn.nS]"
 
 
 def parse(name: str, kind: str, text: str) -> Value:
-    """The value that ``text`` stands for, blanks around it ignored; ConfigError if it is not a value of that type."""
+    """The value of ``text``, without surrounding blanks. Raises ConfigError for a text of another type."""
     trimmed = text.strip()
     if kind == "BOOLEAN":
         if trimmed.lower() not in ("true", "false"):
             raise invalid(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
     if kind in _BOUNDS:
-        # Java's longest number has 19 digits; the length check keeps int() from reading a novel
+        # Java's longest number has 19 digits. The length check limits the work of int().
         if not _INTEGER.fullmatch(trimmed) or len(trimmed.lstrip("+-0")) > 19:
             raise invalid(name, text, f"Not a number of type {kind}")
         number = int(trimmed)
@@ -54,9 +54,9 @@ def parse(name: str, kind: str, text: str) -> Value:
 
 
 def check(name: str, row: Row, text: str, *, empty_items: bool = False) -> Value:
-    """Parse ``text`` and apply the row's rule; ConfigError says what would be valid.
+    """Parse ``text`` and apply the row's rule. Raises ConfigError with the valid values.
 
-    ``empty_items``: lists may be empty and hold nothing between two commas, as they could before Kafka 4.
+    ``empty_items``: lists may be empty and may have empty items, as before Kafka 4.
     """
     value = parse(name, row[0], text)
     if isinstance(value, list) and "" in value and not empty_items:
@@ -72,7 +72,7 @@ def default_of(name: str, row: Row) -> Value:
 
 
 def to_text(value: Value) -> str | None:
-    """The form that DescribeConfigs shows: lists joined by commas, doubles as Java writes them."""
+    """The form of DescribeConfigs: lists joined by commas, doubles in Java's notation."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -85,7 +85,7 @@ def to_text(value: Value) -> str | None:
 
 
 def invalid(name: str, value: object, why: str) -> ConfigError:
-    """ConfigDef's sentence for a value that is refused."""
+    """ConfigDef's error for an invalid value."""
     return ConfigError(f"Invalid value {value} for configuration {name}: {why}")
 
 
@@ -147,7 +147,7 @@ def _check_replicas(name: str, value: Value) -> None:
 
 
 def _check_offset_reset(name: str, value: Value) -> None:
-    """KIP-1106's strategies, as Kafka's ShareGroupAutoOffsetResetStrategy reads them."""
+    """KIP-1106's strategies, as in Kafka's ShareGroupAutoOffsetResetStrategy."""
     text = str(value)
     if text not in ("earliest", "latest") and not (
         text.startswith("by_duration:") and _DURATION.fullmatch(text.removeprefix("by_duration:"))

@@ -1,1 +1,1 @@
-"""Configs in ZooKeeper, by release: which each took, with which values, and what brokers leave out when they start."""
+"""Configs in ZooKeeper, by release: names, valid values, and configs that brokers skip when they start."""

@@ -1,7 +1,7 @@
-"""Configs of brokers that ZooKeeper takes and a broker cannot load when it starts: ``KafkaConfig``'s own checks.
+"""Broker configs that ZooKeeper stores but a broker cannot load when it starts: ``KafkaConfig``'s own checks.
 
-Kafka's tool stores them. A broker that finds one says so in its log, and starts without any of the configs that
-ZooKeeper holds for it.
+Kafka's tool stores them. A broker that finds such a config logs an error, and starts without all of its configs in
+ZooKeeper.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _JUDGE = "set it with --bootstrap-server while a broker runs, or in server.prope
 
 
 def check_loads(name: str, base: str, value: str) -> None:
-    """Raise InputError for a value, of the right type, that brokers do not load; ``base``: without the listener."""
+    """Raise InputError for a value of the right type that brokers do not load. ``base``: the name without listener."""
     if base in _LISTENERS:
         raise InputError(
             f"cannot set {name} through ZooKeeper: only a broker can check that it matches the other listeners",
@@ -45,9 +45,9 @@ def check_loads(name: str, base: str, value: str) -> None:
 
 
 def check_cleaner(values: Mapping[str, str]) -> None:
-    """Raise InputError for cleaner threads that a broker with these dynamic configs has too little memory for.
+    """Raise InputError if a broker with these dynamic configs has too little memory for its cleaner threads.
 
-    What is not set dynamically counts as Kafka's default: ZooKeeper does not tell what server.properties has.
+    Configs that are not set dynamically count as Kafka's default: server.properties is not visible in ZooKeeper.
     """
     threads, buffer_bytes = (int(values.get(name, _default(name))) for name in CLEANER)
     if buffer_bytes // max(1, threads) <= _CLEANER_LEAST_BYTES:

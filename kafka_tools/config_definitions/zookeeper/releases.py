@@ -1,9 +1,9 @@
-"""What the releases with ZooKeeper, 1.1 to 3.9, take as configs, quotas and credentials: Kafka's own checks.
+"""The configs, quotas and credentials that releases with ZooKeeper (1.1 to 3.9) accept, by Kafka's own checks.
 
-The checks are those that ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release make (``LogConfig``,
-``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``), and stricter only where a release stores what its brokers
-cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, lists of throttled replicas
-with gaps or huge numbers, brokers' defaults of topic configs, classes, and the values of ``loads``.
+The checks are those of ``AdminZkClient`` and ``ConfigCommand --zookeeper`` of each release (``LogConfig``,
+``DynamicConfig``, ``DynamicBrokerConfig.validateConfigs``). They are stricter only if a release stores values that its
+brokers cannot load: ``message.format.version`` before 2.1, ``message.timestamp.type`` before 2.0, lists of throttled
+replicas with gaps or huge numbers, brokers' defaults of topic configs, classes, and the values of ``loads``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from kafka_tools.config_definitions.zookeeper.loads import check_loads
 from kafka_tools.errors import ConfigError, InputError
 
 RELEASES: tuple[str, ...] = tables.RELEASES
-"""Every release that is told apart, oldest first."""
+"""All releases that have tables, oldest first."""
 
 Kind = Literal["topic", "client", "user", "ip", "broker", "all brokers"]
-"""Whose config: ``client`` also is a user and a client together and the default user, ``all brokers`` their default."""
+"""The owner of a config. ``client`` is also a user with a client and the default user, ``all brokers`` their default.
+"""
 
 THROTTLES = frozenset(dynamic.THROTTLES)
-"""Configs of brokers that change in ZooKeeper at any time; the others do while the brokers are down, from 2.0 on."""
+"""Configs of brokers that change in ZooKeeper at any time. From 2.0 on, others change while the brokers are down."""
 
 VERSION_RULE = "a Kafka version"
-"""The rule of ``message.format.version``: a name of ``tables.VERSIONS``."""
+"""The rule of ``message.format.version``: a name in ``tables.VERSIONS``."""
 
 _TABLES = {
     "topic": tables.TOPIC,
@@ -44,20 +45,20 @@ _NAMES = {"topic": "topic", "client": "client", "user": "user", "ip": "address"}
 _TOPIC_CONFIGS = {broker: topic for topic, broker in BROKER_NAME.items()} | {
     "log.message.timestamp.difference.max.ms": "message.timestamp.difference.max.ms",
 }
-"""Broker config -> the topic config whose default it is: with a value that no topic can have brokers do not start."""
+"""Broker config -> the topic config whose default it is. Brokers do not start if a topic cannot have the value."""
 MOST_THREADS = 1000
-"""The most threads of a kind that are set through ZooKeeper, where Kafka has no bound."""
+"""Maximum number of threads of a kind that can be set through ZooKeeper, if Kafka has no limit."""
 _STARTED_THREADS = ("num.io.threads", "num.network.threads", "num.recovery.threads.per.data.dir")
-"""Threads that a start makes at once; of the last ones Kafka from 3.3 on makes a metric for each."""
+"""Threads that a broker creates when it starts. For the last ones, Kafka from 3.3 on also creates a metric each."""
 _LISTS_OF_CLASSES = ("metric.reporters",)
 _LISTENER_CONFIG = re.compile(r"listener\.name\.[^.]*\.(.*)")
 _NOT_WITH_ZOOKEEPER = ("remote.log.copy.disable", "remote.log.delete.on.disable")
-"""Configs of topics that 3.9 knows and refuses in ZooKeeper mode, whether they are changed or loaded (KIP-950)."""
+"""Configs of topics that 3.9 refuses in ZooKeeper mode, both when they change and when they are loaded (KIP-950)."""
 _LAG = ("min.compaction.lag.ms", "max.compaction.lag.ms")
 
 
 def row_of(release: str, kind: Kind, name: str) -> Row | None:
-    """The row of a config in one release; None for one that it does not know, or a broker cannot change."""
+    """The row of a config in one release; None if the release does not have it, or a broker cannot change it."""
     row: Row | None = None
     for since, then in _TABLES[kind].get(name, {}).items():
         if RELEASES.index(since) <= RELEASES.index(release):
@@ -66,7 +67,7 @@ def row_of(release: str, kind: Kind, name: str) -> Row | None:
 
 
 def check_value(releases: Sequence[str], kind: Kind, name: str, value: str) -> None:
-    """Raise InputError or ConfigError unless each of ``releases`` takes ``name=value``; the error says which do not."""
+    """Raise InputError or ConfigError unless all ``releases`` accept ``name=value``. The error names the others."""
     refused = {}
     for release in releases:
         try:
@@ -79,9 +80,9 @@ def check_value(releases: Sequence[str], kind: Kind, name: str, value: str) -> N
 
 
 def check_together(releases: Sequence[str], values: Mapping[str, str], judged: bool) -> None:
-    """Raise InputError for configs of a topic that exclude each other; ``judged``: a broker has taken them."""
+    """Raise InputError for configs of a topic that exclude each other. ``judged``: a broker has accepted them."""
     if any(len(row_of(each, "topic", "local.retention.ms") or ()) > 3 for each in releases):
-        # 3.0 to 3.5, where it is internal: brokers take it, and fail when they load the topic
+        # 3.0 to 3.5, where it is internal: brokers accept it, and fail when they load the topic
         _check_local_retention("ms", values)
         _check_local_retention("bytes", values)
     if not judged:
@@ -112,7 +113,7 @@ def _check_unjudged(releases: Sequence[str], values: Mapping[str, str]) -> None:
 
 
 def releases_text(releases: Sequence[str]) -> str:
-    """``Kafka 2.2``, ``Kafka 1.1 to 2.2`` or ``Kafka 1.1, 2.8``: releases in a message."""
+    """Releases in a message: ``Kafka 2.2``, ``Kafka 1.1 to 2.2`` or ``Kafka 1.1, 2.8``."""
     numbers = [RELEASES.index(each) for each in releases]
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"Kafka {releases[0]} to {releases[-1]}"
@@ -132,7 +133,7 @@ def _check(release: str, kind: Kind, name: str, value: str) -> None:
 
 
 def _check_broker(release: str, kind: Kind, name: str, value: str) -> None:
-    """As ``DynamicBrokerConfig.validateConfigs``; names that Kafka does not define may be those of plugins."""
+    """As ``DynamicBrokerConfig.validateConfigs``. Plugins may own names that Kafka does not define."""
     match = _LISTENER_CONFIG.fullmatch(name)
     base = match[1] if match else name
     if release == RELEASES[0] and kind == "all brokers":
@@ -178,7 +179,7 @@ def _check_cluster_level(release: str, name: str, listener_config: str | None) -
 
 
 def _mechanism_row(release: str, base: str) -> Row | None:
-    """The row of ``<mechanism>.sasl.jaas.config`` and its like."""
+    """The row of ``<mechanism>.sasl.jaas.config`` and similar configs."""
     for name in names_in("LISTENER_MECHANISM", release):
         if base.endswith(f".{name}"):
             return row_of(release, "broker", name)
@@ -205,7 +206,7 @@ def _check_value(release: str, name: str, row: Row, value: str) -> None:
 
 
 def _check_replica_numbers(name: str, replicas: Sequence[str]) -> None:
-    """Brokers read them as two numbers of 32 bits, and do not start with others."""
+    """Brokers parse replicas as two numbers of 32 bits, and do not start with other values."""
     for number in ":".join(replicas).split(":"):
         if number.isdigit():
             parse(name, "INT", number)
@@ -213,7 +214,7 @@ def _check_replica_numbers(name: str, replicas: Sequence[str]) -> None:
 
 @cache
 def names_in(table: str, release: str) -> frozenset[str]:
-    """The members of a set of ``tables``, given by its name, in one release."""
+    """The members of a set of ``tables`` in one release. ``table`` is the name of the set."""
     found: set[str] = set()
     changes: tables.Names = getattr(tables, table)
     for since, words in changes.items():
