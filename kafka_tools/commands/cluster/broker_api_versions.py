@@ -1,4 +1,4 @@
-"""``kafka-broker-api-versions``: which versions of which APIs each broker speaks (Kafka's BrokerApiVersionsCommand)."""
+"""``kafka-broker-api-versions``: the API versions that each broker supports (Kafka's BrokerApiVersionsCommand)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-client-metrics``: which metrics clients push to brokers (KIP-714; Kafka's ClientMetricsCommand)."""
+"""``kafka-client-metrics``: the metrics that clients push to brokers (KIP-714; Kafka's ClientMetricsCommand)."""
 
 from __future__ import annotations
 

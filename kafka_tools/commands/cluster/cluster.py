@@ -1,4 +1,4 @@
-"""``kafka-cluster``: the id, endpoints and API versions of a cluster, and nodes to forget (Kafka's ClusterTool)."""
+"""``kafka-cluster``: the id, endpoints and API versions of a cluster, and unregistering (Kafka's ClusterTool)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A controller's own settings, for ``kafka-metadata-quorum add-controller``: its id, directory and listeners.
 
-As MetadataQuorumCommand reads them from the controller's server.properties and the meta.properties beside its log.
+MetadataQuorumCommand also reads them from the controller's server.properties and the meta.properties beside its log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HINT = "is this the configuration file of a controller?"
 
 
 def controller_of(path: str) -> tuple[int, uuid.UUID, list[QuorumEndpoint]]:
-    """(node id, directory id, endpoints) of the controller whose server.properties this is. Raises ConfigError."""
+    """(node id, directory id, endpoints) of the controller with this server.properties. Raises ConfigError."""
     from kafka_tools.texts.properties import read_properties
 
     values = read_properties(path, "controller's configuration file")

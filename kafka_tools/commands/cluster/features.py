@@ -57,7 +57,7 @@ def describe(node_id: int | None, connection: ConnectionOptions, output_format: 
 
 
 def _note_newer(ranges: Iterable[tuple[str, tuple[int, int]]]) -> None:
-    """Tell of levels that came after this tool: Kafka's text has no room for it."""
+    """Print a note about levels that are newer than this tool: Kafka's text has no place for it."""
     found = sorted({(name, level) for name, (_, level) in ranges if feature_levels.is_newer(name, level)})
     newer = [running.shown(f"{name} {level}") for name, level in found]
     if newer:
@@ -157,7 +157,7 @@ def _parsed(text: str) -> tuple[str, int]:
 
 
 def _levels(given: Mapping[str, Any], *, upgrade: bool) -> dict[str, int]:
-    """Feature -> new level. UsageError for options that exclude each other, InputError for an unknown version."""
+    """Feature -> new level. Raises UsageError for options that exclude each other, InputError for unknown versions."""
     features, metadata, release_version = (given[name] for name in ("feature", "metadata", "release_version"))
     if release_version is not None:
         if metadata is not None or features:

@@ -1,8 +1,8 @@
-"""Which transactions hang: open on a partition for long, and known to no coordinator (KIP-664).
+"""Finds hanging transactions: open on a partition for long, and unknown to all coordinators (KIP-664).
 
-A transaction that is open on a partition hangs when its producer id belongs to no transactional id, or to one whose
-open transaction does not have that partition. Where a coordinator could not be asked, nothing is called hanging: an
-abort would cut a transaction that is sound.
+An open transaction hangs if its producer id belongs to no transactional id, or to one whose open transaction does not
+have the partition. If a coordinator does not respond, its transactions do not count as hanging: an abort could break a
+valid transaction.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _Open = list[tuple[TopicPartition, "ProducerState"]]
 def find(
     admin: AdminClient, *, topic: str | None, partition: int | None, broker_id: int | None, open_for_ms: int
 ) -> tuple[list[Row], list[ItemError]]:
-    """A row per hanging transaction, and the partitions and transactional ids that could not be asked about.
+    """A row per hanging transaction, and the partitions and transactional ids whose state is unknown.
 
-    ``open_for_ms``: only those whose last record is older. Raises the error of a coordinator that does not list its
-    transactional ids.
+    ``open_for_ms``: only transactions whose last record is older. Raises the error of a coordinator that does not list
+    its transactional ids.
     """
     partitions, errors = _partitions(admin, topic, partition, broker_id)
     now_ms = SystemClock().now_ms()
@@ -76,7 +76,7 @@ def _partitions(
 
 
 def _known_to_nobody(admin: AdminClient, candidates: _Open) -> tuple[_Open, list[ItemError]]:
-    """Those of ``candidates`` that no coordinator will end, and the ids whose coordinators did not say."""
+    """The ``candidates`` that no coordinator will end, and the ids whose coordinators did not respond."""
     if not candidates:
         return [], []
     producer_ids = sorted({producer.producer_id for _, producer in candidates})

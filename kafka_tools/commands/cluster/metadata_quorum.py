@@ -135,7 +135,7 @@ def remove_controller(
 
 
 def _has_no_voter(error: KafkaToolsError) -> bool:
-    """Whether a removal failed because the cluster has no such voter, or has voters that cannot be removed."""
+    """Whether a removal failed because the cluster has no such voter, or because its voters cannot be removed."""
     from kafka_tools.protocol import error_codes
 
     missing = (error_codes.UNSUPPORTED_VERSION, error_codes.VOTER_NOT_FOUND)

@@ -1,4 +1,4 @@
-"""Which versions of which APIs each node speaks: ``kafka-cluster api-versions``, ``kafka-broker-api-versions``."""
+"""The API versions that each node supports: ``kafka-cluster api-versions``, ``kafka-broker-api-versions``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show(connection: ConnectionOptions, output_format: str | None) -> int:
-    """Print the API versions of each node (NodeApiVersions.toString); the exit status."""
+    """Print the API versions of each node (NodeApiVersions.toString). Returns the exit status."""
     from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import ItemError, Rows
 
@@ -33,7 +33,7 @@ def show(connection: ConnectionOptions, output_format: str | None) -> int:
 
 
 def _apis(advertised: Any) -> list[Row]:
-    """One row per API, by key: those that the node advertises and those that only a newer one does."""
+    """One row per API, by key: APIs of the node, and APIs that only newer nodes have."""
     from kafka_tools import KAFKA_MINOR
     from kafka_tools.protocol import registry
     from kafka_tools.protocol.releases import max_versions

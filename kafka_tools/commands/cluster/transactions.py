@@ -1,8 +1,8 @@
-"""``kafka-transactions``: transactions and producers, and how to end what hangs (KIP-664; Kafka's TransactionsCommand).
+"""``kafka-transactions``: transactions and producers, and ending hanging ones (KIP-664; Kafka's TransactionsCommand).
 
-A transaction *hangs* on a partition when its producer left it open there and no coordinator will ever end it: readers
-of committed records wait at it for good. ``find-hanging`` finds those, ``abort`` ends one on its partition, and
-``forceTerminateTransaction`` ends one that a coordinator still knows (KIP-939).
+A transaction *hangs* on a partition if its producer left it open there and no coordinator will ever end it. Then
+``read_committed`` consumers wait forever. ``find-hanging`` finds these transactions, ``abort`` ends one on its
+partition, and ``forceTerminateTransaction`` ends one that a coordinator still knows (KIP-939).
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ def abort(context: click.Context, /, connection: ConnectionOptions, output_forma
 
 
 def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, producer_id: int | None) -> AbortSpec:
-    """The abort of the transaction that starts there; the partition's leader tells producer id and epochs."""
+    """The abort of the transaction that starts there. The partition's leader returns producer id and epochs."""
     from kafka_tools.admin.client import AbortSpec
     from kafka_tools.errors import InputError
 
@@ -306,9 +306,9 @@ def force_terminate(transactional_id: Sequence[str], connection: ConnectionOptio
     untold = set()
     wanted = list(dict.fromkeys(transactional_id))
     with connection.admin() as admin:
-        # Brokers begin a transactional id that they do not know: a misspelt one would be made, and "ended".
+        # Brokers create an unknown transactional id: a misspelt one would be created, and "ended".
         for name, error in admin.describe_transactions(wanted).failures().items():
-            if isinstance(error, UnsupportedVersion):  # brokers before 3.0 do not tell
+            if isinstance(error, UnsupportedVersion):  # brokers before 3.0
                 untold.add(name)
             else:
                 failures[name] = error

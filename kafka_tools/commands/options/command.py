@@ -1,7 +1,7 @@
-"""How an option behaves in every command: sections of the help page, rules for values, complaints.
+"""The behaviour of options in every command: sections of the help page, rules for values, complaints.
 
-An option that takes a value is given once unless it may repeat, and its value is never empty: Kafka's tools let the
-last one win, which once widened a delete to all topics elsewhere.
+An option with a value can be given once unless it is repeatable, and its value must not be empty. In Kafka's tools the
+last one wins, which once extended a delete to all topics.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import click
 CONNECTION = "Connection"
 OUTPUT = "Output and diagnosis"
 ARGUMENTS = "kafka_tools.arguments"
-"""Key in ``click.Context.meta`` of the arguments as they were given, for options whose order matters."""
+"""Key in ``click.Context.meta`` for the original arguments, for options whose order matters."""
 
 _LIMITS_OF_TYPES = {0, *(-(2**bits) for bits in (15, 31, 63)), *(2**bits - 1 for bits in (15, 31, 63))}
-"""Ends of ranges that say nothing on a help page: those of Kafka's integer types, and of their positive half."""
+"""Ends of ranges that a help page omits: those of Kafka's integer types, and of their positive half."""
 
 _MAY_HOLD_SECRET = re.compile(r"password|passphrase|secret|jaas|scram|hmac|token\b", re.IGNORECASE)
-"""Words of a command line that holds, or names, something secret."""
+"""Matches words of a command line that contain, or name, a secret."""
 
 
 class Option(click.Option):
@@ -35,7 +35,7 @@ class Option(click.Option):
         self.allow_empty = allow_empty
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """click's names and help, and whether the option can be repeated; default and range in one pair of brackets."""
+        """click's names and help, whether the option can be repeated, and default and range in one pair of brackets."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -43,7 +43,7 @@ class Option(click.Option):
         return names, f"{text}{' Can be repeated.' if self.multiple else ''}{bracket}{extra}"
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        """What click adds to the help, without the ends of a range that are only those of the type."""
+        """click's additions to the help, without the ends of a range that are only those of the type."""
         extra = super().get_help_extra(ctx)
         if isinstance(self.type, click.IntRange):
             low, high = (None if end in _LIMITS_OF_TYPES else end for end in (self.type.min, self.type.max))
@@ -54,7 +54,7 @@ class Option(click.Option):
         return extra
 
     def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
-        # A file may be called whatever its bytes are, nothing in Kafka can be.
+        # A file name may contain any bytes, but a name in Kafka may not.
         if not (self.metavar or "").startswith(("FILE", "DIR")):
             value = _as_utf8(ctx, self, value)
         values = value if isinstance(value, list | tuple) else (value,)
@@ -68,7 +68,7 @@ class Option(click.Option):
         return super().type_cast_value(ctx, value)
 
     def _in_its_unit(self, ctx: click.Context, text: str) -> str:
-        """A number with a unit (``7d``, ``10MB``) as the number that the option takes, which is told on stderr."""
+        """Convert a number with a unit (``7d``, ``10MB``) to the option's unit, and print the result on stderr."""
         from kafka_tools.config_definitions.units import OF_METAVARS, in_unit
         from kafka_tools.errors import ConfigError
 
@@ -100,10 +100,10 @@ class Option(click.Option):
 
 
 def _as_utf8(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """``value`` with each text in it as UTF-8, which names are for Kafka whatever the locale of this process is.
+    """``value`` with each text in it as UTF-8. Kafka's names are UTF-8, whatever the locale of this process is.
 
-    Bytes that the locale's encoding does not have arrive as lone surrogates: those of ``é`` in the C locale, and those
-    that are no text at all in UTF-8.
+    Bytes that the locale's encoding does not have arrive as lone surrogates: those of ``é`` in the C locale, and
+    invalid bytes in UTF-8.
     """
     if isinstance(value, list | tuple):
         return type(value)(_as_utf8(ctx, parameter, each) for each in value)
@@ -138,18 +138,18 @@ class Command(click.Command):
             self._check_words(ctx)
             return rest
         except click.UsageError as error:
-            # click repeats the word; a password whose quotes are missing falls into several.
+            # click repeats the word. A password without quotes becomes several words.
             strange = "unexpected extra argument" in error.message
             if isinstance(error, click.NoSuchOption):
                 self._explain(error, ctx)
-                strange = not error.possibilities  # what is nearly an option is a misspelt one
+                strange = not error.possibilities  # a word similar to an option is a misspelt option
             if strange and any(_MAY_HOLD_SECRET.search(word) for word in ctx.meta[ARGUMENTS]):
                 text = "unexpected argument (not shown, it may be a secret): check for missing quotes around a value"
                 raise click.UsageError(text, ctx=ctx) from None
             raise
 
     def _check_words(self, ctx: click.Context) -> None:
-        """The words that belong to no option: files, but for the words of kafka-metadata-shell's command."""
+        """Check the words that belong to no option: files, or the words of kafka-metadata-shell's command."""
         for parameter in self.params:
             if not isinstance(parameter, click.Argument):
                 continue
@@ -157,12 +157,12 @@ class Command(click.Command):
             if parameter.name == "command":
                 ctx.params["command"] = _as_utf8(ctx, parameter, value)
                 continue  # an empty word means the current directory
-            # What an unset variable of the shell leaves between quotes is no file.
+            # An empty word comes from an unset shell variable between quotes. It is no file.
             if value == "" or (isinstance(value, tuple) and "" in value):
                 raise click.BadParameter("invalid value: it is empty", ctx=ctx, param=parameter)
 
     def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
-        """Raise what tells more than that there is no such option, if anything does."""
+        """Raise a more detailed error than that there is no such option, if there is one."""
         from kafka_tools.commands.options.removed import explanation
 
         text = explanation(self.name or "", error.option_name)
@@ -174,7 +174,7 @@ class Command(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                # --help itself is click's own option and belongs with the last section.
+                # --help is click's own option and belongs to the last section.
                 sections.setdefault(getattr(parameter, "section", OUTPUT), []).append(record)
         order = [name for name in sections if name not in (CONNECTION, OUTPUT)] + [CONNECTION, OUTPUT]
         for name in order:
@@ -210,7 +210,7 @@ class CommandGroup(Command, click.Group):
     command_class = Command
 
     def __init__(self, *arguments: Any, aliases: Mapping[str, str] | None = None, **attributes: Any) -> None:
-        # A group without its command is a mistake like any other: one line on stderr, not the help page there.
+        # A missing subcommand is an error like any other: one line on stderr, not the help page.
         super().__init__(*arguments, **{"no_args_is_help": False} | attributes)
         self.aliases = aliases or {}
 
@@ -219,7 +219,7 @@ class CommandGroup(Command, click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # Kafka documents ``kafka-metadata-quorum --bootstrap-server HOST:PORT describe``: options of the subcommand
-        # may stand before its name.
+        # may come before its name.
         names = self.commands.keys() | self.aliases.keys()
         at = next((at for at, word in enumerate(args) if word in names), 0)
         own = {name for parameter in self.params for name in parameter.opts} | {"-h", "--help"}
@@ -230,7 +230,7 @@ class CommandGroup(Command, click.Group):
     def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> None:
         from kafka_tools.commands.options.removed import explanation
 
-        # Where the command is missing, any of its words may be an option that stood in its place once.
+        # If the command is missing, any word may be a former option that took its place.
         for word in (error.option_name, *ctx.meta[ARGUMENTS]):
             text = explanation(self.name or "", word.partition("=")[0])
             if text is not None:
@@ -239,7 +239,7 @@ class CommandGroup(Command, click.Group):
         if error.option_name in words:
             from kafka_tools.texts.near_names import near_names
 
-            for word in ctx.meta[ARGUMENTS]:  # which of them are values is not known without the command
+            for word in ctx.meta[ARGUMENTS]:  # without the command it is unknown which of them are values
                 for near in near_names(word, self.commands, most=1):
                     raise click.UsageError(f"No such command '{word}'. Did you mean '{near}'?", ctx=ctx) from None
             raise click.UsageError(f"Missing command: give one of {', '.join(self.commands)}.", ctx=ctx) from None
@@ -250,7 +250,7 @@ class CommandGroup(Command, click.Group):
 
 
 def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
-    """``click.option`` with this module's manners; ``section`` and ``allow_empty`` as in Option."""
+    """``click.option`` with this module's behaviour; ``section`` and ``allow_empty`` as in Option."""
     return click.option(*names, **{"cls": Option} | attributes)
 
 
@@ -265,12 +265,12 @@ output_option = section(OUTPUT)
 
 
 def is_given(value: object) -> bool:
-    """Whether an option with this value is on the command line; 0 is a value, and equal to False."""
+    """Whether an option with this value is on the command line. 0 is a value, although it equals False."""
     return value is not None and value is not False and value != ()
 
 
 def one_of(context: click.Context, *names: str) -> str:
-    """The one option of ``names`` that was given; a usage error for none or several."""
+    """The one given option of ``names``. Raises a usage error if none or several are given."""
     spelled = {name: f"--{name.replace('_', '-')}" for name in names}
     given = [name for name in names if is_given(context.params.get(name))]
     if len(given) != 1:
@@ -281,7 +281,7 @@ def one_of(context: click.Context, *names: str) -> str:
 
 
 def only_with(context: click.Context, action: str, allowed: Mapping[str, Sequence[str]]) -> None:
-    """A usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
+    """Raise a usage error for an option that ``action`` does not take. ``allowed``: option -> actions that take it."""
     for name, actions in allowed.items():
         if is_given(context.params.get(name)) and action not in actions:
             spelled = " or ".join(f"--{each.replace('_', '-')}" for each in actions)

@@ -1,7 +1,7 @@
-"""Where and how a command connects: options, and the settings and clients that are made of their values.
+"""The connection of a command: its options, and the settings and clients that they define.
 
-Names are Kafka's (KIP-1147 spells them ``--command-config`` and ``--command-property``); spellings that older
-tools or KIP-248 used are accepted beside them.
+Names are Kafka's (KIP-1147 introduced ``--command-config`` and ``--command-property``). The spellings of older tools
+and KIP-248 are accepted as well.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_MS = 30_000
 Decorator = Callable[[Any], Any]
-"""Adds one option to a command's function."""
+"""A function that adds one option to a command's function."""
 
 
 class ConnectionOptions:
-    """Where and how a command connects: the connection options of one call, loaded only when it does connect."""
+    """The connection options of one call. Modules for connections are imported only when the command connects."""
 
     def __init__(
         self,
@@ -48,24 +48,24 @@ class ConnectionOptions:
 
     @property
     def timeout_s(self) -> float:
-        """Seconds that the whole command may spend waiting for brokers."""
+        """Maximum time in seconds that the whole command waits for brokers."""
         return self.timeout_ms / 1000
 
     @property
     def is_given(self) -> bool:
-        """Whether any option says where brokers are."""
+        """Whether any option names brokers or a file of settings."""
         return self.names_brokers or bool(self.command_config)
 
     @property
     def names_brokers(self) -> bool:
-        """Whether an option names brokers or controllers; a file that may do so does not count."""
+        """Whether an option names brokers or controllers. A file of settings, which may name them, does not count."""
         named = self.properties.keys() & {"bootstrap.servers", "bootstrap.controllers"}
         return bool(self.bootstrap_server or self.bootstrap_controller or named)
 
     def client_config(self, *, is_for_clients: bool = True) -> ClientConfig:
-        """The settings of all connection options together; the later of file, property, address wins per key.
+        """The combined settings of all options. For each key, properties override the file, addresses override both.
 
-        ``is_for_clients``: settings that no client has are named on stderr, as they are typing mistakes.
+        ``is_for_clients``: name unknown settings on stderr, because they are typing mistakes.
         """
         self.check()
         from kafka_tools.net.config import ClientConfig
@@ -81,7 +81,7 @@ class ConnectionOptions:
         return config
 
     def config_of(self, addresses: str) -> ClientConfig:
-        """The settings of all connection options for brokers that something else named."""
+        """The settings of all connection options for brokers from another source."""
         from kafka_tools.net.config import ClientConfig
 
         return ClientConfig.load(
@@ -89,7 +89,7 @@ class ConnectionOptions:
         )
 
     def check(self) -> None:
-        """UsageError unless something says where to connect."""
+        """Raise UsageError if no option says where to connect."""
         if self.bootstrap_server and self.bootstrap_controller:
             raise UsageError("--bootstrap-server and --bootstrap-controller cannot be combined: give one of them")
         if not self.is_given:
@@ -97,16 +97,16 @@ class ConnectionOptions:
 
     @functools.cached_property
     def deadline(self) -> Deadline:
-        """The end of all waiting of the command, for files and for brokers: ``--timeout`` after it was first asked."""
+        """The deadline of the command for files and brokers: ``--timeout`` after its first use."""
         from kafka_tools.clock import Deadline, SystemClock
 
         return Deadline(SystemClock(), self.timeout_s)
 
     def admin(self, *, is_lasting: bool = False, is_for_clients: bool = True) -> AdminClient:
-        """An admin client whose calls share one deadline; it connects on the first. Use it as a context manager.
+        """An admin client whose calls share one deadline. It connects on the first call. Use it as a context manager.
 
-        ``is_lasting``: for a command that goes on as long as it takes, the deadline is that of each call.
-        ``is_for_clients``: False where ``--command-config`` is the configuration file of a server.
+        ``is_lasting``: each call has its own deadline, for a command without a time limit.
+        ``is_for_clients``: False if ``--command-config`` is the configuration file of a server.
         """
         config = self.client_config(is_for_clients=is_for_clients)
         from kafka_tools.admin.client import AdminClient
@@ -121,7 +121,7 @@ class ConnectionOptions:
 
 
 def tracer(wanted: bool) -> Trace | None:
-    """The function that writes requests and responses to stderr for ``--trace``; None without that option."""
+    """The function that writes requests and responses to stderr for ``--trace``; None if not ``wanted``."""
     if not wanted:
         return None
     from kafka_tools.clock import SystemClock
@@ -131,7 +131,8 @@ def tracer(wanted: bool) -> Trace | None:
 
 
 def note_unknown(config: ClientConfig) -> None:
-    """A line on stderr for settings that no client has; what does not look like a name may be a password: not shown."""
+    """Print a line on stderr about unknown settings. Texts that do not look like names may be passwords: the line
+    contains only their number."""
     dotted = [name for name in config.unknown if "." in name and name.replace(".", "").replace("_", "").isalnum()]
     others = len(config.unknown) - len(dotted)
     if config.unknown:
@@ -146,9 +147,9 @@ def connection_options(
     more_names: Sequence[str] = (),
     more_config_names: Sequence[str] = (),
 ) -> Callable[[Any], Any]:
-    """Add the connection options; the command's function gets them as one ``connection: ConnectionOptions``.
+    """Add the connection options. The command's function gets them as one ``connection: ConnectionOptions``.
 
-    ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller answers.
+    ``controllers``: also ``--bootstrap-controller``, for commands whose requests a KRaft controller supports.
     ``short``: also ``-C``, ``-c`` and ``--config``, which only kafka-cluster has.
     ``more_names``, ``more_config_names``: older names of ``--bootstrap-server`` and of ``--command-config``.
     """
@@ -163,7 +164,7 @@ def connection_options(
                 values.pop("timeout"),
                 values.pop("trace"),
             )
-            values.pop("debug")  # running looks at it, also when the command line cannot be parsed
+            values.pop("debug")  # running reads it, even if the command line cannot be parsed
             from kafka_tools.given_files import within
 
             with within(lambda: connection.deadline):
@@ -205,7 +206,7 @@ def connection_options(
 
 
 def console_connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
-    """Add the connection options of the console ``producer`` or ``consumer``, which have names of their own.
+    """Add the connection options of the console ``producer`` or ``consumer``, which have their own names.
 
     The function gets ``bootstrap_server``, ``command_config``, ``command_property``, ``old_config`` and
     ``old_properties`` (of the names before KIP-1147), ``trace`` and ``debug``. ``more_names``: older names of

@@ -12,28 +12,28 @@ from kafka_tools.commands import running
 from kafka_tools.commands.options.command import OUTPUT, Option, is_given, option
 
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "csv", "tsv", "name")
-"""The forms of ``-o``; what each is stands in ``output/rows.py``."""
+"""The forms of ``-o``; ``output/rows.py`` describes them."""
 
 
 class OutputOption(Option):
-    """``-o``. ``kinds``: options of the command, joined by blanks -> the kind of rows that it prints with them."""
+    """``-o``. ``kinds``: options of the command, separated by blanks -> the kind of rows that it prints with them."""
 
     def __init__(self, *names: Any, kinds: Mapping[str, str], **attributes: Any) -> None:
         super().__init__(*names, **attributes)
         self.kinds = kinds
 
     def kind(self, given: Mapping[str, Any]) -> str:
-        """The kind for the options that were given; of several that fit, the one that names the most options."""
+        """The kind for the given options. If several kinds match, the one with the most options wins."""
         fitting = [options for options in self.kinds if all(is_given(given.get(each)) for each in options.split())]
         return self.kinds[max(fitting or self.kinds, key=lambda options: len(options.split()))]
 
 
 def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
-    """Add ``-o``; the command's function gets ``output_format: str | None``, None meaning Kafka's own text.
+    """Add ``-o``. The command's function gets ``output_format: str | None``; None means Kafka's own text.
 
-    ``kinds``: what the command prints, a key of ``output.kinds.KINDS``; or, when that depends on its options, names of
-    parameters, joined by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function ends with
-    ``running.show_rows`` or ``running.finish``. If it raises instead, a document that contains the error is printed.
+    ``kinds``: the kind of rows that the command prints, a key of ``output.kinds.KINDS``. If it depends on options:
+    names of parameters, separated by blanks, -> kind: ``{"list": "topic-names", "describe": "topics"}``. The function
+    ends with ``running.show_rows`` or ``running.finish``. If it raises, a document that contains the error is printed.
     """
     by_options = {"": kinds} if isinstance(kinds, str) else dict(kinds)
 
@@ -61,6 +61,6 @@ def output_options(kinds: str | Mapping[str, str]) -> Callable[[Any], Any]:
 
 
 def _kind(context: click.Context) -> str:
-    """The kind of rows that the command line asks for."""
+    """The kind of rows for the command line."""
     (output,) = (each for each in context.command.params if isinstance(each, OutputOption))
     return output.kind(context.params)

@@ -1,6 +1,6 @@
-"""Options that a Kafka tool of 1.1 to 4.2 had and 4.3's has no more, with what to do in their place.
+"""Options of Kafka's tools from 1.1 to 4.2 that 4.3 no longer has, with their replacement.
 
-Loaded only when a command meets an option that it does not know. From the tools' own sources, release by release.
+This module is imported only if a command finds an unknown option. The table comes from the sources of each release.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--metrics-dir": Removed("2.0", f"{_NEEDLESS}: no metrics are written"),
     },
 }
-"""Command -> option -> what became of it."""
+"""Command -> option -> its removal."""
 
 
 def explanation(command: str, option: str) -> str | None:
-    """The sentence about an option that was removed; None for one that never was there. ``command``: kafka-topics."""
+    """The sentence about a removed option; None for an option that never existed. ``command``: kafka-topics."""
     found = REMOVED.get(command, {}).get(option)
     return found and f"{option} was removed in Kafka {found.since}: {found.instead}."

@@ -1,6 +1,6 @@
-"""Config values typed with a unit (``retention.ms=7d``): replaced by numbers, each told on stderr.
+"""Converts config values with a unit (``retention.ms=7d``) to numbers, and prints each on stderr.
 
-So is a value whose unit may be missing (``retention.ms=8``).
+It also prints values whose unit may be missing (``retention.ms=8``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def with_numbers(
     entity_type: str, configs: Mapping[str, str], place: str, error: type[InputError] = InputError
 ) -> dict[str, str]:
-    """``configs`` with values in the config's own unit (ms or bytes); each replaced value is told on stderr.
+    """``configs`` with values in the config's own unit (ms or bytes). Each replaced value is printed on stderr.
 
     ``entity_type`` is that of kafka-configs. Raises ``error``, with ``place`` in its message, for a unit that does not
     fit the config, a fraction of ms or bytes, and a number too large for the config's type.

@@ -8,7 +8,7 @@ from kafka_tools.errors import InputError
 
 
 def duration_ms(text: str | int) -> int:
-    """Milliseconds of a time span: a bare number is milliseconds, as in Kafka's tools; ``30s``, ``2m``, ``1h`` also."""
+    """Milliseconds of a time span: a plain number is milliseconds, as in Kafka's tools, or ``30s``, ``2m``, ``1h``."""
     if isinstance(text, int):
         return text
     from kafka_tools.texts.moments import LONGEST_TEXT, AmbiguousUnit, span_ms
@@ -26,18 +26,18 @@ def duration_ms(text: str | int) -> int:
 
 
 def key_value(text: str | tuple[str, str]) -> tuple[str, str]:
-    """``key=value`` split at the first ``=``; the value may hold more of them."""
+    """Split ``key=value`` at the first ``=``. The value may contain more of them."""
     if isinstance(text, tuple):
         return text
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
-        # The text itself may hold a password, so it is not repeated.
+        # The text may contain a password, so the message does not repeat it.
         raise click.BadParameter("invalid value: expected key=value")
     return key.strip(), rest
 
 
 def broker_addresses(text: str) -> str:
-    """``host:port,host:port``; a usage error for anything else. A host without a port is at 9092, and that is said."""
+    """``host:port,host:port``; a usage error for other texts. The port defaults to 9092, with a note on stderr."""
     from kafka_tools.commands import running
     from kafka_tools.values import BROKER_PORT, format_address, parse_address
 
@@ -51,7 +51,7 @@ def broker_addresses(text: str) -> str:
 
 
 def addresses(text: str, default_port: int | None = None) -> str:
-    """``host:port,host:port``, as it is; a usage error for anything else."""
+    """``host:port,host:port``, unchanged. Raises a usage error for other texts."""
     from kafka_tools.values import parse_addresses
 
     try:
@@ -62,9 +62,9 @@ def addresses(text: str, default_port: int | None = None) -> str:
 
 
 def read_text(path: str, what: str, keeps_line_ends: bool = False) -> str:
-    """The text of a file the user named (``-``: standard input); InputError when it cannot be read.
+    """The text of a file that the user named (``-``: standard input). Raises InputError if it cannot be read.
 
-    Every line end becomes ``\\n`` unless ``keeps_line_ends``, and a byte order mark goes.
+    Every line end becomes ``\\n`` unless ``keeps_line_ends``. A byte order mark is removed.
     """
     try:
         text = read_bytes(path, what).decode("utf-8-sig")
@@ -74,7 +74,7 @@ def read_text(path: str, what: str, keeps_line_ends: bool = False) -> str:
 
 
 def read_bytes(path: str, what: str) -> bytes:
-    """The content of a file the user named (``-``: standard input); InputError when it cannot be read."""
+    """The content of a file that the user named (``-``: standard input). Raises InputError if it cannot be read."""
     from kafka_tools.given_files import DOCUMENT_BYTES, read_given, read_standard_input
 
     try:

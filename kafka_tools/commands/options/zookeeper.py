@@ -1,7 +1,7 @@
-"""Connecting to ZooKeeper: options, the TLS file of Kafka's own tools, the session.
+"""Connects to ZooKeeper: options, the TLS file of Kafka's own tools, the session.
 
-``--zk-tls-config-file`` takes the properties that Kafka 2.5 to 3.9 take (``zookeeper.ssl.*``, KIP-515), key stores of
-every type included.
+``--zk-tls-config-file`` accepts the properties of Kafka 2.5 to 3.9 (``zookeeper.ssl.*``, KIP-515), with key stores of
+every type.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNSUPPORTED = ("protocol", "enabled.protocols", "cipher.suites", "crl.enable", 
 
 
 def zookeeper_options(function: Any) -> Any:
-    """Add the options that name a ZooKeeper ensemble; ``open_configs`` takes their values."""
+    """Add the options for a ZooKeeper ensemble. Pass their values to ``open_configs``."""
     for add in (
         connection_option(
             "--zk-new-chroot",
@@ -52,7 +52,7 @@ def zookeeper_options(function: Any) -> Any:
 
 
 def refuse_without_zookeeper(given: Mapping[str, Any]) -> None:
-    """UsageError for an option of ZooKeeper's where brokers are asked."""
+    """Raise UsageError for an option of ZooKeeper if the command uses brokers."""
     for name in ("zk_release", "zk_new_chroot", "zk_digest_file", "zk_tls_config_file"):
         if given.get(name):
             raise UsageError(f"--{name.replace('_', '-')} can only be used with --zookeeper")
@@ -60,9 +60,9 @@ def refuse_without_zookeeper(given: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_configs(given: Mapping[str, Any], timeout_s: float, *, changing: bool) -> Iterator[ZooKeeperConfigs]:
-    """The configs in the ensemble that the options name, for the ``with`` block.
+    """The configs in the ensemble of the options, for the ``with`` block.
 
-    ``changing``: whether they are to be changed, which may also be done before a cluster's first start. Raises
+    ``changing``: whether the command changes configs, which is also possible before a cluster's first start. Raises
     StoreError, ConfigError, InputError.
     """
     from kafka_tools.texts.properties import read_properties
@@ -89,7 +89,7 @@ def open_configs(given: Mapping[str, Any], timeout_s: float, *, changing: bool) 
 
 
 def _tls(values: Mapping[str, str], source: str, folder: str) -> dict[str, Any]:
-    """Settings of TLS; what kazoo reads as files is written into ``folder``, which only this user can read."""
+    """Settings of TLS. Files for kazoo are written into ``folder``, which only this user can read."""
     from kafka_tools.net.key_stores import read_key_store, read_trust_store
 
     given = {name.removeprefix(_PREFIX): value for name, value in values.items() if name.startswith(_PREFIX)}
