@@ -1,7 +1,7 @@
-"""The image: what a cluster's metadata records come to, one after the other (Kafka's ``MetadataImage`` and its deltas).
+"""The image: the state of a cluster after its metadata records (Kafka's ``MetadataImage`` and its deltas).
 
-``ClusterImage.replay`` refuses a record that contradicts the image, such as a change of a topic that does not exist,
-with InputError and changes nothing. ``Replay`` also follows metadata transactions (KIP-868).
+``ClusterImage.replay`` refuses a record that contradicts the image, such as a change of an unknown topic: it raises
+InputError and changes nothing. ``Replay`` also applies metadata transactions (KIP-868).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kafka_tools.protocol.stored import cluster_metadata as records
 from kafka_tools.values import uuid_text
 
 QUOTA_TYPES = ("client-id", "ip", "user")
-"""The types of a quota's entity, in the order in which ``QuotaEntity`` has them."""
+"""The types of a quota's entity, in the order of ``QuotaEntity``."""
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """(type, name) of each part, in the order of QUOTA_TYPES; the name of a default is None."""
 
 
 class Provenance(NamedTuple):
-    """The end of an image: offset and epoch of its last record, and its batch's time in milliseconds."""
+    """The offset and epoch of an image's last record, and the time of its batch in milliseconds."""
 
     offset: int = -1
     epoch: int = -1
@@ -55,7 +55,7 @@ class ClusterImage:
         self.zk_migration_state = 0
 
     def replay(self, record: Stored) -> None:
-        """Apply one record. Raises InputError, with nothing changed, for one that contradicts the image."""
+        """Apply one record. Raises InputError, with nothing changed, if it contradicts the image."""
         apply = _APPLY.get(type(record))
         if apply is not None:
             apply(self, record)
@@ -71,7 +71,7 @@ class ClusterImage:
         return True
 
     def change_broker(self, id: int, epoch: int, **changes: Any) -> None:
-        """Raises InputError if the broker is not registered, or with another epoch."""
+        """Raises InputError if the broker is not registered, or has another epoch."""
         found = self.brokers.get(id)
         if found is None:
             raise InputError(f"broker {id} is not registered")
@@ -81,19 +81,19 @@ class ClusterImage:
 
 
 class Replay:
-    """Applies the records of a log to ``image``; those of a transaction when it has ended.
+    """Applies the records of a log to ``image``, and those of a transaction at its end.
 
-    ``refuse`` is given the offset of a record that contradicts the image, and the error.
+    ``refuse`` is called with the offset of a record that contradicts the image, and the error.
     """
 
     def __init__(self, refuse: Callable[[int, InputError], object]) -> None:
         self.image = ClusterImage()
         self.open: list[tuple[int, Stored]] | None = None
-        """The records of a transaction that has not ended."""
+        """The records of the open transaction."""
         self._refuse = refuse
 
     def take(self, offset: int, record: Stored) -> None:
-        """The next record."""
+        """Process the next record."""
         if isinstance(record, records.BeginTransactionRecord):
             if self.open is not None:
                 self._refuse(offset, InputError("a transaction begins within another one"))
@@ -156,7 +156,7 @@ def _clear_elr(image: ClusterImage, record: records.ClearElrRecord) -> None:
         raise InputError(f"topic {record.topic_name} does not exist")
     for topic in [by_name[record.topic_name]] if record.topic_name else image.topics.by_id.values():
         assert isinstance(topic.partitions, LazyPartitions)
-        for found in topic.partitions.decoded():  # a plain record has none
+        for found in topic.partitions.decoded():  # a plain record has no such replicas
             if found.eligible_leader_replicas or found.last_known_elr:
                 topic.partitions[found.partition_id] = replaced(
                     found, eligible_leader_replicas=None, last_known_elr=None, partition_epoch=found.partition_epoch + 1
@@ -175,7 +175,7 @@ def _quota(image: ClusterImage, record: records.ClientQuotaRecord) -> None:
 
 
 def _set(values: dict[Any, dict[str, Any]], key: object, name: str, value: object) -> None:
-    """Set one name of a key, or remove it with None; a key without names goes."""
+    """Set one name of a key, or remove it with None. A key without names is removed."""
     named = values.setdefault(key, {})
     if value is None:
         named.pop(name, None)
@@ -186,7 +186,7 @@ def _set(values: dict[Any, dict[str, Any]], key: object, name: str, value: objec
 
 
 def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
-    """The parts in order; types that came later stand behind the others."""
+    """The parts in the order of QUOTA_TYPES, then other types."""
     return tuple(
         (kind, parts[kind]) for kind in (*QUOTA_TYPES, *sorted(parts.keys() - set(QUOTA_TYPES))) if kind in parts
     )

@@ -1,8 +1,8 @@
-"""Plain partition records, which nearly all are: an image of many partitions decodes only those that somebody reads.
+"""Plain partition records, which an image decodes only when they are read. Nearly all partition records are plain.
 
 A plain record has a known version, no tagged fields (it is recovered, and has no eligible leader replicas), few
-replicas, and a directory for each of them or for none. Neither its decoding nor its replay can fail. The pattern that
-recognizes its bytes is made of the definition of PartitionRecord.
+replicas, and either no directories or one for each replica. Neither its decoding nor its replay can fail. The pattern
+that recognizes its bytes is built from the definition of PartitionRecord.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_tools.protocol.stored.cluster_metadata import RECORDS, PartitionRecor
 from kafka_tools.records.framing import FRAME_VERSION, framed
 
 MOST_IDS = 6
-"""Longer lists of brokers are left to the decoder."""
+"""Maximum length of a list of brokers in a plain record."""
 
 _HEAD = bytes((FRAME_VERSION, PartitionRecord.ID or 0))
 _KEY = struct.Struct(">i16s")
@@ -39,7 +39,7 @@ def plain_key(value: bytes) -> tuple[int, bytes] | None:
 
 
 class LazyPartitions(MutableMapping[int, PartitionRecord]):
-    """Partitions by number. A plain record stays the bytes of the log until somebody asks for it."""
+    """Partitions by number. A plain record is stored as bytes until it is read."""
 
     __slots__ = ("_records",)
 
@@ -70,11 +70,11 @@ class LazyPartitions(MutableMapping[int, PartitionRecord]):
         return len(self._records)
 
     def keep_plain(self, number: int, value: bytes) -> None:
-        """A plain record, as its log has it."""
+        """Store the bytes of a plain record."""
         self._records[number] = value
 
     def decoded(self) -> list[PartitionRecord]:
-        """The records that are not plain, or that somebody has read."""
+        """The records that are not plain, or that were read before."""
         return [record for record in self._records.values() if not isinstance(record, bytes)]
 
 

@@ -1,4 +1,4 @@
-"""Topics and their partitions as metadata records make them.
+"""Topics and their partitions, built from metadata records.
 
 Sources: ``TopicsImage``, ``TopicsDelta`` and ``PartitionRegistration`` of Kafka.
 """
@@ -43,7 +43,7 @@ def replaced(record: _Record, **changes: Any) -> _Record:
 
 
 class Topic:
-    """A topic with its id and its partitions by number: of each the record that all records about it come to."""
+    """A topic with its id and its partitions by number, each as the record that results from all its records."""
 
     __slots__ = ("id", "name", "partitions")
 
@@ -58,18 +58,19 @@ class Topic:
 
 
 class Topics:
-    """The topics by name and by id. Each method applies a record; it raises InputError, with nothing changed, for a
-    record that contradicts the records before it.
+    """The topics by name and by id. Most methods apply a record.
+
+    They raise InputError, with nothing changed, for a record that contradicts the records before it.
     """
 
     def __init__(self, partitions: Callable[[], Partitions] = dict) -> None:
-        """``partitions`` makes the mapping of a new topic's partitions."""
+        """``partitions`` creates the mapping of a new topic's partitions."""
         self._partitions = partitions
         self.by_name: dict[str, Topic] = {}
         self.by_id: dict[uuid.UUID, Topic] = {}
 
     def topic(self, id: uuid.UUID) -> Topic:
-        """Raises InputError if there is none."""
+        """Raises InputError for an unknown id."""
         found = self.by_id.get(id)
         if found is None:
             raise InputError(f"no topic has the id {uuid_text(id)}")
@@ -80,7 +81,7 @@ class Topics:
         self.by_id[topic.id] = self.by_name[topic.name] = topic
 
     def remove(self, record: RemoveTopicRecord) -> Topic:
-        """Returns the topic that is gone."""
+        """Remove a topic and return it."""
         topic = self.topic(record.topic_id)
         del self.by_id[topic.id]
         if self.by_name.get(topic.name) is topic:

@@ -36,32 +36,32 @@ SUPPORTED = dict(
         }.items()
     )
 )
-"""Feature -> lowest and highest level that the newest release has in production."""
+"""Feature -> lowest and highest production level of the newest release."""
 FIRST_TO_TELL = (4, 0)
 """The first release whose ApiVersions lists all features. In the role of an older release, the bundled broker acts as a
 broker with ZooKeeper, and works at the newest levels."""
 
 
 def supported_as(release: str | None) -> dict[str, tuple[int, int]]:
-    """The same of a release, such as "4.3.1"; None: the newest."""
+    """``SUPPORTED`` of a release, such as "4.3.1"; None: the newest."""
     if release is None or not tells_features(release):
         return SUPPORTED
     levels = feature_levels.of_release(feature_levels.metadata_level(release, unstable=False))
-    levels[KRAFT_VERSION] = SUPPORTED[KRAFT_VERSION][1]  # no release has less, and none begins with it
+    levels[KRAFT_VERSION] = SUPPORTED[KRAFT_VERSION][1]  # the same in all releases; no release starts with it
     return {name: (low, levels[name]) for name, (low, _) in SUPPORTED.items() if levels[name]}
 
 
 def tells_features(release: str | None) -> bool:
-    """Whether ApiVersions of a release names features; None: the newest."""
+    """Whether ApiVersions of a release lists features; None: the newest."""
     return release is None or tuple(map(int, release.split(".")[:2])) >= FIRST_TO_TELL
 
 
 UPGRADE, UNSAFE_DOWNGRADE = FeatureUpgradeType.UPGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE
-"""Types of an update on the wire; between them is the safe downgrade."""
+"""The lowest and highest type of an update on the wire. The safe downgrade is between them."""
 
 
 def unsupported(levels: Mapping[str, int]) -> str | None:
-    """The first level that the newest release does not have, in words; None if it has all of them."""
+    """A text about the first level that the newest release does not support; None if it supports all."""
     for name, level in levels.items():
         low, high = SUPPORTED.get(name, (0, 0))
         if low <= level <= high:
@@ -74,7 +74,7 @@ def unsupported(levels: Mapping[str, int]) -> str | None:
 
 
 class Update(NamedTuple):
-    """A wanted level. ``upgrade_type`` is the wire's number."""
+    """A requested level. ``upgrade_type``: the number on the wire."""
 
     feature: str
     level: int
@@ -94,7 +94,7 @@ class FinalizedFeatures:
 
     @property
     def supported(self) -> dict[str, tuple[int, int]]:
-        """Feature -> lowest and highest level of the release; a directory that is at a higher one stays there."""
+        """Feature -> lowest and highest level of the release. A higher finalized level is also supported."""
         found = dict(self._of_release)
         for name, level in self.finalized.items():
             low, high = found.get(name, (0, 0))
@@ -103,17 +103,17 @@ class FinalizedFeatures:
 
     @property
     def elr_enabled(self) -> bool:
-        """Whether eligible leader replicas are on (KIP-966), for which min.insync.replicas is the cluster's alone."""
+        """Whether eligible leader replicas are enabled (KIP-966). min.insync.replicas is then cluster-wide only."""
         return ELIGIBLE_LEADER_REPLICAS in self.finalized
 
     @property
     def transaction_version(self) -> int:
-        """Of transactions: 1 writes their log in the newer format, 2 raises epochs with each end (KIP-890)."""
+        """transaction.version: 1 uses the newer log format, 2 also bumps the epoch at each end (KIP-890)."""
         return self.finalized.get(TRANSACTION_VERSION, 0)
 
     @property
     def group_version(self) -> int:
-        """Of groups: 1 has those of the consumer protocol (KIP-848)."""
+        """group.version: 1 enables groups of the consumer protocol (KIP-848)."""
         return self.finalized.get(GROUP_VERSION, 0)
 
     def begin(self, with_elr: Sequence[Stored], first: Sequence[Stored] = ()) -> None:
@@ -137,7 +137,7 @@ class FinalizedFeatures:
         self._journal.commit([*levels, *(with_elr if has_elr else ()), *others])
 
     def changes(self, updates: Iterable[Update], with_elr: Sequence[Stored]) -> list[Stored]:
-        """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first that cannot be.
+        """The records of all updates; BrokerError INVALID_UPDATE_VERSION for the first invalid one.
 
         ``with_elr``: the records that eligible leader replicas need.
         """
@@ -153,7 +153,7 @@ class FinalizedFeatures:
                 )
             if update.feature == ELIGIBLE_LEADER_REPLICAS and update.level > 0:
                 records += with_elr
-            # A level of the quorum that stays is not written: the metadata log does not name kraft.version 0.
+            # An unchanged kraft.version is not written: the metadata log does not contain kraft.version 0.
             if update.feature != KRAFT_VERSION or update.level != self.finalized.get(KRAFT_VERSION, 0):
                 records.append(FeatureLevelRecord(name=update.feature, feature_level=update.level))
         return records
@@ -174,7 +174,7 @@ class FinalizedFeatures:
             )
             return f"{invalid} {missing}"
         low, high = supported[feature]
-        # A level of 0 switches a feature off, be it in the range or not; metadata.version cannot be off.
+        # Level 0 disables a feature. metadata.version cannot be disabled: its lowest level is higher.
         if not low <= level <= high:
             return f"{invalid} Local controller {node} only supports versions {low}-{high}"
         current = self.finalized.get(feature, 0)
@@ -204,5 +204,5 @@ class FinalizedFeatures:
             self.finalized.pop(record.name, None)
 
     def _image(self) -> Iterator[Stored]:
-        levels = sorted(self.finalized.items(), key=lambda level: level[0] != METADATA_VERSION)  # which comes first
+        levels = sorted(self.finalized.items(), key=lambda level: level[0] != METADATA_VERSION)  # it comes first
         return (FeatureLevelRecord(name=name, feature_level=level) for name, level in levels)

@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Stored)
 
 
 class Journal:
-    """``commit`` is the only way to change what the cluster decides."""
+    """``commit`` is the only way to change the cluster's state."""
 
     def __init__(self, store: ClusterStore) -> None:
         self._store = store
@@ -35,27 +35,27 @@ class Journal:
         return self._store.end_offset
 
     def on_record(self, kind: type[R], apply: Callable[[R], None]) -> None:
-        """``apply`` sees every record of this class, at replay and live, in the order of commits."""
+        """Call ``apply`` with every record of this class, during replay and live, in the order of commits."""
         self._appliers.setdefault(kind, []).append(apply)
 
     def on_image(self, records: Callable[[], Iterator[Stored]]) -> None:
-        """``records`` returns the records of an owner's present state, even if the state changes while they are taken.
+        """``records`` returns the records of an owner's present state, even if the state changes during iteration.
 
         Owners are called in the order of their creation, so that each record comes after those that it needs.
         """
         self._images.append(records)
 
     def image(self) -> Iterator[Stored]:
-        """The whole present state as the fewest records. Each record is made when it is taken."""
+        """The whole present state as the fewest records, created during iteration."""
         return chain.from_iterable([records() for records in self._images])
 
     def replay(self) -> None:
-        """Apply what the store holds. Raises LogError or OSError."""
+        """Apply the records of the store. Raises LogError or OSError."""
         for record in self._store.replay():
             self._apply(record)
 
     def commit(self, records: Sequence[Stored]) -> None:
-        """Append one change to the store, then apply it. If the store fails nothing is applied."""
+        """Append one change to the store, then apply it. If the append fails, nothing is applied."""
         if not records:
             return  # a batch without records would be the end of the log
         self._store.append(records)
@@ -65,7 +65,7 @@ class Journal:
             committed()
 
     def sync(self) -> None:
-        """Wait until what was committed is on the disk. Raises LogError or OSError."""
+        """Wait until all commits are on disk. Raises LogError or OSError."""
         self._store.sync()
 
     def _apply(self, record: Stored) -> None:

@@ -44,7 +44,7 @@ class Cluster:
         self.topics = self._topics.by_name
         self.topics_by_id = self._topics.by_id
         self.removed_ids: dict[uuid.UUID, str] = {}
-        """The topics that are gone and may still have directories, with their names."""
+        """The ids and names of deleted topics that may still have directories."""
         journal.on_record(TopicRecord, self._topics.add)
         journal.on_record(PartitionRecord, self._topics.set_partition)
         journal.on_record(PartitionChangeRecord, self._topics.change_partition)
@@ -52,9 +52,9 @@ class Cluster:
         journal.on_image(self._image)
 
     def nodes_on(self, listener: str, local_host: str = "") -> list[Node]:
-        """The nodes as a client of this listener reaches them, by id.
+        """The nodes with the addresses of this listener, sorted by id.
 
-        A listener bound to every address tells a client the one it came to (``local_host``).
+        A listener bound to every address returns the address that the client connected to (``local_host``).
         """
         nodes = []
         for _, broker in sorted(self.brokers.items()):
@@ -73,7 +73,7 @@ class Cluster:
         self.removed_ids[record.topic_id] = self._topics.remove(record).name
 
     def forget_removed(self, topic_ids: Iterable[uuid.UUID]) -> None:
-        """Nothing is left of these topics."""
+        """Forget deleted topics that have no directories any more."""
         for topic_id in topic_ids:
             self.removed_ids.pop(topic_id, None)
 
@@ -85,7 +85,7 @@ class Cluster:
 def _records(
     removed: Iterable[tuple[uuid.UUID, str]], topics: Iterable[tuple[uuid.UUID, str, Iterable[PartitionRecord]]]
 ) -> Iterator[Stored]:
-    """Removed topics, then topics with their partitions: a start must know which topic had a directory."""
+    """Deleted topics, then topics with their partitions. A start must know the directories of deleted topics."""
     for topic_id, name in removed:
         yield TopicRecord(name=name, topic_id=topic_id)
         yield RemoveTopicRecord(topic_id=topic_id)

@@ -15,7 +15,7 @@ Assignment = list[list[int]]
 
 
 def place(brokers: Collection[int], partitions: int, replication_factor: int, *, first: int = 0) -> Assignment:
-    """Spread partitions over brokers, by their ids, round robin from number ``first`` on. BrokerError if too few."""
+    """Assign partitions to brokers round robin, in the order of ids from index ``first``. BrokerError if too few."""
     nodes = sorted(brokers)
     if replication_factor <= 0:
         raise error_for(

@@ -23,19 +23,19 @@ class ClusterStore(Protocol):
         """The number of records, which is the offset of the next one."""
 
     def append(self, records: Sequence[Stored]) -> None:
-        """Keep the records as one change: all of them or none; returns once they would survive ``kill -9``."""
+        """Store the records as one atomic change. When this returns, they survive ``kill -9``."""
 
     def sync(self) -> None:
-        """Wait until what was appended would survive a loss of power. Raises LogError or OSError."""
+        """Wait until all appended records survive a power failure. Raises LogError or OSError."""
 
     def replay(self) -> Iterator[Stored]:
         """Every record appended so far, oldest first."""
 
     def why_lost(self) -> str | None:
-        """Why nothing can be stored until the next start; None while the store works."""
+        """The reason why nothing can be stored until the next start; None while the store works."""
 
     def lose(self, why: str) -> None:
-        """Store nothing more, and touch no files: they are lost."""
+        """Stop storing, and leave the files alone, because they are lost."""
 
     def close(self, *, clean: bool = True) -> bool:
         """Close the files; without ``clean`` they stay as a killed process leaves them.

@@ -1,4 +1,4 @@
-"""Which names topics may have. Rules and texts are those of Kafka's ``Topic`` and ``ReplicationControlManager``."""
+"""Validates topic names. Rules and texts are those of Kafka's ``Topic`` and ``ReplicationControlManager``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def name_problem(name: str) -> str | None:
-    """Why this cannot be a topic's name; None if it can (``Topic.detectInvalidTopic``)."""
+    """The reason why a topic name is invalid; None if it is valid (``Topic.detectInvalidTopic``)."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -31,13 +31,13 @@ def name_problem(name: str) -> str | None:
 
 
 def check_not_the_brokers_own(name: str) -> None:
-    """BrokerError for the name of the cluster's metadata log, for every client (``ControllerApis.createTopics``)."""
+    """BrokerError for the name of the cluster's metadata log (``ControllerApis.createTopics``)."""
     if name == CLUSTER_METADATA:
         raise error_for(error_codes.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
 def check_new_name(cluster: Cluster, name: str, others: Iterable[str]) -> None:
-    """BrokerError if a topic of this name cannot be made. ``others`` are those whose names it must not resemble."""
+    """BrokerError if a topic of this name cannot be created. ``others``: names that it must not collide with."""
     check_not_the_brokers_own(name)
     if cluster.topic(name):
         raise error_for(error_codes.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")

@@ -1,6 +1,6 @@
-"""What groups have committed, as the log says it: records and markers in, offsets out.
+"""The offsets that groups have committed, from the records and markers of the log.
 
-Offsets that transactions committed hold once their marker is there (``pending_offsets``).
+Offsets that a transaction commits become visible with its marker (``pending_offsets``).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from kafka_tools.values import TopicPartition
 
 
 class CommittedOffsets:
-    """Offsets by group and partition; ``open`` are those of transactions that have not ended."""
+    """Offsets by group and partition; ``open`` contains the offsets of open transactions."""
 
     def __init__(self) -> None:
         self.by_group: dict[str, dict[TopicPartition, OffsetCommit]] = {}
         self.open = PendingOffsets()
 
     def groups(self) -> Iterable[str]:
-        """Groups that have committed something, be it in a transaction that is open."""
+        """Groups that have committed offsets, including offsets of open transactions."""
         return {**self.by_group, **dict.fromkeys(self.open.groups())}
 
     def commit(self, group_id: str, committed: Sequence[tuple[TopicPartition, OffsetCommit]]) -> None:
-        """Records of commits. They may be very many, and most have no open transaction to look at."""
+        """Apply commits. There may be very many; most groups have no open transaction."""
         if self.open.is_open(group_id):
             for at, _ in committed:
                 self.open.supersede(group_id, at)
@@ -33,7 +33,7 @@ class CommittedOffsets:
             self.by_group.setdefault(group_id, {}).update(committed)
 
     def forget(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Tombstones of commits."""
+        """Apply tombstones of commits."""
         known, is_open = self.by_group.get(group_id, {}), self.open.is_open(group_id)
         for at in partitions:
             known.pop(at, None)
@@ -43,10 +43,10 @@ class CommittedOffsets:
             self.by_group.pop(group_id, None)
 
     def transaction_ended(self, partition: int, producer_id: int, committed: bool) -> Work[None]:
-        """A marker was written, or read, in a partition of the log: what was pending there holds now, or never will.
+        """Apply a marker of a partition of the log: commit or drop the transaction's pending offsets.
 
-        That is so when this returns; what is returned is left to do, in slices. Nothing is known of a partition that is
-        loading: its marker is read with the rest.
+        The offsets are final when this returns; the returned work cleans up, in slices. A partition that is loading has
+        no pending offsets here: loading reads its marker later.
         """
         ended, rest = self.open.end(partition, producer_id)
         for group_id, offsets in ended.items() if committed else ():
@@ -55,7 +55,7 @@ class CommittedOffsets:
         return rest
 
     def adopt(self, group_id: str, offsets: dict[TopicPartition, OffsetCommit], *, newer: bool) -> None:
-        """Take over what was read apart of a group. ``newer``: it holds where both know a partition."""
+        """Add offsets of a group that were read separately. With ``newer``, they override known offsets."""
         ours = self.by_group.get(group_id)
         if ours is None:
             self.by_group[group_id] = offsets
@@ -63,11 +63,11 @@ class CommittedOffsets:
             self.by_group[group_id] = {**ours, **offsets} if newer else {**offsets, **ours}
 
     def drop(self, group_id: str) -> None:
-        """The group is gone, and its tombstones are written."""
+        """Forget a group whose tombstones are written."""
         self.by_group.pop(group_id, None)
         self.open.forget_group(group_id)
 
     def drop_all(self) -> None:
-        """The log is gone."""
+        """Forget everything: the log is deleted."""
         self.by_group.clear()
         self.open.clear()

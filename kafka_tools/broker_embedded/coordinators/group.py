@@ -1,6 +1,6 @@
-"""What the coordinator asks of a group, whatever its protocol (Kafka's ``Group``).
+"""The interface of a group of any protocol (Kafka's ``Group``).
 
-A type of group is a subclass, and an owner of its members' sessions in ``GroupStore.members``. Only
+Each group type has a subclass, and an owner of its members' sessions in ``GroupStore.members``. Only
 ``consumer.migration`` converts groups that have members.
 """
 
@@ -29,10 +29,10 @@ class Committer(NamedTuple):
 
 
 class Group(ABC):
-    """One group: its state, which records of the log make and change."""
+    """The state of one group, built from records of the log."""
 
     type: ClassVar[str]
-    """As ``CoordinatorGroupType`` has it."""
+    """A value of ``CoordinatorGroupType``."""
     id: str
     protocol_type: str | None
     """None for a group that only commits offsets."""
@@ -40,7 +40,7 @@ class Group(ABC):
     @property
     @abstractmethod
     def state(self) -> str:
-        """As ``GroupState`` has it."""
+        """A value of ``GroupState``."""
 
     @property
     @abstractmethod
@@ -50,18 +50,18 @@ class Group(ABC):
     @property
     @abstractmethod
     def stamp(self) -> object:
-        """A value that changes whenever the group does. Offsets do not count."""
+        """A value that changes with every change of the group, except its offsets."""
 
     @abstractmethod
     def tombstones(self) -> Iterator[CoordinatorRecord]:
-        """The records that delete the group, without those of its offsets."""
+        """The records that delete the group, without the tombstones of its offsets."""
 
     @abstractmethod
     def is_subscribed(self, topic: str) -> bool:
         """Whether offsets of the topic are in use."""
 
     def read_subscriptions(self) -> Work[None]:
-        """Decode in slices what ``is_subscribed`` needs."""
+        """Decode the subscriptions for ``is_subscribed``, in slices."""
         yield from ()
 
     @abstractmethod
@@ -70,22 +70,22 @@ class Group(ABC):
 
     @abstractmethod
     def check_commit(self, by: Committer, offsets: Commits, version: int) -> None:
-        """BrokerError unless the group lets the member commit. ``version`` is that of OffsetCommit."""
+        """BrokerError unless the member may commit. ``version``: the version of OffsetCommit."""
 
     @abstractmethod
     def check_commit_in_transaction(self, by: Committer, offsets: Commits) -> None:
-        """BrokerError unless the group lets the member's producer commit. One that knows no members always may."""
+        """BrokerError unless the member's producer may commit. A producer that names no member always may."""
 
     @abstractmethod
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """BrokerError unless the group lets the member fetch offsets."""
+        """BrokerError unless the member may fetch offsets."""
 
 
 class Members(Protocol):
     """The owner of the sessions of members, for the groups of one type."""
 
     def loaded(self, group: Any) -> None:
-        """After a start, every member has one session to come back."""
+        """The group is loaded: every member has one session timeout to return."""
 
     def committed(self, group: Any, member_id: str) -> None:
         """A member has committed offsets."""

@@ -1,4 +1,4 @@
-"""The groups of this broker, and the log that keeps them: the base of every part of the group coordinator."""
+"""The groups of this broker, and their log. All parts of the group coordinator use this module."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ VALUES: dict[int, type[Stored]] = {
     **consumer_group.VALUES,
     0: OffsetCommitValue,
 }
-"""Record type -> struct. Types 0 and 1 share their value: version 0 of it is what type 0 wrote."""
+"""Record type -> struct. Types 0 and 1 share their value; records of type 0 have its version 0."""
 _DAMAGED = "The groups in %s are not served until it is repaired (kafka-tools broker mend)"
 
 
 class GroupStore:
-    """``groups`` by id. A group is written before it holds. ``members``: the owners of sessions, by type of group."""
+    """``groups`` by id. A change takes effect after its records are written.
+
+    ``members``: the owners of sessions, by group type.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -48,16 +51,16 @@ class GroupStore:
         self.members: dict[str, Members] = {}
 
     def find(self, group_id: str) -> Group | None:
-        """The group of this id, of any type. BrokerError while its part of the log is not read, or cannot be."""
+        """The group of this id, of any type. BrokerError while its partition is loading, or if it is damaged."""
         self.loading.check(group_id)
         return self.groups.get(group_id)
 
     def find_as(self, kind: type[G], group_id: str) -> G | None:
-        """As ``find``, if it is a group of this type."""
+        """Like ``find``; None for a group of another type."""
         return of_type(self.find(group_id), kind)
 
     def existing(self, kind: type[G], group_id: str) -> G:
-        """As ``find_as``; BrokerError GROUP_ID_NOT_FOUND for any other."""
+        """Like ``find_as``; BrokerError GROUP_ID_NOT_FOUND instead of None."""
         group = self.find(group_id)
         found = of_type(group, kind)
         if found is None:
@@ -66,18 +69,18 @@ class GroupStore:
         return found
 
     def seen(self, group_id: str) -> object:
-        """A value that changes whenever the group of this id does."""
+        """A value that changes with every change of the group of this id."""
         group = self.groups.get(group_id)
         return group, None if group is None else group.stamp
 
     def holds(self, group: Group) -> bool:
-        """Whether the group is still this coordinator's: timers ask before they act."""
+        """Whether the store still contains this group. Timers check this before they act."""
         return self.groups.get(group.id) is group
 
     def create(self, group_id: str) -> ClassicGroup:
-        """A new, empty group, in the log already, where a group of another type without members makes way for it.
+        """Create an empty classic group and write it. It replaces a group of another type without members.
 
-        BrokerError if it cannot be written.
+        BrokerError if the write fails.
         """
         former = self.find(group_id)
         group = ClassicGroup(group_id, self.runtime.now_ms())
@@ -86,17 +89,17 @@ class GroupStore:
         return group
 
     def create_simple(self, group_id: str) -> ClassicGroup:
-        """A group that only commits: its offsets are all there is in the log."""
+        """Create a group that only commits. The log contains only its offsets."""
         group = self.groups[group_id] = ClassicGroup(group_id, self.runtime.now_ms())
         return group
 
     def ensured(self) -> Work[None]:
-        """Create the log if there is none. BrokerError with the code for a member if it cannot be created."""
+        """Create the log if it is missing. BrokerError with the code for a member if that fails."""
         with mapped_errors(GROUP_CODES):
             yield from self.log.ensured()
 
     def partition(self, group_id: str) -> int:
-        """The partition of ``__consumer_offsets`` that holds the group."""
+        """The partition of ``__consumer_offsets`` that contains the group."""
         return partition_for(group_id, self.log.partitions)
 
     def write(self, group_id: str, records: Sequence[CoordinatorRecord]) -> None:
@@ -105,15 +108,15 @@ class GroupStore:
             self.write_batch(group_id, whole(self.log.batch_of(records)))
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
-        """The batch of many records of one group, in slices, for ``write_batch``, and the log if there is none.
+        """Build the batch of many records of one group for ``write_batch``, in slices. Create a missing log first.
 
-        BrokerError MESSAGE_TOO_LARGE, or why there is no log.
+        BrokerError MESSAGE_TOO_LARGE, or the error of creating the log.
         """
         yield from self.log.ensured()
         return (yield from self.log.batch_of(records, producer))
 
     def write_batch(self, group_id: str, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
-        """Append what ``batch_of`` has made, as part of the transaction of ``producer`` (id, epoch) if one is given.
+        """Append a batch of ``batch_of``. With ``producer`` (id, epoch), it is part of the producer's transaction.
 
         BrokerError with the code of the failed append.
         """
@@ -124,21 +127,24 @@ class GroupStore:
     # changes of consumer groups
 
     def change_of(self, records: Sequence[CoordinatorRecord]) -> Work[bytes | None]:
-        """The batch of a change of a consumer group, in slices, for ``commit``; None for none. Raises as it does."""
+        """Build the batch of a change of a consumer group for ``commit``, in slices; None without records.
+
+        BrokerError with the code for a member.
+        """
         if not records:
             return None
         with mapped_errors(GROUP_CODES):
             return (yield from self.log.batch_of(records))
 
     def write_change(self, group_id: str, batch: bytes) -> None:
-        """Append what ``change_of`` has made: who asks makes it hold. BrokerError with the code for a member."""
+        """Append a batch of ``change_of``; the caller applies the change. BrokerError with the code for a member."""
         with mapped_errors(GROUP_CODES):
             self.write_batch(group_id, batch)
 
     def commit(self, group_id: str, records: Sequence[CoordinatorRecord], batch: bytes | None = None) -> None:
-        """Write a change of a consumer group and make it hold. BrokerError with the code for a member: it does not.
+        """Write a change of a consumer group, then apply it. ``batch``: the result of ``change_of`` for the records.
 
-        ``batch``: what ``change_of`` made of the records.
+        BrokerError with the code for a member; then nothing is applied.
         """
         batch = whole(self.change_of(records)) if batch is None else batch
         if batch is None:
@@ -148,7 +154,7 @@ class GroupStore:
             replay(self.groups, record.key, record.value, record.read)
 
     def group_of(self, group_id: str, records: Iterable[CoordinatorRecord]) -> Work[ConsumerGroup | None]:
-        """The consumer group that records make from nothing, in slices: it holds once its maker has written them."""
+        """Build a new consumer group from records, in slices. The caller writes the records and adds the group."""
         made: dict[str, Group] = {}
         for record in records:
             yield

@@ -1,7 +1,7 @@
-"""The group coordinator: all groups of this broker, kept in ``__consumer_offsets``.
+"""The group coordinator: all groups of this broker, stored in ``__consumer_offsets``.
 
-Ties together ``membership`` (who is in a group), ``offsets`` (what groups committed) and the log
-(``runtime``). One broker leads every partition, so a group's partition only says where its records go.
+Combines ``membership`` (the members of groups), ``offsets`` (committed offsets) and the log (``runtime``). This broker
+leads every partition, so a group's partition only determines where its records are stored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SEVERAL_LEAVE_FROM = 3
 
 
 class GroupCoordinator:
-    """``membership``, ``offsets`` and ``removal`` work on what ``store`` holds; ``load`` begins to read the log."""
+    """``membership``, ``offsets`` and ``removal`` use the groups of ``store``; ``load`` starts to read the log."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -61,16 +61,16 @@ class GroupCoordinator:
         self.offsets = Offsets(store)
         self.removal = Removal(store, self.offsets)
         self._deleted: list[tuple[str, uuid.UUID]] = []
-        """The topics that were deleted while partitions were being loaded."""
+        """The topics that were deleted while partitions were loading."""
         self._loaded = False
         runtime.journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
-    # requests of classic members, to groups of either kind
+    # requests of classic members, to classic and consumer groups
 
     def join(
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> Work[JoinGroupResponse | Parked]:
-        """Join or rejoin; the answer is parked until the members of a classic group are known.
+        """Join or rejoin. The response is parked until the members of a classic group are known.
 
         BrokerError for a request that no group accepts.
         """
@@ -88,18 +88,18 @@ class GroupCoordinator:
         return response if isinstance(response, Parked) else in_join_version(response, version)
 
     def sync(self, request: SyncGroupRequest) -> Work[SyncGroupResponse | Parked]:
-        """A member asks for its assignment. BrokerError with the member's error code."""
+        """Return a member's assignment. BrokerError with the member's error code."""
         if self._is_loading(request.group_id):
-            raise error_for(error_codes.REBALANCE_IN_PROGRESS)  # which makes every client join again
+            raise error_for(error_codes.REBALANCE_IN_PROGRESS)  # clients join again
         group = self._with_members(request.group_id)
         if group is None:
             return self.membership.sync(request)
         return (yield from self._classic_members.sync(group, request))
 
     def heartbeat(self, request: HeartbeatRequest) -> int:
-        """Keep a member's session; returns the error code of the answer, or BrokerError.
+        """Extend a member's session. Returns the error code of the response, or raises BrokerError.
 
-        While the group is loaded nobody's session can end, and the answer is that all is well, as in Kafka.
+        While the group is loading, no session can expire and the response has no error, as in Kafka.
         """
         if self._is_loading(request.group_id):
             return error_codes.NONE
@@ -107,7 +107,7 @@ class GroupCoordinator:
         return self.membership.heartbeat(request) if group is None else self._classic_members.heartbeat(group, request)
 
     def leave(self, request: LeaveGroupRequest, version: int) -> Work[LeaveGroupResponse]:
-        """Members leave. BrokerError with the error code of all of them."""
+        """Remove members from a group. BrokerError with an error code for all of them."""
         if not request.group_id:
             return LeaveGroupResponse(error_code=error_codes.INVALID_GROUP_ID)
         is_one = version < SEVERAL_LEAVE_FROM
@@ -130,23 +130,22 @@ class GroupCoordinator:
         return LeaveGroupResponse(members=members)
 
     def _is_loading(self, group_id: str) -> bool:
-        """Whether the group is being loaded. BrokerError INVALID_GROUP_ID for no id."""
+        """Whether the group is loading. BrokerError INVALID_GROUP_ID for an empty id."""
         if not group_id:
             raise error_for(error_codes.INVALID_GROUP_ID)
         return self.loading.is_loading(group_id)
 
     def _with_members(self, group_id: str) -> ConsumerGroup | None:
-        """The consumer group of this id, unless it is empty: then its classic members are those of no group."""
+        """The consumer group of this id; None if it is empty, since ``membership`` then serves its classic members."""
         group = self.store.find_as(ConsumerGroup, group_id)
         return None if group is None or group.is_empty else group
 
     # reading
 
     def list(self, states: Collection[str], types: Collection[str]) -> Work[Iterator[tuple[Group, str]]]:
-        """Groups by id, each with its state, narrowed to states and types; both are compared without case, none means
-        all.
+        """Groups in the order of their ids, with their states. Only those of the states and types, if given.
 
-        BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
+        States and types are compared without case. BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
         """
         self.loading.check_all()
         wanted = {state.strip().lower() for state in states}
@@ -161,16 +160,16 @@ class GroupCoordinator:
         return in_order(self.store.groups, shown)
 
     def describe_consumer(self, group_id: str) -> Work[ConsumerGroupDescribeResponse.DescribedGroup]:
-        """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for others."""
+        """A consumer group and its members. BrokerError GROUP_ID_NOT_FOUND for any other group."""
         if not group_id:
             raise error_for(error_codes.INVALID_GROUP_ID)
         group = self.store.existing(ConsumerGroup, group_id)
         return (yield from described(group, self.settings.assignors[0], self.consumer.topics))
 
     def describe(self, group_id: str, version: int) -> Work[DescribeGroupsResponse.DescribedGroup]:
-        """A group and its members, as they were at the beginning; protocol and metadata only while it is stable.
+        """A group and its members at the time of the call. Protocol and metadata are set only for a stable group.
 
-        Unknown groups are Dead.
+        The state of an unknown group is Dead.
         """
         answer = DescribedGroup(group_id=group_id)
         try:
@@ -207,9 +206,9 @@ class GroupCoordinator:
     # the log
 
     def load(self, spare_bytes: int) -> int:
-        """Read partitions of ``spare_bytes`` in all, and the others while requests are served (``loading``).
+        """Load partitions of ``spare_bytes`` in total now, and the others while requests are served (``loading``).
 
-        Members get one session to come back. Returns how many bytes are left to spare.
+        Members get one session timeout to return. Returns the number of bytes that are left of ``spare_bytes``.
         """
         left = self.loading.begin(self._part, spare_bytes)
         self._loaded = True
@@ -220,7 +219,7 @@ class GroupCoordinator:
         return LoadedGroups(partition, self.store, self.offsets.table, self._served)
 
     def _served(self, group_ids: Collection[str]) -> None:
-        """These groups are loaded: so must be forgotten what they committed for topics that were deleted meanwhile."""
+        """Forget offsets that loaded groups committed for topics that were deleted during the load."""
         for name, topic_id in self._deleted:
             self._runtime.begin(self._forget_topic(name, topic_id, group_ids), _NOT_FORGOTTEN)
         if not self.loading.under_way:
@@ -242,7 +241,7 @@ class GroupCoordinator:
         yield from self.offsets.forget_topic(name, topic_id, group_ids)
 
     def _unload(self) -> None:
-        """The log is gone, and all groups with it: whoever waits must look for a coordinator again."""
+        """Unload all groups, since their log is deleted. Waiting members must find the coordinator again."""
         log.info("unloading %d groups", len(self.store.groups))
         for group in self.store.groups.values():
             self.store.members[group.type].ended(group)

@@ -1,4 +1,4 @@
-"""One partition of ``__consumer_offsets``: groups and offsets as it says them, aside until all of it is read."""
+"""The groups and offsets of one partition of ``__consumer_offsets``, kept apart until all of it is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReadGroups:
-    """What one partition says. Records that no broker writes raise UnfitRecord and change nothing."""
+    """Groups and offsets of one partition. Records that no broker writes raise UnfitRecord and change nothing."""
 
     def __init__(self, partition: int) -> None:
         self._partition = partition
@@ -62,7 +62,7 @@ class ReadGroups:
         return self._offsets.transaction_ended(self._partition, producer_id, committed)
 
     def _place(self, key: OffsetCommitKey | LegacyOffsetCommitKey) -> TopicPartition:
-        """The partition that a commit is about: one object for all groups, of which there may be very many."""
+        """The partition of a commit: one shared object for all groups, since there may be very many."""
         at = TopicPartition(key.topic, key.partition)
         return self._places.setdefault(at, at)
 
@@ -72,10 +72,10 @@ class ReadGroups:
 
 
 class LoadedGroups(ReadGroups):
-    """Made for one partition; ``store`` and ``offsets`` are what is served, and take over what is found.
+    """The groups of one partition, which ``adopt`` moves to the served ``store`` and ``offsets``.
 
-    ``done`` gets the ids of all groups once they are served. What is found in a partition that is not its group's (the
-    topic has grown since) holds where the group's own says nothing.
+    ``done`` gets the ids of all groups once they are served. If the topic has grown, a partition may contain records of
+    a group that now belongs to another one. The records of the group's own partition override them.
     """
 
     def __init__(

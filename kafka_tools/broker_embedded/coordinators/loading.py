@@ -1,11 +1,10 @@
-"""A coordinator's partitions, read after a start: the small ones before clients are served, the others beside them.
+"""Loads a coordinator's partitions after a start: small ones before clients are served, the others in the background.
 
-A partition is loading, served or failed. What its log says is gathered aside, in slices, and taken over when all of it
-is there: until then requests for its groups or transactional ids get COORDINATOR_LOAD_IN_PROGRESS, and
-everybody else is served. Nobody writes to the log of a partition that is loading but the markers of transactions; they
-are read like the rest. A record that no broker writes is left out and named, and the others of its partition hold. For
-a partition whose bytes have changed the answer is NOT_COORDINATOR from then on, as in Kafka (``CoordinatorRuntime``).
-The others are loaded all the same.
+A partition is loading, served or failed. Its state is built apart, in slices, and takes effect once all of the log is
+read. Until then, requests for its groups or transactional ids get COORDINATOR_LOAD_IN_PROGRESS. Only markers of
+transactions are written to a partition that is loading; they are read like other records. A record that no broker
+writes is skipped and logged. A damaged partition fails: requests for it get NOT_COORDINATOR, as in Kafka
+(``CoordinatorRuntime``). The other partitions are still loaded.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ _MEND = "Stop the broker and run kafka-tools broker mend to remove it"
 
 
 class LoadedPart(Reader, Protocol):
-    """What one partition says. It is kept aside until ``adopt``; what is read after that goes to what is served."""
+    """The state of one partition, kept apart until ``adopt``. Later records change the served state directly."""
 
     def adopt(self) -> Work[None]:
-        """Take over what was read, in slices. Requests are refused until it is over and the rest of the log read."""
+        """Add the state to the served state, in slices. Requests are refused until the rest of the log is read."""
 
     def served(self) -> Work[None]:
-        """Requests are answered from now on: what follows from it."""
+        """Called when the broker starts to serve requests for the partition."""
 
 
 class Loading:
-    """The states of the partitions of one coordinator's log, and the work of reading them, one after another."""
+    """Loads the partitions of one coordinator's log, one after another, and knows the state of each."""
 
     def __init__(self, state: CoordinatorLog, keys: KeyTypes, values: KeyTypes, slices: Slices, advice: str) -> None:
-        """``slices``: where partitions that are loaded beside requests take turns. ``advice`` says what is not served
-        where a partition cannot be read, and what to do; ``%s`` is the partition.
+        """``slices``: runs the background work. ``advice``: the end of the log line about a partition (``%s``) that
+        cannot be read. It says which requests fail, and how to repair the partition.
         """
         self._log = state
         self._keys = keys
@@ -54,14 +53,14 @@ class Loading:
         self._slices = slices
         self._advice = advice
         self._unserved: dict[int, int] = {}
-        """Partition -> the error code of requests for it: it is loading, or it could not be read."""
+        """Partition that is loading or failed -> the error code of requests for it."""
         self._partitions = 0
-        """How many there were at the start: that is where a group's records are, though the topic grows meanwhile."""
+        """The number of partitions at the start. It determines where a group's records are, even if the topic grows."""
         self._waiting: list[int] = []
         self._held: list[int] = []
-        """Those that somebody wants to stay unread."""
+        """The partitions that are not read yet because ``CoordinatorLog.is_held`` says so."""
         self._part: Callable[[int], LoadedPart] | None = None
-        """What makes of a partition the part that is loaded, once loading has begun."""
+        """Creates the empty state of a partition. None until ``begin``."""
         self._is_at_work = False
 
     def check(self, key: str) -> None:
@@ -76,11 +75,11 @@ class Loading:
         return not self._unserved or not self._code(key)
 
     def is_loading(self, key: str) -> bool:
-        """Whether the partition of this id is being loaded."""
+        """Whether the partition of this id is loading."""
         return bool(self._unserved) and self._code(key) == error_codes.COORDINATOR_LOAD_IN_PROGRESS
 
     def check_all(self) -> None:
-        """BrokerError COORDINATOR_LOAD_IN_PROGRESS while any partition is loading, for what asks for all of them."""
+        """BrokerError COORDINATOR_LOAD_IN_PROGRESS while any partition is loading."""
         if self.under_way:
             raise error_for(error_codes.COORDINATOR_LOAD_IN_PROGRESS)
 
@@ -93,9 +92,9 @@ class Loading:
         return self._unserved.get(partition_for(key, self._partitions), error_codes.NONE)
 
     def begin(self, part: Callable[[int], LoadedPart], spare_bytes: int) -> int:
-        """Load logs of ``spare_bytes`` in all now, the smallest first, and the others in slices from now on.
+        """Load logs of ``spare_bytes`` in total now, the smallest first, and the others in the background.
 
-        Returns how many bytes are left to spare.
+        Returns the number of bytes that are left of ``spare_bytes``.
         """
         self._partitions = self._log.partitions
         sizes = {number: self._log.size_bytes(number) for number in range(self._partitions)}
@@ -119,7 +118,7 @@ class Loading:
         return spare_bytes
 
     def go_on(self) -> None:
-        """Read what is not held any longer."""
+        """Load the partitions that are no longer held."""
         released = [number for number in self._held if not self._log.is_held(number)]
         self._held = [number for number in self._held if number not in released]
         self._waiting += released
@@ -127,7 +126,7 @@ class Loading:
             self._work()
 
     def stop(self) -> None:
-        """The log is gone: there is nothing to be loaded, and what is being read is forgotten."""
+        """Cancel all loading: the log is deleted."""
         self._waiting.clear()
         self._held.clear()
         self._unserved.clear()
@@ -165,7 +164,7 @@ class Loading:
             if self._is_begun(number):
                 self._failed(number, error)
             return
-        except Exception:  # the other partitions are read all the same
+        except Exception:  # the other partitions are still loaded
             self._unserved[number] = error_codes.NOT_COORDINATOR
             log.error("%s-%d is not served because of a bug in this broker", self._log.topic, number, exc_info=True)
             return
@@ -179,13 +178,13 @@ class Loading:
     def _read(
         self, number: int, tail: Iterator[BatchView | None], part: LoadedPart, left_out: _LeftOutOf
     ) -> Work[None]:
-        """Everything up to the end of the log as it is then: nothing is written between that and what comes next."""
+        """Read up to the current end of the log. Nothing is written between its end and the caller's next step."""
         while self._is_begun(number) and (batch := next(tail)) is not None:
             left_out.add((yield from replay_batch(batch, self._keys, self._values, part)))
             yield
 
     def _is_begun(self, number: int) -> bool:
-        """Whether it is still loading: its topic may have been deleted."""
+        """Whether the partition is still loading; its topic may have been deleted."""
         return self._unserved.get(number) == error_codes.COORDINATOR_LOAD_IN_PROGRESS
 
     def _failed(self, number: int, error: BaseException) -> None:
@@ -195,7 +194,7 @@ class Loading:
 
 
 class _LeftOutOf:
-    """Tells the log what is left out of one partition: the first ones by name, then how many more."""
+    """Logs the records that are skipped in one partition: the first ones each, then the number of the others."""
 
     def __init__(self, partition: str) -> None:
         self._partition = partition

@@ -1,8 +1,8 @@
-"""What ``broker mend`` does: the cluster's state first, then the logs of the coordinators.
+"""Runs ``broker mend``: repairs the cluster metadata first, then the logs of the coordinators.
 
-A start does not serve a partition in which a CRC does not match, since what was written there may be gone, and leaves
-out records that no broker writes. Here such a log is written anew without them, and the old one is moved aside. The
-records are judged as a start judges them, by the same functions.
+A start does not serve a partition with a wrong CRC, since records may be missing. It skips records that no broker
+writes. Mending rewrites such a log without these bytes and records, and renames the old directory. It validates records
+with the same functions as a start.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from kafka_tools.storage.salvage import Salvage
 
 
 class MendedLog(NamedTuple):
-    """One partition of an internal topic that was written anew."""
+    """One partition of an internal topic that was rewritten."""
 
     directory: str
     kept: int
-    """Batches."""
+    """The number of batches in the new log."""
     damaged_spans: int
     left_out: Sequence[LeftOut]
     """Records that no broker writes, by the offsets that they had."""
@@ -57,7 +57,7 @@ class MendedLog(NamedTuple):
 
 
 class Mended(NamedTuple):
-    """What ``mend`` did."""
+    """The results of ``mend``."""
 
     state: MendedState
     logs: Sequence[MendedLog]
@@ -69,10 +69,10 @@ class Mended(NamedTuple):
 
 
 def mend(paths: Sequence[str], clock: Clock, *, lost: Collection[str] = ()) -> Mended:
-    """Mend the directories of a broker that does not run; returns what was done. ``lost``: as ``DataDirs`` has it.
+    """Repair the directories of a broker that does not run. ``lost``: see ``DataDirs``.
 
-    Raises ConfigError for directories that are not this broker's or are in use, LogError or OSError if it fails:
-    then it can be run again.
+    Raises ConfigError for directories that are not this broker's or are in use; LogError or OSError if the repair
+    fails. It can then be repeated.
     """
     dirs = broker_dirs(paths, lost=lost)
     try:
@@ -83,9 +83,9 @@ def mend(paths: Sequence[str], clock: Clock, *, lost: Collection[str] = ()) -> M
 
 
 def mend_logs(dirs: DataDirs, next_producer_id: int, clock: Clock) -> list[MendedLog]:
-    """Mend every partition of an internal topic that a start complains about. Raises OSError.
+    """Rewrite every damaged partition of an internal topic, or with records that no broker writes. Raises OSError.
 
-    ``next_producer_id``: the first one that the cluster has not given out.
+    ``next_producer_id``: the first producer id that the cluster has not allocated.
     """
 
     def transactions(partition: int) -> Reader:
@@ -116,7 +116,7 @@ def mend_logs(dirs: DataDirs, next_producer_id: int, clock: Clock) -> list[Mende
         metadata = os.path.join(path, PARTITION_METADATA)
         if os.path.exists(metadata):
             shutil.copy(metadata, fresh)
-        dirs.forget_checkpoints(log_dir, id)  # they know of offsets that the new log does not reach
+        dirs.forget_checkpoints(log_dir, id)  # their offsets may be beyond the end of the new log
         moved_to = retire_directory(path, state="stray")
         os.rename(fresh, path)
         done.append(MendedLog(path, kept, damaged_spans, left_out, moved_to))
@@ -124,7 +124,7 @@ def mend_logs(dirs: DataDirs, next_producer_id: int, clock: Clock) -> list[Mende
 
 
 def _finish_earlier(dirs: DataDirs, topics: Container[str]) -> None:
-    """What a mending that did not end has left: a log takes its place if the old one has gone, or was not complete."""
+    """Finish an interrupted mending: rename a new log if the old one is already renamed, otherwise delete it."""
     for log_dir, name, parsed in dirs.partition_dirs():
         if parsed.state == "future" and parsed.topic_partition.topic in topics:
             place = os.path.join(log_dir, str(parsed.topic_partition))
@@ -135,7 +135,7 @@ def _finish_earlier(dirs: DataDirs, topics: Container[str]) -> None:
 
 
 class _Judged:
-    """The sound batches of a log without what is left out; once iterated, what that was."""
+    """Iterates the valid batches of a log without the records to skip; afterwards, ``left_out`` contains these."""
 
     def __init__(self, path: str, keys: KeyTypes, values: KeyTypes, reader: Reader) -> None:
         self._salvage = Salvage(path)
@@ -157,7 +157,7 @@ class _Judged:
 
 
 def _without(view: BatchView, left_out: Sequence[LeftOut]) -> bytes | None:
-    """A batch without some of its records; None if nothing is left."""
+    """The batch without the records in ``left_out``; None if no record remains."""
     if left_out[0].is_batch:
         return None
     gone = {each.offset for each in left_out}

@@ -16,7 +16,7 @@ _VERSION, _VERSION_WITH_EXPIRY = 4, 1
 
 
 class OffsetCommit(NamedTuple):
-    """A committed offset of a partition. ``expire_ms``: where an old client asked for its own retention, else -1."""
+    """A committed offset of a partition. ``expire_ms``: -1 unless an old client requested its own retention."""
 
     offset: int
     leader_epoch: int
@@ -27,7 +27,7 @@ class OffsetCommit(NamedTuple):
 
 
 def offset_record(group_id: str, partition: TopicPartition, committed: OffsetCommit) -> CoordinatorRecord:
-    """One commit."""
+    """The record of a committed offset."""
     value = OffsetCommitValue(
         offset=committed.offset,
         leader_epoch=committed.leader_epoch,
@@ -41,7 +41,7 @@ def offset_record(group_id: str, partition: TopicPartition, committed: OffsetCom
 
 
 def offset_tombstone(group_id: str, partition: TopicPartition) -> CoordinatorRecord:
-    """The end of a commit, deleted or expired."""
+    """The tombstone of a committed offset that is deleted or expired."""
     key = OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)
     return CoordinatorRecord(key, None)
 

@@ -1,6 +1,6 @@
-"""Committed offsets of groups: checks of commits, also in transactions, retention and expiry (KIP-211).
+"""Committed offsets of groups: checks of commits (also in transactions), retention and expiration (KIP-211).
 
-Follows Kafka 4's ``OffsetMetadataManager``. Reading the request's shapes is the handlers' work.
+Follows Kafka 4's ``OffsetMetadataManager``. The handlers convert requests and responses.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ GROUP_ID_NOT_FOUND_FROM = 9
 
 
 Writer = tuple[int, int] | None
-"""Id and epoch of the producer in whose transaction something is written."""
+"""Id and epoch of the producer of a transactional write; None for a plain write."""
 
 
 class PreparedCommit(NamedTuple):
-    """A commit before the group's checks. ``codes``: one per offset; ``accepted``: the offsets to be written."""
+    """A commit before the group's checks. ``codes``: an error code per offset; ``accepted``: the offsets to write."""
 
     codes: list[int]
     accepted: list[tuple[TopicPartition, OffsetCommit]]
     batch: bytes | None
-    """None: there is nothing to write, or ``failed`` says why it cannot be."""
+    """None if there is nothing to write, or if building it failed with the error code ``failed``."""
     failed: int
 
 
 class Offsets:
-    """Offsets by group and partition. ``groups`` holds the groups and writes the records."""
+    """Offsets by group and partition. ``groups`` contains the groups and writes the records."""
 
     def __init__(self, groups: GroupStore) -> None:
         self._groups = groups
@@ -57,15 +57,15 @@ class Offsets:
         """The offsets committed by transactions that are still open."""
 
     def of(self, group_id: str) -> Mapping[TopicPartition, OffsetCommit]:
-        """Everything a group has committed."""
+        """All committed offsets of a group."""
         return self.table.by_group.get(group_id, {})
 
     def committed(
         self, group_id: str, member_id: str | None = None, member_epoch: int = -1
     ) -> Mapping[TopicPartition, OffsetCommit]:
-        """Everything a group has committed, for a member of it if one is named.
+        """All committed offsets of a group, optionally with a check of the member that fetches them.
 
-        BrokerError for who is no member, or at another epoch, and while the group is not loaded.
+        BrokerError for an unknown member, for another epoch, and while the group is not loaded.
         """
         group = self._groups.find(group_id)
         if group is not None:
@@ -75,9 +75,9 @@ class Offsets:
     def prepare(
         self, group_id: str, offsets: Iterable[tuple[TopicPartition, OffsetCommit]], producer: Writer = None
     ) -> Work[PreparedCommit]:
-        """The batch that ``commit`` writes, made in slices.
+        """Build the batch for ``commit``, in slices.
 
-        Offsets whose metadata is too long are left out. Of a partition that is named twice the last offset counts.
+        Skips offsets whose metadata is too long. If a partition occurs twice, its last offset counts.
         """
         longest = self._runtime.integer("offset.metadata.max.bytes")
         codes, accepted = [], []
@@ -100,10 +100,10 @@ class Offsets:
     def commit(
         self, group_id: str, by: Committer, prepared: PreparedCommit, version: int, producer: Writer = None
     ) -> list[int]:
-        """Commit; returns the error code of each. BrokerError if the group does not let the caller commit.
+        """Commit; returns an error code per offset. BrokerError if the caller may not commit.
 
-        With a ``producer``: as part of its transaction, until whose end nothing of it holds (KIP-447). An epoch of -1
-        is a commit by assignment, by an administrator, or by a producer that knows no members.
+        With a ``producer``, the commit is part of its transaction and takes effect when the transaction commits
+        (KIP-447). The epoch is -1 for manually assigned consumers, administrators, and producers that name no member.
         """
         group, created = self._groups.find(group_id), None
         if group is None:
@@ -133,8 +133,8 @@ class Offsets:
     def _written(self, group_id: str, prepared: PreparedCommit, producer: Writer = None) -> int:
         """Append the batch, if there is one; returns an error code.
 
-        A topic may have been deleted since it was asked for, and with it what was committed for it: a commit that came
-        after would hold for a new topic of its name. A client that asks again learns which topic has the name then.
+        If a topic was deleted since the request began, its offsets may be deleted already. A commit after that would
+        apply to a new topic of the same name. The retriable error makes the client look up the topic again.
         """
         if prepared.batch is None:
             return prepared.failed
@@ -148,7 +148,7 @@ class Offsets:
         return error_codes.NONE
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition]) -> Work[dict[TopicPartition, int]]:
-        """Forget offsets that no member of the group reads; returns the error code per partition."""
+        """Delete offsets of topics that no member subscribes to; returns an error code per partition."""
 
         def made() -> Work[tuple[dict[TopicPartition, int], list[TopicPartition], bytes]]:
             group = self._groups.find(group_id)
@@ -168,13 +168,13 @@ class Offsets:
         return codes
 
     def known(self, group_id: str) -> set[TopicPartition]:
-        """The partitions for which something is committed, be it in a transaction that is open."""
+        """The partitions with committed offsets, including offsets of open transactions."""
         return {*self.of(group_id), *self.open.of(group_id)}
 
     def _deletable(
         self, group_id: str, partitions: Sequence[TopicPartition]
     ) -> tuple[dict[TopicPartition, int], list[TopicPartition]]:
-        """The error code of each partition, and what is to be forgotten. BrokerError if the group lets none go."""
+        """The error code of each partition, and the partitions to delete. BrokerError if none may be deleted."""
         group = self._groups.find(group_id)
         if group is None:
             raise error_for(error_codes.GROUP_ID_NOT_FOUND)
@@ -189,9 +189,9 @@ class Offsets:
         return codes, [at for at, code in codes.items() if not code and at in known]
 
     def forget_topic(self, topic: str, topic_id: uuid.UUID, group_ids: Collection[str] | None = None) -> Work[None]:
-        """A topic was deleted: so are the offsets that these groups, or all that are served, committed for it.
+        """Delete the offsets of a deleted topic in these groups, or in all served groups.
 
-        Those for a new one of its name stay.
+        Offsets of a new topic of the same name stay.
         """
         known_as = (topic_id, ZERO_UUID)
         for group_id in list(self.table.groups() if group_ids is None else group_ids):
@@ -210,24 +210,24 @@ class Offsets:
         known = self.known(group_id)
         gone = [at for at in known if at.topic == topic and self._is_of(group_id, at, topic_ids)]
         for run in (yield from self._groups.log.in_batches(gone, tombstone)):
-            now = [at for at in run if self._is_of(group_id, at, topic_ids)]  # the topic may be there anew
+            now = [at for at in run if self._is_of(group_id, at, topic_ids)]  # the topic may exist again
             if now:
                 self._groups.write(group_id, [offset_tombstone(group_id, at) for at in now])
                 self.table.forget(group_id, now)
             yield
 
     def _is_of(self, group_id: str, at: TopicPartition, topic_ids: Collection[uuid.UUID]) -> bool:
-        """Whether what is committed for a partition, in transactions too, is for a topic of one of these ids."""
+        """Whether all offsets committed for a partition, also in transactions, have one of these topic ids."""
         committed = self.of(group_id).get(at)
         offsets = [*self.open.offsets(group_id, at), *(() if committed is None else (committed,))]
         return all(each.topic_id in topic_ids for each in offsets)
 
     def expired(self, group: Group, now_ms: int) -> Work[list[TopicPartition]]:
-        """The offsets whose time is over.
+        """The expired offsets of a group.
 
-        It counts from the commit for simple groups, for consumer groups and for topics that a stable group no longer
-        reads, and from the moment the last member left for classic groups that have none. Offsets of topics that are
-        gone expire at once.
+        The retention starts at the commit for simple groups, for consumer groups, and for topics that a stable group
+        does not read. It starts when the last member left for empty classic groups. Offsets of deleted topics expire
+        immediately.
         """
         found = []
         yield from group.read_subscriptions()
@@ -249,5 +249,5 @@ class Offsets:
 
 
 def _utf16_length(text: str) -> int:
-    """The length that Java's String has."""
+    """The length as Java's ``String.length`` returns it."""
     return len(text) + sum(character > "\uffff" for character in text)

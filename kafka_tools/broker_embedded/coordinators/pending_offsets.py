@@ -1,8 +1,8 @@
-"""Offsets that transactions have committed and that do not hold yet: a marker decides (KIP-98, KIP-447).
+"""Pending offsets of transactions, until a marker commits or aborts them (KIP-98, KIP-447).
 
-By partition of ``__consumer_offsets`` and producer, as the markers are. Follows ``OffsetMetadataManager`` (Kafka
-4.3.1), where a later plain commit of the same partition wins over an earlier one in a transaction. A transaction may
-have committed very many offsets: its end only marks it as over, and what knows of it forgets it in slices.
+Transactions are identified by partition of ``__consumer_offsets`` and producer, like the markers. Follows
+``OffsetMetadataManager`` (Kafka 4.3.1): a plain commit overrides an earlier transactional one of the same partition. A
+transaction may have very many offsets, so its end only marks it as ended; the indexes forget it in slices.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from kafka_tools.values import TopicPartition
 
 
 class _Committed:
-    """What one transaction has committed for one group: what would hold, and what newer commits have replaced."""
+    """The offsets of one transaction in one group. Plain commits have replaced those in ``replaced``."""
 
     __slots__ = ("alone", "holding", "replaced")
 
     def __init__(self, alone: frozenset[_Transaction]) -> None:
         self.alone = alone
-        """The transaction as the only one that has committed an offset of a partition, which is what most are."""
+        """A set of only this transaction, shared by the partitions in which no other transaction has offsets."""
         self.holding: dict[TopicPartition, OffsetCommit] = {}
         self.replaced: set[TopicPartition] = set()
 
 
 class _Transaction:
-    """One transaction of a producer, as one partition of the log knows it (``owner``)."""
+    """One transaction of a producer in one partition of the log (``owner``: partition and producer id)."""
 
     __slots__ = ("by_group", "is_open", "owner")
 
@@ -46,10 +46,10 @@ class PendingOffsets:
         self._by_group: dict[str, set[_Transaction]] = {}
         """The open transactions of each group."""
         self._by_place: dict[str, dict[TopicPartition, frozenset[_Transaction] | set[_Transaction]]] = {}
-        """By group. Of these transactions only those count that are open: the others are about to be forgotten."""
+        """The transactions by group and partition. Ended transactions do not count; they are removed in slices."""
 
     def add(self, partition: int, producer_id: int, group_id: str, at: TopicPartition, offset: OffsetCommit) -> None:
-        """A transaction committed an offset."""
+        """Add a pending offset of a transaction."""
         owner = partition, producer_id
         transaction = self._by_owner.get(owner)
         if transaction is None:
@@ -70,13 +70,13 @@ class PendingOffsets:
             known.add(transaction)
 
     def supersede(self, group_id: str, at: TopicPartition) -> None:
-        """A plain commit came after what is pending for the partition."""
+        """Replace the pending offsets of a partition by a later plain commit."""
         for committed in self._at(group_id, at):
             if committed.holding.pop(at, None) is not None:
                 committed.replaced.add(at)
 
     def forget(self, group_id: str, at: TopicPartition) -> None:
-        """The offset was deleted, in transactions too."""
+        """Forget the pending offsets of a partition whose offset was deleted."""
         for committed in self._at(group_id, at):
             committed.holding.pop(at, None)
             committed.replaced.discard(at)
@@ -88,7 +88,7 @@ class PendingOffsets:
             del self._by_place[group_id]
 
     def forget_group(self, group_id: str) -> None:
-        """The group is gone."""
+        """Forget a deleted group."""
         for transaction in list(self._by_group.get(group_id, ())):
             self._leave(transaction, group_id)
         self._by_place.pop(group_id, None)
@@ -96,7 +96,7 @@ class PendingOffsets:
     def end(
         self, partition: int, producer_id: int
     ) -> tuple[Mapping[str, Mapping[TopicPartition, OffsetCommit]], Work[None]]:
-        """The transaction is over: by group what would hold if it was committed; and what is left to do, in slices."""
+        """End a transaction. Returns its pending offsets by group, and the cleanup, to be done in slices."""
         owner = partition, producer_id
         transaction = self._by_owner.pop(owner, None) or _Transaction(owner)
         transaction.is_open = False
@@ -106,16 +106,16 @@ class PendingOffsets:
         return holding, self._forget(transaction)
 
     def of(self, group_id: str) -> Iterator[TopicPartition]:
-        """The partitions for which a transaction of the group's members is open."""
+        """The partitions of a group for which a transaction is open."""
         if group_id in self._by_group:
             yield from (at for at, known in self._by_place[group_id].items() if any(each.is_open for each in known))
 
     def offsets(self, group_id: str, at: TopicPartition) -> list[OffsetCommit]:
-        """What transactions have committed for a partition and no plain commit has replaced."""
+        """The pending offsets of a partition that no plain commit has replaced."""
         return [committed.holding[at] for committed in self._at(group_id, at) if at in committed.holding]
 
     def is_open(self, group_id: str, at: TopicPartition | None = None) -> bool:
-        """Whether a transaction is open for the partition, or for any of the group."""
+        """Whether a transaction is open for the partition, or for any partition of the group."""
         if at is None or group_id not in self._by_group:
             return group_id in self._by_group
         return any(each.is_open for each in self._by_place[group_id].get(at, ()))
@@ -125,14 +125,14 @@ class PendingOffsets:
         return list(self._by_group)
 
     def adopt(self, other: PendingOffsets) -> Work[None]:
-        """Take over, in slices, what was read apart of partitions of which nothing is known here.
+        """Add, in slices, the transactions of a newly loaded partition of the log.
 
-        Each transaction from one moment on, with all that it has committed: its marker may be written between two.
+        Each transaction is added as a whole, since its marker may be written between two slices.
         """
         for group_id, theirs in other._by_place.items():
             yield
             ours = self._by_place.setdefault(group_id, theirs)
-            if ours is not theirs:  # the topic has grown since: the group is in two partitions
+            if ours is not theirs:  # the topic has grown: the group is in two partitions
                 for at, known in theirs.items():
                     yield
                     ours[at] = {*ours.get(at, ()), *known}
@@ -143,19 +143,19 @@ class PendingOffsets:
                 self._by_group.setdefault(group_id, set()).add(transaction)
 
     def clear(self) -> None:
-        """The log is gone."""
+        """Forget everything: the log is deleted."""
         self._by_owner.clear()
         self._by_group.clear()
         self._by_place.clear()
 
     def _at(self, group_id: str, at: TopicPartition) -> list[_Committed]:
-        """What each open transaction has committed for the group, of those that have something for the partition."""
+        """The offsets in the group of each open transaction that has committed an offset of the partition."""
         if group_id not in self._by_group:
             return []
         return [each.by_group[group_id] for each in self._by_place[group_id].get(at, ()) if each.is_open]
 
     def _leave(self, transaction: _Transaction, group_id: str) -> None:
-        """An open transaction has nothing of the group any longer."""
+        """Remove a group from an open transaction, and end the transaction if it has no other group."""
         del transaction.by_group[group_id]
         self._close(transaction, group_id)
         if not transaction.by_group:
@@ -169,7 +169,7 @@ class PendingOffsets:
             del self._by_group[group_id]
 
     def _forget(self, transaction: _Transaction) -> Work[None]:
-        """Take a transaction that is over out of the places that know it."""
+        """Remove an ended transaction from the index by partition."""
         for group_id, committed in transaction.by_group.items():
             for at in [*committed.holding, *committed.replaced]:
                 yield
@@ -184,4 +184,4 @@ class PendingOffsets:
                 del places[at]
                 if not places:
                     del self._by_place[group_id]
-        transaction.by_group.clear()  # which lead back to it
+        transaction.by_group.clear()  # they refer back to it

@@ -1,7 +1,7 @@
-"""Producer ids: handed out one by one from blocks of 1000 that the cluster's state records (KIP-730).
+"""Allocates producer ids from blocks of 1000 that the cluster's state records (KIP-730).
 
-A block is committed, and on the disk, before its first id is given out: no id is ever given twice, though the machine
-loses its power. Nothing else says which ids were given, as in Kafka; a start leaves the rest of its last block unused.
+A block is committed and on disk before its first id is allocated, so no id is allocated twice, even after a power
+failure. As in Kafka, nothing records single ids: a start does not use the rest of the last block.
 Follows Kafka's ``ProducerIdControlManager`` and ``RPCProducerIdManager``.
 """
 
@@ -23,7 +23,7 @@ _LAST = (1 << 63) - 1
 
 
 class ProducerIds:
-    """``next_id`` gives a fresh producer id."""
+    """``next_id`` allocates a producer id."""
 
     def __init__(self, journal: Journal, node_id: int) -> None:
         self._journal = journal
@@ -32,12 +32,12 @@ class ProducerIds:
         self._next = 0
         self._end = 0
         self._recorded: ProducerIdsRecord | None = None
-        """What the cluster's state says, however many ids are left out here."""
+        """The newest record of the cluster's state."""
         journal.on_record(ProducerIdsRecord, self._apply)
         journal.on_image(lambda: iter([] if self._recorded is None else [self._recorded]))
 
     def next_id(self) -> int:
-        """An id that nobody has had. BrokerError once 2^63 ids are used up."""
+        """Allocate an unused id. BrokerError after all 2^63 ids are used."""
         if self._next == self._end:
             self._take_block()
         given = self._next
@@ -45,7 +45,7 @@ class ProducerIds:
         return given
 
     def was_given(self, id: int) -> bool:
-        """Whether an id is one of the blocks that the cluster has taken: no other has ever been given."""
+        """Whether an id is in a block that the cluster has allocated. No other id was ever returned."""
         return id < self._next_block
 
     def _take_block(self) -> None:

@@ -1,7 +1,7 @@
-"""What the records of an internal topic must say to be a broker's: clients with the rights write there too.
+"""Checks of records in internal topics, since authorized clients can write there too.
 
-Only what would do harm later is refused: two members that are one, members without what a group needs, numbers that
-have no next one. Each check raises UnfitRecord. A field that only makes no sense costs whoever wrote it, as in Kafka.
+Each check raises UnfitRecord. The checks refuse only records that would cause failures later: duplicate members,
+members without required fields, numbers without a successor. As in Kafka, other nonsense affects only its writer.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue
 from kafka_tools.protocol.stored.transaction_log import TransactionLogValue
 
 _LAST_EPOCH = 2**31 - 1 - 1_000_000
-"""A group's epoch or generation beyond leaves no room for the next ones: a million changes a day take six years."""
+"""The highest accepted epoch or generation: a million below the maximum. A million changes a day take six years."""
 _LEAST_MEMBER_EPOCH = -2
-"""That of a static member that will be back."""
+"""The epoch of a static member that left temporarily."""
 _NEVER_WRITTEN = (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE)
 
 
 def check_classic_group(value: GroupMetadataValue) -> None:
-    """A classic group: members that differ, one of them the leader, with a protocol."""
+    """Check a classic group: its members differ, one of them is the leader, and they have a protocol."""
     _check_epoch("generation", value.generation)
     if not value.members:
         return
@@ -53,7 +53,7 @@ def check_classic_group(value: GroupMetadataValue) -> None:
 
 
 def check_consumer_group(groups: Mapping[str, Group], key: Stored, value: Stored) -> None:
-    """A record of a consumer group, beside what is known of the group before it."""
+    """Check a record of a consumer group against the group as it was before the record."""
     group = of_type(groups.get(key.group_id), ConsumerGroup)  # type: ignore[attr-defined]
     if isinstance(value, stored.ConsumerGroupMetadataValue):
         _check_epoch("group epoch", value.epoch)
@@ -75,7 +75,7 @@ def check_consumer_group(groups: Mapping[str, Group], key: Stored, value: Stored
 def check_transaction(
     transactional_id: str, value: TransactionLogValue, owners: Mapping[int, str], was_given: Callable[[int], bool]
 ) -> None:
-    """A transactional id's state. ``owners``: the ids that have producer ids, or get them next, as far as is known."""
+    """Check the state of a transactional id. ``owners``: current and next producer ids -> their transactional ids."""
     if not transactional_id:
         raise UnfitRecord("its transactional id is empty")
     status = value.transaction_status
@@ -111,7 +111,7 @@ def _check_classic_side(
     member_id: str,
     value: stored.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata,
 ) -> None:
-    """What a group needs of a classic member to become a classic group again."""
+    """Check the fields of a classic member that its group needs to become a classic group again."""
     names = {each.name for each in value.supported_protocols}
     if not names:
         raise UnfitRecord(f"classic member {member_id} has no protocol")

@@ -1,7 +1,7 @@
-"""Groups that are deleted, and offsets and groups whose time is over.
+"""Deletes groups on request, and expired offsets and groups regularly.
 
-Tombstones of very many offsets are made in slices, and written if nothing has changed meanwhile: an offset that was
-committed after they were begun must outlive them.
+Tombstones of very many offsets are built in slices. They are written only if nothing has changed meanwhile, so that
+they do not delete an offset that was committed after the work began.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Removal:
-    """``delete`` is a request's; ``schedule`` starts the sweeps, each some time after the one before has ended."""
+    """``delete`` serves DeleteGroups; ``schedule`` starts the regular sweeps for expired offsets and groups."""
 
     def __init__(self, store: GroupStore, offsets: Offsets) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Removal:
     # DeleteGroups
 
     def delete(self, group_id: str) -> Work[None]:
-        """Forget a group without members, its offsets too. BrokerError if it has members, or does not exist."""
+        """Delete a group without members, and its offsets. BrokerError if it has members or does not exist."""
 
         def tombstones() -> Work[bytes]:
             return self._store.batch_of(self._tombstones(self._deletable(group_id), self._offsets.known(group_id)))
@@ -55,15 +55,15 @@ class Removal:
             raise error_for(error_codes.NON_EMPTY_GROUP)
         return group
 
-    # offsets and groups whose time is over
+    # expired offsets and groups
 
     def schedule(self) -> None:
-        """Look for what has expired after offsets.retention.check.interval.ms, again and again."""
+        """Delete expired offsets and groups repeatedly, after each offsets.retention.check.interval.ms."""
         interval, failed = "offsets.retention.check.interval.ms", "cannot delete expired offsets yet"
         self._store.runtime.repeat(interval, self._expire, failed)
 
     def _expire(self) -> Work[None]:
-        """Remove offsets whose time is over, and groups that are left with nothing."""
+        """Delete expired offsets, and abandoned groups without offsets."""
         now_ms = self._store.runtime.now_ms()
         for group in list(self._store.groups.values()):
             yield
@@ -75,9 +75,9 @@ class Removal:
                 log.warning("cannot delete expired offsets of group %s yet: %s", group.id, error)
 
     def _expire_group(self, group: Group, now_ms: int) -> Work[None]:
-        """What changed while it was looked at is left to the next sweep.
+        """Delete a group's expired offsets, and the group if nothing remains. The next sweep retries after a change.
 
-        Tombstones that do not fit into one batch are written in several, the end of the group in the last, as in Kafka.
+        Tombstones that do not fit into one batch are written in several. The last one deletes the group, as in Kafka.
         """
         known, seen = dict(self._offsets.of(group.id)), group.stamp
         gone = yield from self._offsets.expired(group, now_ms)
@@ -104,7 +104,7 @@ class Removal:
             for each in expired:
                 del known[each]
 
-    # the end of a group
+    # deletion of a group
 
     def _tombstones(self, group: Group, partitions: Collection[TopicPartition]) -> Iterator[CoordinatorRecord]:
         yield from (offset_tombstone(group.id, partition) for partition in list(partitions))

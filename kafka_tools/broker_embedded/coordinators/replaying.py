@@ -1,7 +1,7 @@
-"""Batches of an internal topic as records, each judged: what a start reads, and what ``broker mend`` keeps.
+"""Reads and validates the records of internal topics, for a start and for ``broker mend``.
 
-Whoever may write to ``__consumer_offsets`` or ``__transaction_state`` may write anything. A record that no broker
-writes is left out with a reason, and costs nobody else anything: the rest of its batch and of its partition holds.
+Clients that may write to ``__consumer_offsets`` or ``__transaction_state`` can write anything. A record that no broker
+writes is skipped with a reason. The other records of its batch and partition are used.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 _INT16 = Struct(">h")
 _MOST_AT_ONCE = 200
-"""The records of a batch with more are made on another thread."""
+"""The records of a batch with more records are decoded on another thread."""
 _BETWEEN = 8
-"""After so many records of a batch others may be served."""
+"""Number of records of a batch after which a slice may end."""
 _LONGEST = 300
-"""Characters of a reason: it names what a client has named."""
+"""Maximum length of a reason in characters. A reason may contain names that a client chose."""
 MOST_NAMED = 20
 """Maximum number of records left out of one partition that are listed. The others are only counted."""
 
@@ -42,7 +42,7 @@ class UnfitRecord(Exception):
 
 
 class LeftOut(NamedTuple):
-    """A record that is left out, or a whole batch that cannot be read (``is_batch``), by its base offset."""
+    """A skipped record, or an unreadable batch (``is_batch``) with its base offset."""
 
     offset: int
     reason: str
@@ -57,19 +57,19 @@ class Reader(Protocol):
     """A reader of the records of a partition, oldest first. Each method may raise UnfitRecord."""
 
     def replay(self, key: Stored, value: Stored | None) -> None:
-        """A record that holds; None removes."""
+        """Apply a record. Value None is a tombstone."""
 
     def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """A record of an open transaction: it holds if that is committed."""
+        """Keep a record of an open transaction until its marker."""
 
     def ended(self, producer_id: int, committed: bool) -> Work[None]:
-        """The end of a producer's transaction; what is returned is left to do."""
+        """End a producer's transaction. The returned work cleans up."""
 
 
 def replay_batch(batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> Work[list[LeftOut]]:
-    """Tell ``to`` what a batch says, in slices; returns what was left out.
+    """Pass the records of a batch to ``to``, in slices; returns the skipped records.
 
-    Record types that are not in ``keys`` are passed over: a newer Kafka may have written them.
+    Record types that are not in ``keys`` are ignored: a newer Kafka may have written them.
     """
     try:
         if batch.is_control:
@@ -92,7 +92,7 @@ def replay_batch(batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader)
 
 
 def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes, to: Reader) -> str | None:
-    """Tell ``to`` of one record; why it is left out, or None."""
+    """Pass one record to ``to``. Returns the reason if the record is skipped, otherwise None."""
     try:
         decoded = decode_record(keys, values, record.key, record.value)
         if decoded is None:
@@ -103,7 +103,7 @@ def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes
             to.replay(*decoded)
     except (DecodeError, UnsupportedVersion, UnfitRecord) as error:
         return str(error)
-    except Exception:  # a contradiction that no check knows: it must not cost the others of the partition
+    except Exception:  # a contradiction that no check detects must not affect other records
         log.debug("the record at offset %d", record.offset, exc_info=True)
         return "it contradicts the records before it"
     return None
@@ -112,7 +112,7 @@ def _replayed(record: Record, batch: BatchView, keys: KeyTypes, values: KeyTypes
 def decode_record(
     keys: KeyTypes, values: KeyTypes, key: bytes | None, value: bytes | None
 ) -> tuple[Stored, Stored | None] | None:
-    """The structs of one record; None for a record type that ``keys`` does not have."""
+    """The key and value of one record; None for a record type that is not in ``keys``."""
     if key is None:
         raise UnfitRecord("it has no key")
     if len(key) < _INT16.size:
@@ -130,7 +130,7 @@ def decode_record(
 
 
 def named(left_out: Iterable[LeftOut], already: int = 0) -> tuple[list[LeftOut], int]:
-    """The records to list if ``already`` so many were listed before, and the number of the others."""
+    """The records to list if ``already`` records were listed before, and the number of the others."""
     found = list(left_out)
     room = max(0, MOST_NAMED - already)
     return found[:room], len(found[room:])

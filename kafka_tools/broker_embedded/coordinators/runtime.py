@@ -1,7 +1,7 @@
-"""What all coordinators share: the broker around them, and the log that keeps their state, an internal topic.
+"""Shared by all coordinators: access to the broker, and the log of their state, an internal topic.
 
-A change is appended first and holds only then; a start replays the log (``replaying``). Keys are an int16 record type
-and the key struct, values an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
+A change takes effect after it is appended; a start replays the log (``replaying``). A key is an int16 record type and
+the key struct. A value is an int16 version and the value struct, as in Kafka's ``CoordinatorRecordSerde``.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 IsHeld = Callable[[TopicPartition, int], bool]
-"""(partition of a coordinator's topic, how many it has) -> whether it stays unread for now."""
+"""(partition of a coordinator's topic, the topic's number of partitions) -> whether it must stay unread for now."""
 
 _INT16 = Layout(">h")
 _MOST_AT_ONCE = 200
-"""A batch of more records is built on another thread, and a record of more elements encoded there."""
+"""A batch with more records is built on another thread, and a record with more elements is encoded there."""
 _MOST_TRIES = 3
 _RUN = 1000
-"""So many groups or transactions are sorted at once."""
+"""Number of groups or transactions that are sorted in one slice."""
 _ID = itemgetter(0)
 _MOST_COMPRESSED_BYTES = 8 * 1024 * 1024
-"""Bytes: a larger change is refused without compressing it to see whether it fits."""
+"""A larger change is refused without an attempt to compress it, in bytes."""
 
 
 class CoordinatorRecord(NamedTuple):
     """One change. ``value`` None is a tombstone; ``version`` is the value's.
 
-    ``elements``: about how many the value has. A record with very many is encoded on another thread.
-    ``read``: what whoever replays it would read from its value, where whoever made it has that.
+    ``elements``: the approximate number of elements in the value. A record with very many is encoded on another thread.
+    ``read``: the decoded content of the value, if the creator of the record already has it.
     """
 
     key: Stored
@@ -74,7 +74,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition that holds a group or transactional id."""
+    """The partition that contains a group or transactional id."""
     return positive_hash(key) % partitions
 
 
@@ -91,7 +91,7 @@ class Runtime(NamedTuple):
     timers: Timers
     slices: Slices
     background: Slices
-    """The line of the partitions that are loaded while requests are served."""
+    """Runs the loading of partitions while requests are served."""
     is_held: IsHeld
 
     def integer(self, name: str) -> int:
@@ -128,9 +128,9 @@ class Runtime(NamedTuple):
 
 
 class CoordinatorLog:
-    """One internal topic that this broker leads: created when it is first needed, and written by no client.
+    """One internal topic that this broker leads. It is created when it is first needed.
 
-    ``codec_config`` names the broker config that holds the codec's id; None: nothing is compressed.
+    ``codec_config``: the broker config with the id of the codec; None: no compression.
     """
 
     def __init__(self, runtime: Runtime, topic: str, codec_config: str | None = None) -> None:
@@ -140,7 +140,7 @@ class CoordinatorLog:
 
     @property
     def partitions(self) -> int:
-        """How many partitions the topic has; 0 while it does not exist."""
+        """The topic's number of partitions; 0 while it does not exist."""
         found = self._runtime.cluster.topic(self.topic)
         return len(found.partitions) if found else 0
 
@@ -153,17 +153,14 @@ class CoordinatorLog:
                 yield from topics.auto_create(self.topic)
 
     def append(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
-        """Append all records as one batch, which makes them atomic. Kept when this returns.
-
-        BrokerError with the code that a produce request would get.
-        """
+        """Append all records atomically, as one batch. BrokerError with the code that a produce request would get."""
         self.append_batch(partition, whole(self.batch_of(records)))
 
     def batch_of(self, records: Iterable[CoordinatorRecord], producer: tuple[int, int] | None = None) -> Work[bytes]:
-        """The batch of many records, in slices, for ``append_batch``.
+        """Build the batch of many records for ``append_batch``, in slices.
 
-        ``producer``: the id and epoch of a producer to whose transaction they belong. BrokerError MESSAGE_TOO_LARGE, or
-        INVALID_REQUEST for values that records cannot hold.
+        ``producer``: the id and epoch of the producer whose transaction they belong to. BrokerError MESSAGE_TOO_LARGE,
+        or INVALID_REQUEST for values that cannot be encoded.
         """
         from kafka_tools.records.build import build_batch
 
@@ -198,9 +195,9 @@ class CoordinatorLog:
     def in_batches(
         self, items: Iterable[T], records_of: Callable[[T], Iterable[CoordinatorRecord]], most: int | None = None
     ) -> Work[list[list[T]]]:
-        """Items in runs whose records fit into a batch each, in slices: for changes that need not be atomic.
+        """Split items, in slices, so that the records of each list fit into one batch. For changes without atomicity.
 
-        ``most``: so many of them at most are in one.
+        ``most``: the maximum number of items in a list.
         """
         limit = self._limit
         runs: list[list[T]] = []
@@ -217,7 +214,7 @@ class CoordinatorLog:
         return runs
 
     def append_batch(self, partition: int, batch: bytes, *, producer: tuple[int, int] | None = None) -> None:
-        """Append what ``batch_of`` has made; raises as ``append``."""
+        """Append a batch of ``batch_of``; raises like ``append``."""
         found = self._led(partition)
         if found is None:
             raise error_for(error_codes.UNKNOWN_TOPIC_OR_PARTITION, f"{self.topic}-{partition} does not exist")
@@ -241,12 +238,12 @@ class CoordinatorLog:
         return self._runtime.partitions.get(self.topic, partition)
 
     def leader_epoch(self, partition: int) -> int:
-        """The leader epoch of a partition, which is its coordinator's epoch; -1 if it does not exist."""
+        """The leader epoch of a partition, used as the coordinator's epoch; -1 if it does not exist."""
         found = self._led(partition)
         return -1 if found is None else found.leader_epoch
 
     def is_held(self, partition: int) -> bool:
-        """Whether somebody wants a partition to stay unread after a start."""
+        """Whether a partition must stay unread after a start (``Runtime.is_held``)."""
         return self._runtime.is_held(TopicPartition(self.topic, partition), self.partitions)
 
     def size_bytes(self, partition: int) -> int:
@@ -255,16 +252,16 @@ class CoordinatorLog:
         return 0 if found is None else found.log.size_bytes
 
     def keep_whole(self, partition: int, wanted: bool) -> None:
-        """Whether a partition's log is not compacted, because it is being read."""
+        """Disable or enable compaction of a partition's log. It is disabled while the log is being loaded."""
         found = self._led(partition)
         if found is not None:
             found.kept_whole = wanted
 
     def tail(self, partition: int) -> Iterator[BatchView | None]:
-        """Every batch of a partition from its log start on, and None whenever the end is reached.
+        """Every batch of a partition from its log start, and None whenever the end is reached.
 
-        Between two batches the log may change: it grows, it is rolled, and what is old is deleted. Raises LogError for
-        a partition that is offline, CorruptBatch where bytes have changed since they were written.
+        Between two batches the log may grow, roll, or lose old segments. Raises LogError for a partition that is
+        offline, and CorruptBatch for damaged bytes.
         """
         if (self.topic, partition) in self._runtime.partitions.offline:
             raise LogError(f"{self.topic}-{partition} is offline")
@@ -298,14 +295,14 @@ OFFSET_CODES = {**_NOT_AVAILABLE, **dict.fromkeys(_TOO_LARGE, error_codes.INVALI
 
 
 def mapped_code(error: BrokerError, codes: Mapping[int, int]) -> int:
-    """The code that clients of a coordinator know for an error of its log."""
+    """The coordinator's error code for an error of its log."""
     code: int = error.code.code
     return codes.get(code, code)
 
 
 @contextmanager
 def mapped_errors(codes: Mapping[int, int]) -> Iterator[None]:
-    """Raise BrokerErrors of the log with the code that clients of a coordinator know."""
+    """Raise BrokerErrors of the log with the coordinator's error codes."""
     try:
         yield
     except BrokerError as error:
@@ -313,9 +310,9 @@ def mapped_errors(codes: Mapping[int, int]) -> Iterator[None]:
 
 
 def undisturbed(seen: Callable[[], object], make: Callable[[], Work[T]]) -> Work[T]:
-    """The result of work in slices during which ``seen`` has stayed the same.
+    """The result of work in slices during which the value of ``seen`` did not change.
 
-    Work that something has overtaken begins anew, even if it failed, and is done at once after several tries.
+    After a change the work starts again, even if it failed. After several tries it runs without slices.
     """
     for _ in range(_MOST_TRIES):
         before = seen()
@@ -331,7 +328,7 @@ def undisturbed(seen: Callable[[], object], make: Callable[[], Work[T]]) -> Work
 
 
 def in_order(known: Mapping[str, S], shown: Callable[[S], T | None]) -> Work[Iterator[T]]:
-    """The results of ``shown`` for groups or transactions, except None, by id. There may be very many."""
+    """The results of ``shown`` for groups or transactions, except None, in the order of their ids."""
     entries = list(known.items())
     runs: list[list[tuple[str, T]]] = []
     for first in range(0, len(entries), _RUN):
@@ -354,5 +351,5 @@ def _encoded(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     try:
         value = None if record.value is None else encode_versioned(record.value, record.version)
         return encode_key(record.key), value
-    except EncodeError as error:  # what an older broker took may be too long
+    except EncodeError as error:  # an older broker may have accepted longer values
         raise error_for(error_codes.INVALID_REQUEST, str(error)) from error

@@ -1,4 +1,4 @@
-"""Checks whether this broker can adopt the log directories of a node, and what of them. Nothing is changed.
+"""Checks whether this broker can adopt the log directories of a node, and which parts. Nothing is changed.
 
 The broker adopts all log directories of one KRaft node that was the whole cluster, controller and broker in one
 process. It names everything that the node had and that it cannot serve, one line each.
@@ -49,18 +49,18 @@ _UNSERVED: dict[int | None, tuple[str, Any]] = {
     StreamsGroupMetadataKey.ID: ("streams", StreamsGroupMetadataKey),
 }
 _OF_TIERED_STORAGE = "remote."
-"""How the names of those topic configs begin."""
+"""The prefix of the names of topic configs of tiered storage."""
 
 
 class Adoptable(NamedTuple):
-    """The log directories of a node of Kafka's that can be adopted."""
+    """The log directories of a Kafka node that can be adopted."""
 
     paths: tuple[str, ...]
     cluster_id: str
     node_id: int
     state: ClusterImage
     partition_dirs: dict[str, str]
-    """Name of a partition's directory -> the log directory in which it lies."""
+    """Name of a partition's directory -> the log directory that contains it."""
     left_out: list[str]
     """A line for each thing that is not adopted."""
 
@@ -83,7 +83,7 @@ class Adoptable(NamedTuple):
 def examine(paths: Sequence[str], *, node_id: int, cluster_id: str | None) -> Adoptable:
     """Read the log directories of one node. Raises ConfigError if they cannot be adopted; LogError, OSError for damage.
 
-    ``node_id`` and ``cluster_id`` are those that the broker is started with.
+    ``node_id`` and ``cluster_id``: the ids that the broker is started with.
     """
     by_kafka = any(map(kafka_worked_on, paths))
     metas = [_meta(each, by_kafka) for each in paths]
@@ -118,7 +118,7 @@ def _refused(path: str, why: str, hint: str | None = None) -> ConfigError:
 
 
 def _meta(path: str, by_kafka: bool) -> MetaProperties:
-    """``by_kafka``: Kafka has worked on the node's directories, whoever made them."""
+    """``by_kafka``: Kafka has used the node's directories, even if this broker created them."""
     meta_path = os.path.join(path, META_PROPERTIES)
     try:
         if not stat.S_ISREG(os.stat(meta_path).st_mode):
@@ -176,9 +176,9 @@ def _check_alone(path: str, state: ClusterImage, controllers: set[int], node_id:
 def _check_directories(
     paths: Sequence[str], metas: Sequence[MetaProperties], registered: Collection[uuid.UUID], place: str
 ) -> None:
-    """ConfigError unless these are all log directories of the node, and the one of its metadata log (``place``).
+    """ConfigError unless these are all log directories of the node, including that of its metadata log (``place``).
 
-    ``registered``: the ids of the log directories, none before 3.7.
+    ``registered``: the ids of the log directories; empty before Kafka 3.7.
     """
     ids = {uuid_text(each) for each in registered}
     if len(paths) == 1:

@@ -63,7 +63,7 @@ def adopt(
 ) -> None:
     """Copy the log directories of a node to the one data directory, which is empty or does not exist.
 
-    ``node_id`` and ``cluster_id`` are those that the broker is started with. Raises ConfigError, with nothing changed,
+    ``node_id`` and ``cluster_id``: the ids that the broker is started with. Raises ConfigError, with nothing changed,
     if the directories cannot be adopted or the data directory cannot be used; LogError for damage; OSError.
     """
     if len(data_dirs) != 1:
@@ -149,7 +149,7 @@ def _begin(data_dir: str) -> DirectoryLock:
 
 
 def _is_unfinished(data_dir: str) -> bool:
-    """Whether an adoption into the directory has begun and not ended."""
+    """Whether an adoption into the directory was started and not completed."""
     try:
         begun = read_meta_properties(os.path.join(data_dir, ADOPTING_FILE))
     except (FileNotFoundError, NotADirectoryError, CorruptIndex):
@@ -182,8 +182,8 @@ def _copy(
         _write_state(data_dir, found, clock)
         for lock in reading:
             lock.check()
-        os.sync()  # all at once; what comes next finds little to do, and tells of a disk that failed
-        sync_tree(data_dir, besides=(LOCK,))  # to open that would end the lock
+        os.sync()  # one call is fast; ``sync_tree`` then has little to do, and reports disk errors
+        sync_tree(data_dir, besides=(LOCK,))  # opening and closing LOCK would end the lock
         os.rename(marker, os.path.join(data_dir, META_PROPERTIES))
         sync_directory(data_dir)
     except BaseException as error:
@@ -196,7 +196,7 @@ def _copy(
 
 
 def _write_checkpoints(data_dir: str, found: Adoptable) -> None:
-    """Combine the checkpoints of all directories, each for the partitions in it; clean if all directories are."""
+    """Combine the checkpoints of the directories. The copy is marked as clean if all directories are."""
     for name in names.OFFSET_CHECKPOINTS:
         offsets: dict[TopicPartition, int] = {}
         for log_dir in found.paths:
@@ -227,7 +227,7 @@ def copy_file(source: str, target: str) -> None:
                     rest = rest[writing.write(rest) :]
         writing.truncate(writing.tell())
         status = os.fstat(reading.fileno())
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # retention goes by it where records have no time
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))  # retention uses it if records have no timestamp
 
 
 def _undo(data_dir: str) -> None:

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FEW = 500
-"""The text of so many offsets is made at once: about a millisecond."""
+"""The text of at most so many offsets is created on the broker's thread: about a millisecond."""
 
 
 class CheckpointFile:
-    """One file of offsets. Its writes are begun and ended on the broker's thread."""
+    """One file of offsets. ``begin`` and ``end`` are called on the broker's thread."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.at_start = read_checkpoint(path)
-        """The offsets that the file contains now."""
+        """The offsets that the file contained at the start."""
         self._numbers = count(1)
         self._names: dict[int, Collection[TopicPartition]] = {0: self.at_start}
         """The partitions that the file contains, or will contain if a write succeeds, by the number of the write."""
@@ -44,19 +44,19 @@ class CheckpointFile:
         """The bytes that this object wrote last."""
 
     def begin(self, named: Collection[TopicPartition]) -> int:
-        """The number of a write, of offsets of these partitions that are read from now on."""
+        """Begin a write with offsets of these partitions; returns its number. The caller reads the offsets later."""
         number = next(self._numbers)
         self._names[number] = named
         return number
 
     def end(self, number: int, offsets: Mapping[TopicPartition, int], slices: Slices) -> Work[None]:
-        """Replace the file by these offsets; they are on the disk then, or later ones are. Raises OSError."""
+        """Replace the file. Afterwards these offsets, or those of a later write, are on disk. Raises OSError."""
         make = partial(offset_checkpoint, offsets)
         try:
             data = make() if len(offsets) <= _FEW else (yield from to_thread(make))
             yield from slices.on_disk(partial(self._write, number, data))
         except BaseException:
-            self._names.pop(number, None)  # a later one may have succeeded
+            self._names.pop(number, None)  # a later write may have succeeded
             raise
         for older in [each for each in self._names if each < self._written]:
             del self._names[older]
@@ -82,7 +82,7 @@ class CheckpointFile:
 
 
 def read_checkpoint(path: str) -> dict[TopicPartition, int]:
-    """Topic-partition -> offset of a checkpoint file. One that is missing or damaged counts as empty."""
+    """Topic-partition -> offset of a checkpoint file. A missing or damaged file counts as empty."""
     try:
         return read_offset_checkpoint(path)
     except FileNotFoundError:

@@ -59,7 +59,7 @@ FormattedCheck = Callable[[Sequence[tuple[str, MetaProperties]], Sequence[str]],
 class DataDirs:
     """The directories of one broker, locked while it runs. ``cluster_id`` is their common identity.
 
-    ``clean`` tells per directory whether its broker stopped regularly.
+    ``clean``: directory -> whether its broker was shut down cleanly.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class DataDirs:
         self.checkpoints: dict[tuple[str, str], CheckpointFile] = {}
         """The checkpoint files by directory and name."""
         self.lost: dict[str, str] = {}
-        """The directories that went offline since the start, and why: nothing at their paths is used any more."""
+        """The directories that went offline since the start, and the reasons. Their paths are not used any more."""
         self._refused: dict[str, str] = {}
         """The errors that show that a directory cannot be used any more."""
         self._marked: list[str] = []
@@ -141,13 +141,13 @@ class DataDirs:
                 others = {**(formatted.others if formatted else {}), WRITTEN_BY_KEY: WRITTEN_BY}
                 meta = naming(MetaProperties(1, self.cluster_id, node_id, directory_id, others), named)
                 write_meta_properties(os.path.join(path, META_PROPERTIES), meta)
-                sync_directory(path)  # without it what is made next would be taken for somebody else's
+                sync_directory(path)  # otherwise the next start may not recognize the directory as its own
                 metas.append((path, meta))
         for path, meta in metas:
             if meta != naming(meta, named):
                 try:
                     write_meta_properties(os.path.join(path, META_PROPERTIES), naming(meta, named))
-                except OSError as error:  # as before these names were kept: no reason to refuse a start
+                except OSError as error:  # older versions wrote no such list, so the start continues
                     log.warning(
                         "%s does not list all log directories: a later start cannot detect from it that a directory is "
                         "missing. The next start writes it again: %s",
@@ -158,7 +158,7 @@ class DataDirs:
     def _survey(
         self, node_id: int, cluster_id: str | None
     ) -> tuple[list[tuple[str, MetaProperties | None]], str | None]:
-        """What each directory is, and the cluster that they belong to. Touches nothing; raises ConfigError."""
+        """The meta.properties of each directory, and their cluster. Changes nothing; raises ConfigError."""
         found = [(path, survey(path, formatted=self._check_formatted is not None)) for path in self.paths]
         known_id = agreed(found, node_id, cluster_id)
         check_known(found, self._lost)
@@ -173,7 +173,7 @@ class DataDirs:
         return [path for path in self.paths if path not in self.lost]
 
     def look(self) -> dict[str, str]:
-        """The directories that were lost since the last check, and why: they are offline from now on."""
+        """The directories that were lost since the last check, and the reasons. They are now offline."""
         found = {
             each.path: why
             for each in self._locks
@@ -191,9 +191,9 @@ class DataDirs:
 
     @property
     def metadata_dir(self) -> str:
-        """The directory that contains the cluster's state, in any place of the list; otherwise the first one.
+        """The directory that contains the cluster's state, at any position in the list; otherwise the first one.
 
-        Raises LogError if several have one.
+        Raises LogError if several directories contain a state.
         """
         having = [path for path in self.paths if os.path.isdir(os.path.join(path, METADATA_DIRECTORY))]
         if len(having) > 1:
@@ -204,7 +204,7 @@ class DataDirs:
     def partition_dirs(self) -> list[tuple[str, str, PartitionDirectory]]:
         """(log directory, name, parsed name) of every partition's directory in any state.
 
-        The directory of the cluster's state is not among them.
+        Does not contain the directory of the cluster's state.
         """
         return [
             (path, entry.name, parsed)
@@ -214,7 +214,7 @@ class DataDirs:
         ]
 
     def emptiest(self, load: Mapping[str, int]) -> str:
-        """The directory with the fewest partitions, the first of equals; ``load`` counts them.
+        """The directory with the fewest partitions, the first one of several; ``load`` contains the counts.
 
         Raises LogError if all are offline.
         """
@@ -244,7 +244,7 @@ class DataDirs:
     def sync(self) -> None:
         """Flush everything in the directories to the disk. Raises OSError."""
         for path in self.live:
-            sync_tree(path, besides=(LOCK,))  # to open it would end its lock
+            sync_tree(path, besides=(LOCK,))  # opening and closing it would end its lock
 
     def unlock(self) -> None:
         for lock in self._locks:
@@ -253,7 +253,7 @@ class DataDirs:
 
 
 def retire_directory(path: str, *, state: str = "delete") -> str:
-    """Rename a partition's directory for deletion, or as ``stray``; its name is free at once. Returns the new path.
+    """Rename a partition's directory for deletion, or as ``stray``, to free its name immediately. Returns the new path.
 
     Raises InputError for a directory that is not named after a partition.
     """

@@ -95,7 +95,7 @@ class FormattedDirectories:
             )
 
     def _quorum(self, log_dirs: Sequence[str]) -> SnapshotControl:
-        """What the first snapshot of the metadata log says of the quorum."""
+        """The quorum in the first snapshot of the metadata log."""
         for place in self._places(log_dirs):
             path = os.path.join(place, FIRST_SNAPSHOT)
             if os.path.isfile(path):
@@ -134,7 +134,7 @@ def _read_records(path: str) -> list[Stored]:
             continue
         with _reading(path, file):
             records = list(snapshot_records(file))
-        # Before Kafka 4.4 the snapshot has the voters alone, and bootstrap.checkpoint all records.
+        # Before Kafka 4.4 the snapshot has only the voters, and bootstrap.checkpoint all records.
         if records or name == BOOTSTRAP_CHECKPOINT:
             _check_records(path, file, records)
             return records

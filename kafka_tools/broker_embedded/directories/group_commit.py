@@ -33,7 +33,7 @@ Then = Callable[[], None]
 
 
 def _at_once(function: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
-    """Where there is no other thread."""
+    """The default of ``offload``: runs on this thread."""
     try:
         result = function()
     except OSError as error:
@@ -65,9 +65,9 @@ class GroupCommit:
         return not self._unsynced and self._underway is None and self.failure is None
 
     def when_synced(self, then: Then, lost: Then | None = None) -> None:
-        """Call ``then`` once everything written so far is on the disk: now, later, or never after a failure.
+        """Call ``then`` once everything written so far is on disk: now, later, or never after a failure.
 
-        ``lost`` is called instead if some of it cannot be found there, where it is given.
+        If written files are missing, ``lost`` is called instead, if it is given.
         """
         if self.failure is not None:
             return
@@ -105,7 +105,7 @@ class GroupCommit:
         for then, otherwise in waiting:
             try:
                 (otherwise if lost else then)()
-            except Exception:  # one answer's bug must not keep the others
+            except Exception:  # a bug in one response must not prevent the others
                 log.exception("cannot send a response")
 
     def _force_later(self, force: Callable[[], list[str]], error: OSError) -> None:

@@ -1,7 +1,6 @@
-"""The state of a cluster as Apache Kafka's controller left it in a directory: its newest snapshot and the log after it.
+"""Reads the cluster state of Apache Kafka's controller in a directory: its newest snapshot and the log after it.
 
-``records_of`` writes that state anew for this broker. ``adoptable`` checks whether this broker can serve it, alone and
-from one directory.
+``records_of`` converts that state for this broker. ``adoptable`` checks whether this broker can serve it.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from kafka_tools.storage.segment import Segment
 
 
 def records_of(image: ClusterImage, node_id: int) -> Iterator[Stored]:
-    """The fewest records that make the image anew, with every partition led by ``node_id``, its only replica."""
-    # The level of the metadata comes first: it says how the others are to be read.
+    """The fewest records that restore the image. ``node_id`` is the leader and only replica of every partition."""
+    # metadata.version comes first: it determines how to read the other records.
     for name, level in sorted(image.features.items(), key=lambda feature: feature[0] != METADATA_VERSION):
         yield stored.FeatureLevelRecord(name=name, feature_level=level)
     for topic in image.topics.by_id.values():
         yield stored.TopicRecord(name=topic.name, topic_id=topic.id)
         for number, found in sorted(topic.partitions.items()):
-            # A broker that stopped in order led nothing at its end: the next one to lead begins a new epoch.
+            # A broker that shuts down cleanly leads nothing at its end. The next leader begins a new epoch.
             yield stored.PartitionRecord(
                 partition_id=number, topic_id=topic.id, replicas=[node_id], isr=[node_id], leader=node_id,
                 leader_epoch=found.leader_epoch, partition_epoch=found.partition_epoch,
@@ -50,15 +49,15 @@ def records_of(image: ClusterImage, node_id: int) -> Iterator[Stored]:
 
 
 def read_kafka_state(directory: str, *, clean: bool) -> tuple[ClusterImage, int]:
-    """The state in a ``__cluster_metadata-0`` of Kafka, and how many bytes at the end of its log are torn.
+    """The state in a ``__cluster_metadata-0`` of Kafka, and the number of torn bytes at the end of its log.
 
-    ``clean``: whether its broker stopped in order, so that nothing may be torn. Raises OSError; LogError for what is
-    damaged, missing, or written by a release that is newer than what is known here.
+    ``clean``: whether its broker was shut down cleanly, so that torn bytes are damage. Raises OSError; LogError for
+    damaged or missing data, and for features of a newer release.
     """
     replay = Replay(_refuse)
     try:
         return replay.image, _read_into(replay, directory, clean)
-    except LogError as error:  # levels come first in snapshot and log: they say why what follows is not understood
+    except LogError as error:  # levels come first: an unsupported one explains why later records are unknown
         newer = unsupported(replay.image.features)
         if newer is None:
             raise
@@ -101,7 +100,7 @@ def _read_into(replay: Replay, directory: str, clean: bool) -> int:
 
 
 def _batches(log: Segment, clean: bool) -> Iterator[BatchView]:
-    """The batches of a file up to what a killed broker has torn. CorruptBatch where sound batches follow damage."""
+    """The batches of a file up to an incomplete write. CorruptBatch if valid batches follow damage."""
     damage: int | None = None
     for found in log.batches():
         position = found.file_position if isinstance(found, BatchView) else found.position or 0

@@ -33,10 +33,10 @@ def naming(meta: MetaProperties, paths: Mapping[str, str]) -> MetaProperties:
 
 
 def check_known(found: Found, lost: Collection[str] = ()) -> None:
-    """Raise ConfigError if a directory is missing that the others name.
+    """Raise ConfigError if a directory is missing that the others list.
 
-    ``lost``: the ids of those that the operator has abandoned. An empty directory next to directories that were only
-    formatted is refused as well: formatting covers all directories, and no broker has listed them yet.
+    ``lost``: the ids of the directories that the operator has abandoned. An empty directory next to directories that
+    were only formatted is refused as well: formatting covers all directories, and no broker has listed them yet.
     """
     ids = {meta.directory_id for _, meta in found if meta is not None}
     ours = [meta for _, meta in found if meta is not None and is_ours(meta)]

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 1000
-"""Records of one batch."""
+"""Maximum number of records in one batch."""
 _VERSIONS = {"RegisterBrokerRecord": 3, "PartitionRecord": 1, "PartitionChangeRecord": 1}
-"""Versions written where the newest is not needed, so that older tools can read the log as well."""
+"""Record versions to write instead of the newest ones, so that older tools can read the log."""
 
 
 class LocalStore:
-    """A ClusterStore in ``data_dir``. One change is one batch: its CRC makes it whole or absent."""
+    """A ClusterStore in ``data_dir``. One change is one batch, which is atomic because of its CRC."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class LocalStore:
         unsynced: Unsynced | None = None,
         kept_to: int = 0,
     ) -> None:
-        """``directory``: the name of the log's directory in ``data_dir``; ``kept_to``: the offset below which nothing
-        is cut off. Raises LogError or OSError."""
+        """``directory``: the name of the log's directory in ``data_dir``. ``kept_to``: recovery truncates nothing below
+        this offset. Raises LogError or OSError."""
         self._clock = clock
         self._unsynced = unsynced
         directory = os.path.join(data_dir, directory)
@@ -87,12 +87,12 @@ class LocalStore:
         return self._log.log_end_offset
 
     def forcing(self) -> Callable[[], None]:
-        """A function, for any thread, that forces all that was appended so far to the disk. It raises OSError."""
+        """A function, for any thread, that flushes everything appended so far to the disk. It raises OSError."""
         directory, paths = self._log.directory, [segment.path for segment in self._log.segments]
 
         def force() -> None:
             for path in paths:
-                with contextlib.suppress(FileNotFoundError):  # of a segment that was deleted meanwhile
+                with contextlib.suppress(FileNotFoundError):  # the segment was deleted meanwhile
                     sync_file(path)
             sync_directory(directory)
 
@@ -107,7 +107,7 @@ class LocalStore:
         self._last_ms = now_ms
 
     def append_all(self, records: Iterable[Stored]) -> None:
-        """Append records that need not be one change, of which there may be more than a batch may contain."""
+        """Append any number of records, in several batches: not atomic."""
         rest = iter(records)
         while batch := list(islice(rest, _MOST_AT_ONCE)):
             self.append(batch)
@@ -120,9 +120,9 @@ class LocalStore:
             raise
 
     def replay(self) -> Iterator[Stored]:
-        """The records of the newest snapshot, and those of the log from its end on.
+        """The records of the newest snapshot, then those of the log after it.
 
-        Raises OSError; LogError where not all of them are there, or what is there is damaged.
+        Raises OSError; LogError if records are missing or damaged.
         """
         try:
             yield from self._replay()
@@ -146,7 +146,7 @@ class LocalStore:
             raise LogError(f"{text}, and no valid snapshot contains the changes before it", path=directory)
         if newest is not None:
             self._last_ms = self._snapshots.newest_ms
-        if newest is not None and newest.end_offset:  # that of offset 0 was formatted: ``formatted`` reads it
+        if newest is not None and newest.end_offset:  # ``formatted`` reads the snapshot of offset 0
             yield from snapshot_records(newest.path)
         for view in self._log.walk(next_offset):
             if view.last_offset < next_offset:
@@ -176,25 +176,25 @@ class LocalStore:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the files are lost: nothing at their paths is used any more."""
+        """Whether the files are lost. Then nothing at their paths is used any more."""
         return self._log.lost
 
-    # Keeping it short
+    # Snapshots and retention
 
     def set_segments(self, *, segment_bytes: int, segment_ms: int) -> None:
-        """From now on the log has segments of this size and age."""
+        """Set the maximum size and age of new segments."""
         self._log.config = LogConfig(delete=False, segment_bytes=segment_bytes, segment_ms=segment_ms)
 
     @property
     def size_bytes(self) -> int:
-        """Of the log and its snapshots. Raises OSError."""
+        """The size of the log and its snapshots. Raises OSError."""
         return self._log.size_bytes + self._snapshots.size_bytes
 
     def write_snapshot(self, image: Iterator[Stored], slices: Slices, *, begin_segment: bool) -> Work[None]:
         """Write a snapshot of the present state, whose records are ``image``. Requests are served meanwhile.
 
-        ``begin_segment``: a new segment begins with it, so that everything before it can be deleted. After an OSError
-        there is no trace of the snapshot.
+        ``begin_segment``: also start a new segment, so that everything before the snapshot can be deleted. An OSError
+        leaves no files of the snapshot.
         """
         end_offset, active = self.end_offset, self._log.active.file
         since, self.bytes_since_snapshot = self.bytes_since_snapshot, 0
@@ -252,10 +252,10 @@ class LocalStore:
                 self._log.delete_before(next_offset)
             self._retired.append(snapshots.retire_first())
             log.info("the cluster metadata in %s now begins at offset %d", self._log.directory, next_offset)
-        self._log.enforce_retention()  # of segments that had to wait for the name of the next one
+        self._log.enforce_retention()  # also deletes segments that had to wait for the next segment
 
     def take_retired(self) -> list[str]:
-        """The files that ``shorten`` has renamed since the last call: the caller deletes them later."""
+        """The files that ``shorten`` has renamed since the last call. The caller deletes them later."""
         retired, self._retired = self._retired, []
         return [*retired, *self._log.take_retired()]
 

@@ -19,7 +19,7 @@ from kafka_tools.storage.log.identity import identity, why_gone
 from kafka_tools.storage.names import LOCK, META_PROPERTIES
 
 OF_LOST = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE, errno.EROFS, errno.ENODEV, errno.ENXIO})
-"""Errors of a write at the top of a log directory that do not pass, and apply to the whole directory."""
+"""Permanent errors of writes to a log directory, which affect the whole directory."""
 _held: set[int] = set()
 """The identities of the lock files held in this process: a file lock keeps other processes out, not this one."""
 _holding = threading.Lock()
@@ -29,7 +29,7 @@ class DirectoryLock:
     """Locks a log directory for this broker until ``release``."""
 
     def __init__(self, path: str) -> None:
-        """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there can be no file."""
+        """Raises ConfigError for a directory that is in use or cannot be locked, OSError if there is no file."""
         self.path = path
         lock_path = os.path.join(path, LOCK)
         with _holding:
@@ -45,7 +45,7 @@ class DirectoryLock:
         when_forked(self, DirectoryLock._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
-        """In a forked child, which inherits the descriptor and not the lock."""
+        """Forget the lock in a forked child, which inherits the descriptor but not the lock."""
         global _holding
         _holding = threading.Lock()  # the parent's broker may have held it at the moment of the fork
         _held.discard(self._identity)
@@ -63,7 +63,7 @@ class DirectoryLock:
         self._expected[meta_path] = identity(os.stat(meta_path))
 
     def why_lost(self) -> str | None:
-        """Why the path does not lead to this directory any more, or nothing can be written there; None if it does."""
+        """The reason if the path is no longer this directory, or the directory is read-only; otherwise None."""
         for path, expected in self._expected.items():
             why = why_gone(path, expected)
             if why is not None:

@@ -74,32 +74,32 @@ class StateEnd:
     """
 
     def __init__(self, log_dir: str, store: LocalStore, timers: Timers, slices: Slices) -> None:
-        """``slices``: those of the broker, whose threads do the disk operations."""
+        """``slices``: the slices of the broker, whose threads do the disk operations."""
         self._log_dir = log_dir
         self._store = store
-        self._line = Slices(timers, threads=slices)  # of its own: no request waits behind it
+        self._line = Slices(timers, threads=slices)  # separate: no request waits behind it
         self._known = -1
-        """What the checkpoint holds."""
+        """The offset in the checkpoint."""
         self._boot = _boot_id()
         self._fd: int | None = None
         self._is_writing = False
         self._failed = False
         self._in_doubt = False
-        """Whether forcing the log has failed, after which another attempt says nothing of what was written before."""
+        """Whether an fsync of the log has failed. Later fsyncs then prove nothing about older writes."""
 
     def changed(self) -> None:
-        """The state has changed."""
+        """Record a change of the state."""
         if self._store.is_lost:
             return
         if self._fd is not None:
-            with contextlib.suppress(OSError):  # it is only too low then
+            with contextlib.suppress(OSError):  # the recorded offset is then too low, which is harmless
                 os.pwrite(self._fd, b"%s %020d" % (self._boot, self._store.end_offset), 0)
         if not self._is_writing and not self._in_doubt:
             self._is_writing = True
             self._line.later(self._keep(), self._kept)
 
     def write_now(self) -> None:
-        """Force the state to the disk and write the offset, on this thread. Raises OSError."""
+        """Flush the state to the disk and write the offset, on this thread. Raises OSError."""
         sync_directory(self._log_dir)
         self._write(self._store.forcing(), self._store.end_offset)
         if self._boot:
@@ -107,7 +107,7 @@ class StateEnd:
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def end(self, *, is_complete: bool) -> None:
-        """The store was closed; ``is_complete``: with all of it on the disk."""
+        """Called when the store was closed. ``is_complete``: all of it is on disk."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -127,7 +127,7 @@ class StateEnd:
         if self._store.is_lost:
             return
         end_offset, force = self._store.end_offset, self._store.forcing()
-        yield from self._line.durable()  # where acknowledgements wait for it little is left to be forced
+        yield from self._line.durable()  # with --fsync always, this leaves little to flush
         yield from self._line.on_disk(partial(self._write, force, end_offset))
 
     def _write(self, force: Callable[[], None], end_offset: int) -> None:
@@ -141,7 +141,7 @@ class StateEnd:
     def _kept(self, _: None, error: BaseException | None) -> None:
         self._is_writing = False
         if error is not None:
-            if not self._failed and not self._store.is_lost:  # of a loss the watch tells
+            if not self._failed and not self._store.is_lost:  # the check of the directories reports a loss
                 log.warning("cannot record how far the cluster metadata reaches: %s", error)
             self._failed = True
             return

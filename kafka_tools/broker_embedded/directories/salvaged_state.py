@@ -41,7 +41,7 @@ class SalvagedState:
         self.end_offset = 0
         """The offset after the last record."""
         self.image = ClusterImage()
-        """The topics that the records come to, and nothing else."""
+        """The image of the topics in the records. It contains nothing else."""
         self.removed: set[uuid.UUID] = set()
         self._foreign: uuid.UUID | None = None
         self._in_doubt = False
@@ -110,7 +110,7 @@ class SalvagedState:
         if isinstance(record, TopicRecord) and record.name == CLUSTER_METADATA:
             self._foreign = record.topic_id
         if record.topic_id == self._foreign:
-            # Its first new leader epoch is the one that the state is written with.
+            # The topic's first new leader epoch is 1, with which the state is written.
             self._in_doubt = self._in_doubt or isinstance(record, PartitionChangeRecord)
             return False
         try:

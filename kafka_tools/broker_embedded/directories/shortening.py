@@ -1,6 +1,6 @@
-"""When the broker writes a snapshot of the cluster metadata, and when it deletes the log before one (KIP-630).
+"""Decides when to write a snapshot of the cluster metadata, and when to delete the log before one (KIP-630).
 
-It writes one after ``metadata.log.max.record.bytes.between.snapshots``, and, if anything changed, after
+The broker writes a snapshot after ``metadata.log.max.record.bytes.between.snapshots``, and, if anything changed, after
 ``metadata.log.max.snapshot.interval.ms`` (0: never). Sources: ``SnapshotGenerator``, ``KafkaRaftLog.maybeClean`` of
 Kafka. Unlike Kafka, a new segment begins with a snapshot that was written after so many bytes, or because
 ``metadata.max.retention.bytes`` is exceeded. Otherwise the limits would only apply from ``metadata.log.segment.bytes``
@@ -33,12 +33,12 @@ _DELETE_DELAY_MS = 60_000
 
 
 class Shortening:
-    """Writes snapshots in slices of its own, so that no request waits for them."""
+    """Writes snapshots in separate slices, so that no request waits for them."""
 
     def __init__(
         self, store: LocalStore, journal: Journal, configs: ConfigStore, timers: Timers, slices: Slices
     ) -> None:
-        """``slices``: those of the broker, whose threads do the disk operations."""
+        """``slices``: the slices of the broker, whose threads do the disk operations."""
         self._store = store
         self._journal = journal
         self._timers = timers
@@ -54,18 +54,18 @@ class Shortening:
             segment_ms=integer("metadata.log.segment.ms"),
         )
         self._last_s = timers.clock.monotonic_s()
-        """When the last snapshot was begun, or the broker."""
+        """When the last snapshot, or the broker, was started."""
         self._busy = False
         self._failed = False
-        """Whether the last snapshot failed: the next regular check tries again."""
+        """Whether the last snapshot failed. The next regular check tries again."""
 
     def start(self) -> None:
-        """Once the state is replayed: look after each change, and from time to time."""
+        """Check after each change and every minute. Called after the state is replayed."""
         self._journal.on_committed.append(self._committed)
         self._look()
 
     def _look(self) -> None:
-        """Every minute, as long as there are files."""
+        """The check of every minute, until the files are lost."""
         if self._store.is_lost:
             return
         self._failed = False
@@ -79,7 +79,7 @@ class Shortening:
             self._begin_if_due()
 
     def _begin_if_due(self) -> bool:
-        """Begin a snapshot if it is time for one; whether one is being written."""
+        """Start a snapshot if one is due; returns whether it was started."""
         since_bytes, now_s = self._store.bytes_since_snapshot, self._timers.clock.monotonic_s()
         if self._busy or not since_bytes or self._store.is_lost:
             return False

@@ -36,38 +36,38 @@ log = logging.getLogger(__name__)
 
 _PART, _DELETED = ".part", ".deleted"
 _RECORDS_OF_BATCH = 100
-"""So many are encoded in a millisecond."""
+"""Encoding so many records takes a millisecond."""
 _AT_ONCE_BYTES = 1 << 20
 
 
 def snapshots_in(directory: str) -> list[KraftSnapshot]:
-    """The snapshots in a directory, sound or not, ascending by what they contain. Raises OSError."""
+    """The snapshots in a directory, valid or not, in ascending order. Raises OSError."""
     return kraft_snapshots(partition_files(directory))
 
 
 class StateSnapshots:
-    """The snapshots in a directory: the one that a start begins with, new ones, and those that go."""
+    """Reads, writes and deletes the snapshots in a directory."""
 
     def __init__(self, directory: str) -> None:
-        """What was being written or deleted when the last broker ended is removed. Raises OSError."""
+        """Deletes incomplete and renamed snapshots of the previous run. Raises OSError."""
         self._directory = directory
         self._control = NO_CONTROL
-        """That of the newest one."""
+        """The control records of the newest snapshot."""
         for name in os.listdir(directory):
             parsed = names.parse_file_name(name)
             if parsed is not None and parsed.suffix == names.CHECKPOINT and parsed.state:
                 os.remove(os.path.join(directory, name))
         self.kept = snapshots_in(directory)
-        """Ascending."""
+        """The snapshots, in ascending order."""
 
     @property
     def reached(self) -> int:
-        """The newest one's end offset, sound or not. The log was on the disk up to there before it had its name."""
+        """The end offset of the newest snapshot, valid or not. The log before it was on disk before it was renamed."""
         return self.kept[-1].end_offset if self.kept else 0
 
     @property
     def size_bytes(self) -> int:
-        """Of all of them; one that somebody has removed counts no longer. Raises OSError."""
+        """The total size. Snapshots that somebody has deleted are forgotten. Raises OSError."""
         found = 0
         for each in list(self.kept):
             try:
@@ -79,11 +79,11 @@ class StateSnapshots:
 
     @property
     def newest_ms(self) -> int:
-        """The time of the last record (epoch, ms) in the one that was written or found last; -1 without one."""
+        """The time of the last record (epoch, ms) in the newest snapshot; -1 without a snapshot."""
         return self._control.last_contained_ms
 
     def newest_sound(self) -> KraftSnapshot | None:
-        """The newest one that is whole. Newer ones are told of, and count no longer. Raises OSError."""
+        """The newest valid snapshot. Logs and forgets newer, damaged ones. Raises OSError."""
         while self.kept:
             try:
                 self._control = read_control(self.kept[-1].path)
@@ -95,7 +95,7 @@ class StateSnapshots:
         return None
 
     def forget_before(self, log_start_offset: int) -> None:
-        """Remove those that a log which starts there does not go on from. Raises OSError."""
+        """Delete the snapshots that end before this log start offset. Raises OSError."""
         for each in [each for each in self.kept if each.end_offset < log_start_offset]:
             os.remove(each.path)
             self.kept.remove(each)
@@ -111,9 +111,9 @@ class StateSnapshots:
         slices: Slices,
         logged: Work[None],
     ) -> Work[None]:
-        """Write a new snapshot of the records with these values. ``logged`` is waited for: the log up to it is on disk.
+        """Write a new snapshot of the records with these values and the voters of the newest one.
 
-        The voters are those of the newest one. Raises OSError: then there is none, or all of it.
+        ``logged``: flushes the log; the snapshot is renamed after it. After an OSError there is no incomplete snapshot.
         """
         path = os.path.join(self._directory, names.checkpoint_name(end_offset, epoch))
         control = self._control._replace(last_contained_ms=last_contained_ms)
@@ -139,14 +139,14 @@ class StateSnapshots:
         self.kept = sorted({*self.kept, KraftSnapshot(end_offset, epoch, path)})
 
     def retire_first(self) -> str:
-        """Rename the oldest one for deletion; returns the new path. Raises OSError."""
+        """Rename the oldest snapshot for deletion; returns the new path. Raises OSError."""
         path = self.kept[0].path
         os.replace(path, path + _DELETED)
         del self.kept[0]
         return path + _DELETED
 
     def first_ms(self) -> int:
-        """When the last record in the oldest one was appended (epoch, ms); -1 if it is damaged. Raises OSError."""
+        """The time of the last record (epoch, ms) in the oldest snapshot; -1 if it is damaged. Raises OSError."""
         try:
             return last_contained_ms(self.kept[0].path)
         except CorruptBatch:

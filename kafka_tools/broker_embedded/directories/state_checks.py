@@ -42,7 +42,7 @@ def check_state(dirs: DataDirs, known_end: int) -> None:
     """
     for place, state in state_directories(dirs):
         if state in ("stray", "future"):
-            continue  # moved aside by a mending, or left by one that did not end
+            continue  # renamed by a repair, or left by an interrupted one
         if state:
             text = f"{place}: the cluster metadata was deleted, as a topic named {CLUSTER_METADATA}"
             raise LogError(text, path=place, hint=MEND)
@@ -93,7 +93,7 @@ def _what_had_state(dirs: DataDirs, known_end: int) -> str:
 
 
 def check_topics(cluster: Cluster) -> None:
-    """Raises LogError if the metadata has a topic ``__cluster_metadata``, with which it would share its log."""
+    """Raises LogError if the metadata has a topic ``__cluster_metadata``: both would share one log."""
     if cluster.topic(CLUSTER_METADATA) is not None:
         raise LogError(
             f"the cluster metadata has a topic {CLUSTER_METADATA}, which a client created: records of that topic "
@@ -103,5 +103,5 @@ def check_topics(cluster: Cluster) -> None:
 
 
 def is_of_a_topic(directory: str) -> bool:
-    """Whether a directory is a topic's partition: the cluster's own log has no file with a topic id."""
+    """Whether a directory is a topic's partition. The directory of the metadata has no file with a topic id."""
     return os.path.exists(os.path.join(directory, PARTITION_METADATA))

@@ -46,30 +46,30 @@ from kafka_tools.values import TopicPartition
 
 _CREDIBLE = 2**62
 _PRODUCER_IDS = 1000
-"""In a block, which are given out together."""
+"""The number of producer ids in a block."""
 
 _KEPT_FOR_EVER = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 
 class MendedState(NamedTuple):
-    """What ``mend_state`` did, for the operator."""
+    """The results of ``mend_state``, for the operator."""
 
     state: str
-    """The directory of the state as it is now."""
+    """The directory of the state after the repair."""
     kept: int
-    """How many records of the old state the new one has."""
+    """The number of records of the old state in the new one."""
     left_out: dict[str, int]
-    """How many it lacks, by kind; bytes that were not a batch count as one damaged span."""
+    """The number of omitted records, by kind. Bytes that were not a batch count as one damaged span."""
     recovered: list[str]
     """The topics that were restored from their directories."""
     moved: list[tuple[str, str]]
     """(from, to) of the directories that were renamed."""
     next_producer_id: int
-    """The first producer id that the cluster has not given out."""
+    """The first producer id that the cluster has not allocated."""
     gone: int
-    """How many records at the end of the state are known to be gone."""
+    """The number of records that are missing at the end of the state."""
     rewritten: bool
-    """Whether the state was written anew."""
+    """Whether the state was rewritten."""
 
     @property
     def changed(self) -> bool:
@@ -106,7 +106,7 @@ class _Partition(NamedTuple):
 
 
 def broker_dirs(paths: Sequence[str], *, lost: Collection[str] = ()) -> DataDirs:
-    """The directories of a broker that does not run, locked. ``lost``: as ``DataDirs`` has it.
+    """The directories of a broker that does not run, locked. ``lost``: see ``DataDirs``.
 
     Raises ConfigError for directories that are not this broker's or are in use.
     """
@@ -124,7 +124,7 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
     candidates = []
     for path, kind in state_directories(dirs):
         if kind == "future":
-            remove_directory(path)  # of a mending that did not end
+            remove_directory(path)  # left by an interrupted repair
         else:
             candidates.append(path)
     current = [path for path in candidates if not path.endswith("-stray")]
@@ -161,13 +161,13 @@ def mend_state(dirs: DataDirs, clock: Clock) -> MendedState:
 
 
 def _likelihood(path: str) -> tuple[bool, bool, bool, str]:
-    """The key by which the likeliest directory of the state comes first; those that were moved aside are last."""
+    """A sort key: the likeliest directory of the state comes first, renamed ones come last."""
     name = os.path.basename(path)
     return name != METADATA_DIRECTORY, name.endswith("-stray"), is_of_a_topic(path), path
 
 
 def _best(candidates: Sequence[str]) -> SalvagedState | None:
-    """The directory with the most records; one that was moved aside only if no other has any."""
+    """The directory with the most records. Renamed directories count only if no other has records."""
     readings = [SalvagedState(path) for path in sorted(candidates, key=_likelihood)]
     readings = [found for found in readings if not found.directory.endswith("-stray") and found.kept] or readings
     return max(readings, key=lambda found: len(found.kept), default=None)
@@ -180,7 +180,7 @@ def _unknown_partitions(dirs: DataDirs, reading: SalvagedState | None) -> dict[u
     gone = {*known, *reading.removed} if reading else set()
     found: dict[uuid.UUID, list[_Partition]] = {}
     owners: dict[str, uuid.UUID] = {}
-    # Directories with their own names come before those that were set aside.
+    # Directories with their own names come before renamed ones.
     for path, name, parsed in sorted(dirs.partition_dirs(), key=lambda entry: entry[2].state == "stray"):
         id = parsed.topic_partition
         if parsed.state not in ("", "stray") or id.topic in (CLUSTER_METADATA, *taken):
@@ -261,7 +261,7 @@ def _transactions_in(view: BatchView) -> Iterator[TransactionLogValue]:
 
 
 def _leader_epoch(directory: str) -> int:
-    """The newest one in a partition's directory; 0 if it is not known."""
+    """The newest leader epoch in a partition's directory; 0 if it is unknown."""
     try:
         entries = read_leader_epochs(os.path.join(directory, LEADER_EPOCHS))
     except (FileNotFoundError, CorruptIndex):

@@ -37,8 +37,8 @@ _GIVE_ANOTHER = "pass an empty or new directory with --data-dir (log.dirs)"
 def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
     """The meta.properties of a directory of this broker; None for a directory that is empty or does not exist.
 
-    ``formatted``: also accept one that was formatted and on which no broker has started; ``is_ours`` tells the two
-    apart. Changes nothing. Raises ConfigError for anything else.
+    ``formatted``: also accept a formatted directory on which no broker has started; ``is_ours`` distinguishes it.
+    Changes nothing. Raises ConfigError for anything else.
     """
     try:
         mode = os.stat(path).st_mode
@@ -52,7 +52,7 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
                 f"the adoption of a Kafka directory into {path} was not completed",
                 hint="start with --adopt again; the adoption then starts from the beginning",
             )
-        # What a first start leaves that ended before it had written meta.properties.
+        # A first start that was killed before it wrote meta.properties leaves only these files.
         unfinished = _contains_only(path, names, _FIRST_START)
     except FileNotFoundError:
         if os.path.islink(path):
@@ -74,7 +74,7 @@ def survey(path: str, *, formatted: bool = False) -> MetaProperties | None:
 
 
 def _contains_only(path: str, names: Collection[str], allowed: Collection[str]) -> bool:
-    """Whether the names in a directory are some of the allowed ones, of files, and an empty lock among them."""
+    """Whether a directory contains only files with allowed names. A lock file must be empty."""
     if not set(names) <= set(allowed):
         return False
     found = {name: os.lstat(os.path.join(path, name)) for name in names}
@@ -93,7 +93,7 @@ def kafka_worked_on(path: str) -> bool:
 
 
 def is_only_formatted(path: str) -> bool:
-    """Whether a directory with meta.properties holds only files that ``kafka-storage format`` writes."""
+    """Whether a directory with meta.properties contains only files that ``kafka-storage format`` writes."""
     names = set(os.listdir(path)) - _OF_THE_FILE_SYSTEM
     if METADATA_DIRECTORY in names:
         names.remove(METADATA_DIRECTORY)
@@ -137,7 +137,7 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
 
 
 def agreed(found: Sequence[tuple[str, MetaProperties | None]], node_id: int, cluster_id: str | None) -> str | None:
-    """The cluster that all directories belong to, None if none says. Raises ConfigError if they differ."""
+    """The cluster of all directories; None if it is unknown. Raises ConfigError if they differ."""
     for path, meta in found:
         if meta is None:
             continue
@@ -176,7 +176,7 @@ def _kind(mode: int) -> str:
 
 
 def file_above(path: str) -> str:
-    """The existing part of a path: the file that prevents a directory."""
+    """The longest existing part of a path."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return path
