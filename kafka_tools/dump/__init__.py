@@ -1,6 +1,6 @@
-"""The engine of ``kafka-dump-log``: files of a log directory -> Kafka's text, JSON lines, or sums.
+"""The engine of ``kafka-dump-log``: converts files of a log directory to Kafka's text, JSON lines, or totals.
 
-``request`` is what is asked for, ``run`` goes over the files, ``files`` knows what each is, ``walk`` reads a log, and
-an ending (``endings``, ``json.ending``, ``summary``) shows what was found. ``text`` and ``json.lines`` are the
-reference of their twins in columns.
+``request`` contains the options, ``run`` iterates over the files, ``files`` reads each kind of file, ``walk`` reads a
+log, and an ending (``endings``, ``json.ending``, ``summary``) writes the output. ``text`` and ``json.lines`` are the
+references for ``text_columns`` and ``json.columns``.
 """

@@ -1,8 +1,8 @@
-"""Many lines of the same make at once, put together as a matrix of bytes.
+"""Builds many lines of the same form together, as a matrix of bytes.
 
-A line is a row. What it is made of (the same words in every line, a number, a span of bytes) is added column by column,
-each as wide as the widest line needs, with a mask where lines differ; the bytes under the mask are the text. So a
-line costs some hundred bytes of copying instead of a dozen Python objects. Knows nothing of what the lines mean.
+Each line is a row. Its parts (constant text, a number, a span of bytes) are added column by column. A column is as wide
+as the widest line needs, with a mask if lines differ. The bytes under the mask are the text. So a line costs some
+hundred bytes of copying instead of a dozen Python objects.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     Cells = NDArray[np.uint8]
 
 WIDEST = 512
-"""Wider spans are cut out one by one: a matrix has room for the widest in every row."""
+"""Wider spans are copied one by one, because a matrix needs space for the widest span in every row."""
 
 
 class _Block(NamedTuple):
-    """Columns of the matrix: cells and mask have the shape (rows or 1, width or 1); no mask: all are there."""
+    """Columns of the matrix: cells and mask have the shape (rows or 1, width or 1). No mask: all cells are used."""
 
     width: int
     cells: Cells
@@ -42,7 +42,7 @@ class _Spans(NamedTuple):
 
 
 class ByteRows:
-    """Lines that grow to the right. ``where`` (one per row) leaves a part out of the other lines."""
+    """Lines that grow to the right. ``where`` (one per row) selects the lines that get a part."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -50,14 +50,14 @@ class ByteRows:
         self._constant = b""
 
     def constant(self, text: bytes, where: Mask | None = None) -> None:
-        """The same in every line."""
+        """Add the same text to every line."""
         if where is None or where.all():
             self._constant += text
         elif where.any():
             self._add(len(text), np.frombuffer(text, np.uint8).reshape(1, -1), where.reshape(-1, 1))
 
     def number(self, column: Column, where: Mask | None = None) -> None:
-        """Decimal digits, with a sign if below 0."""
+        """Add a number in decimal digits, with a sign if it is negative."""
         if where is not None:
             if not where.any():
                 return
@@ -71,7 +71,7 @@ class ByteRows:
             self._digits(column, len(str(least)), len(str(most)), where)
 
     def _digits(self, column: Column, always: int, width: int, where: Mask | None) -> None:
-        """The last ``always`` of ``width`` digits are in every line."""
+        """Add digits. Every line has the last ``always`` of ``width`` digits."""
         cells = _decimal(column, width)
         condition = None if where is None else where.reshape(-1, 1)
         sometimes = width - always
@@ -81,9 +81,9 @@ class ByteRows:
         self._add(always, cells[:, sometimes:], condition)
 
     def span(self, data: bytes | memoryview, start: Column, size: Column, where: Mask | None = None) -> None:
-        """``data[start : start + size]``, nothing where the size is negative.
+        """Add ``data[start : start + size]``, nothing if the size is negative.
 
-        ``data`` has to have WIDEST bytes more behind every start.
+        ``data`` must have WIDEST more bytes after every start.
         """
         size = np.maximum(size, 0) if where is None else np.where(where, np.maximum(size, 0), 0)
         least, width = int(size.min()), int(size.max())
@@ -99,12 +99,12 @@ class ByteRows:
                 self._add(width - least, cells[:, least:], there)
 
     def cells(self, cells: Cells, where: Mask | None = None) -> None:
-        """Bytes that are there already, one row per line."""
+        """Add existing cells, one row per line."""
         if where is None or where.any():
             self._add(cells.shape[1], cells, None if where is None else where.reshape(-1, 1))
 
     def texts(self, texts: Sequence[str], where: Mask | None = None) -> None:
-        """Another text in every line, as UTF-8."""
+        """Add a different text to every line, as UTF-8."""
         joined = "".join(texts)
         data = joined.encode("utf-8", "replace")
         sizes = map(len, texts) if joined.isascii() else (len(text.encode("utf-8", "replace")) for text in texts)
@@ -112,7 +112,7 @@ class ByteRows:
         self.span(data + bytes(WIDEST), np.cumsum(size) - size, size, where)
 
     def cut(self, bounds: Sequence[int]) -> Sequence[bytes | memoryview]:
-        """The lines from each of ``bounds`` (row numbers, ascending) up to the next."""
+        """The lines between each pair of successive ``bounds`` (row numbers, ascending)."""
         self._flush()
         if len(self._runs) == 1:
             return _cut_matrix(*_matrix(self.count, self._blocks), bounds)
@@ -183,7 +183,7 @@ def _four_digits() -> NDArray[np.uint32]:
 
 
 def _decimal(column: Column, width: int) -> Cells:
-    """The last ``width`` digits of numbers that are not negative, four at a time."""
+    """The last ``width`` digits of numbers that are not negative, computed four at a time."""
     table = _four_digits()
     groups = -(-width // 4)
     fours = np.empty((len(column), groups), np.uint32)

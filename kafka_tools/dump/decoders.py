@@ -1,7 +1,7 @@
-"""The decoders of keys and values that kafka-dump-log has for topics of users.
+"""The decoders of kafka-dump-log for keys and values in users' topics.
 
-A decoder takes (offset, key, value) and gives the texts that stand behind ``key:`` and ``payload:``, None where
-there is nothing to print. Source: the message parsers of Kafka's ``DumpLogSegments``.
+A decoder takes (offset, key, value) and returns the texts after ``key:`` and ``payload:``, None to print nothing.
+Source: the message parsers of Kafka's ``DumpLogSegments``.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ FIELD_DECODERS: dict[str, FieldDecoder] = {
     )
     for package in ("org.apache.kafka.tools.api.", "kafka.serializer.")
 }
-"""Kafka's decoders by class name, since 3.9 and before."""
+"""Kafka's decoders by the class names since 3.9 and before."""
 
 
 def field_decoder(name: str) -> FieldDecoder:
     """A decoder of keys or values by Kafka's class name, or a Python one as ``module:attribute``.
 
-    The attribute is called with the bytes; a class is made first, without arguments. Raises UsageError.
+    The attribute is called with the bytes. If it is a class, it is created first, without arguments. Raises UsageError.
     """
     known = FIELD_DECODERS.get(name)
     if known is not None:
@@ -67,7 +67,7 @@ def field_decoder(name: str) -> FieldDecoder:
         for part in attribute.split("."):
             found = getattr(found, part)
         made = found() if isinstance(found, type) else found
-    except Exception as error:  # whatever a module of somebody else raises while it is imported
+    except Exception as error:  # a foreign module may raise anything when it is imported
         raise UsageError(f"cannot load the decoder '{name}': {type(error).__name__}: {error}") from error
     if not callable(made):
         raise UsageError(f"cannot call the decoder '{name}' with bytes")
@@ -76,17 +76,17 @@ def field_decoder(name: str) -> FieldDecoder:
 
 
 def plain_text(offset: int, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
-    """The decoder of keys and values that are text."""
+    """The decoder for keys and values that are text."""
     return None if key is None else java_text(key), None if value is None else java_text(value)
 
 
 def is_plain_text(decoder: Decoder) -> bool:
-    """Whether keys and values are shown as the bytes they are."""
+    """Whether a decoder shows the bytes of keys and values as text."""
     return decoder is plain_text
 
 
 def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder) -> Decoder:
-    """Keys and values as the given decoders show them."""
+    """The decoder that applies one decoder to keys and another one to values."""
     if key_decoder is java_text and value_decoder is java_text:
         return plain_text
 

@@ -1,6 +1,6 @@
 """The output of a dump: the base of every form (an ending), and the one that writes Kafka's text.
 
-``files`` and ``walk`` call an ending with everything that they find, in order. A ``strict`` ending stops at damage, as
+``files`` and ``walk`` pass everything that they find to an ending, in order. A ``strict`` ending stops at damage, as
 Kafka's tool does. All others continue after it.
 """
 
@@ -37,7 +37,7 @@ class Sink(Protocol):
 
 
 class DumpedFile(NamedTuple):
-    """A file that is dumped: its path as it is shown, its kind, and the fields of its name."""
+    """A file of the dump: its path in the output, its kind, and the fields of its name."""
 
     path: str
     kind: str
@@ -59,7 +59,7 @@ class Ending:
         """The next file, before it is opened."""
 
     def file(self, file: DumpedFile, size_bytes: Callable[[], int]) -> None:
-        """The facts about the file that its name and size give."""
+        """The facts about the file that its name and size contain."""
 
     def batch(self, view: BatchView, crc_ok: bool) -> str:
         """The line of a batch, for ``line`` or ``window``."""
@@ -70,7 +70,7 @@ class Ending:
         return ""
 
     def finding_line(self, finding: Finding) -> str:
-        """The line of a finding, empty where findings have no place in the output."""
+        """The line of a finding, empty if the output contains no findings."""
         return ""
 
     def line(self, line: str) -> None:
@@ -80,12 +80,12 @@ class Ending:
         """Write the lines that ``window`` made."""
 
     def record(self, view: BatchView, record: Record) -> None:
-        """A record. Raises LogError for one that cannot be shown."""
+        """A record. Raises LogError if it cannot be shown."""
 
     def window(
         self, views: Sequence[BatchView], crcs_ok: Sequence[bool], findings: Sequence[Sequence[Finding]]
     ) -> TextWindow | None:
-        """Many batches at once, as many as possible, each with whether its CRC is valid and with its findings."""
+        """As many batches as possible. ``crcs_ok`` and ``findings`` belong to ``views``."""
 
     def invalid_tail(self, name: str, size_bytes: int) -> None:
         """The bytes after the last batch are not a batch."""
@@ -107,7 +107,7 @@ class Ending:
 
 
 class WritingEnding(Ending):
-    """An ending that writes to ``sink`` as it goes."""
+    """An ending that writes to ``sink`` immediately."""
 
     def __init__(self, sink: Sink, *, deep: bool, skip_metadata: bool) -> None:
         self.deep = deep
@@ -123,7 +123,7 @@ class WritingEnding(Ending):
 
 
 class TextEnding(WritingEnding):
-    """Kafka's text. ``decoder`` None: no contents."""
+    """Kafka's text. ``decoder`` None: without contents."""
 
     def __init__(
         self, sink: Sink, decoder: Decoder | None, *, deep: bool, skip_metadata: bool, strict: bool = True
@@ -154,7 +154,7 @@ class TextEnding(WritingEnding):
         if not self._skip_metadata:
             line = text.record_metadata(record, TIMESTAMP_TYPES[view.timestamp_type], view.magic)
             if view.is_control:
-                from kafka_tools.dump.internal_decoders import control  # few logs have them, and it takes 3 ms
+                from kafka_tools.dump.internal_decoders import control  # few logs need it, and it takes 3 ms
 
                 self._write(line)
                 line = control(record)

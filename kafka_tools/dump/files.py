@@ -1,8 +1,8 @@
-"""Dumping the files of a partition: the kind, the contents, the damage and the end of each.
+"""Dumps the files of a partition: the kind, the contents, the damage and the end of each.
 
 With a strict ending (Kafka's text) everything is as in Kafka's tool: where that tool ends with an exception, the dump
 ends with a LogError, after the same text. With any other ending the dump continues after damage. Remarks become
-findings. Knows no options and no command line.
+findings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kafka_tools.storage.segment import Segment
 from kafka_tools.storage.snapshots import read_leader_epochs, read_partition_metadata, read_producer_snapshot
 
 ALL_BYTES = 0x7FFFFFFF
-"""``--max-bytes`` when it is not given."""
+"""The default of ``--max-bytes``."""
 MAX_MESSAGE_BYTES = 5 * 1024 * 1024
 
 _KINDS = {
@@ -54,7 +54,7 @@ class DumpOptions(NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """Whether logs may go on behind what is read of them."""
+        """Whether logs may continue after the bytes that are read."""
         return self.max_bytes != ALL_BYTES
 
     def end_of(self, segment: Segment) -> int:
@@ -88,7 +88,7 @@ class Dump:
         self.ending.dumping(path)
         if kind is None:
             return False
-        if os.path.exists(path) and not os.path.isfile(path):  # one that is not there ends where Kafka's tool opens it
+        if os.path.exists(path) and not os.path.isfile(path):  # a missing file fails later, as in Kafka's tool
             raise OSError(errno.EINVAL, "not a file: write the output of the pipe to a file first", path)
         if kind in ("log", "kraft_snapshot"):
             self._log(path, name, kind, start)
@@ -123,14 +123,14 @@ class Dump:
 
     def _misnamed(self, path: str, words: str) -> None:
         if self.ending.strict:
-            os.stat(path)  # a missing file is the worse problem
+            os.stat(path)  # if the file is missing, report that instead
             raise LogError(f"{path} {words}", path=path, hint="use --keep-going to read it under any name")
         self._problem = Finding(path, "unknown-file", f"the file {words}")
 
     # Logs
 
     def piece(self, argument: str, start: int, piece: LogPiece) -> bool:
-        """Dump a piece of a log; whether its walk ended at the end of the piece.
+        """Dump a piece of a log. True if its walk ended at the end of the piece.
 
         ``start``: the byte at which reading the log begins. Raises LogError, OSError.
         """
@@ -205,7 +205,7 @@ class Dump:
                 return
             for entry in index_remarks.written_entries(indexes.read_offset_index(path, base_offset), base_offset):
                 if not self.ending.strict and segment and not segment.size_bytes and entry == (base_offset, 0):
-                    # A live segment without records: zeros that were allocated for later. Kafka's tool fails there.
+                    # A live segment without records: only preallocated zeros. Kafka's tool fails here.
                     return
                 if not self._wants(entry.offset):
                     continue
@@ -260,7 +260,7 @@ class Dump:
         self.ending.sanity(path)
 
     def _log_of(self, path: str) -> AbstractContextManager[Segment | None]:
-        """The log that an index is about; a missing one ends Kafka's tool."""
+        """The log of an index. A missing log ends Kafka's tool."""
         try:
             return Segment(index_remarks.sibling(path, names.LOG))
         except FileNotFoundError:
@@ -294,7 +294,7 @@ class Dump:
                 if entry.version != indexes.TXN_VERSION:
                     self._note_version(path, number, entry)
         except CorruptIndex as error:
-            # Kafka's tool ends the list here and says nothing.
+            # Kafka's tool silently ends the list here.
             self.note(Finding(path, "txnindex-size", str(error), error.position))
 
     def _note_version(self, path: str, number: int, entry: indexes.AbortedTransaction) -> None:
@@ -331,4 +331,4 @@ _INDEXES: dict[str, tuple[int, Callable[..., None]]] = {
     "index": (indexes.OFFSET_ENTRY.size, Dump._offset_entries),
     "timeindex": (indexes.TIME_ENTRY.size, Dump._time_entries),
 }
-"""Kind of index -> bytes of an entry, and what shows the entries."""
+"""Kind of index -> bytes of an entry, and the method that shows the entries."""

@@ -1,7 +1,7 @@
-"""``kafka-dump-log --follow``: a log that grows, shown as it grows, and the segments that follow it.
+"""``kafka-dump-log --follow``: shows a log while it grows, and the segments after it.
 
-A batch is shown once it is complete. Bytes that are not a batch yet are read again later; they are damage once a whole
-batch, or the next segment, follows them.
+A batch is shown once it is complete. Bytes that are not a batch yet are read again later. They are damage once a
+complete batch, or the next segment, follows them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ POLL_S = 0.2
 
 
 class Follower:
-    """Follows the last of some logs; with ``directory``, also into the segments that a broker rolls there.
+    """Follows the last of some logs. With ``directory``, also follows the segments that a broker rolls there.
 
-    ``while_waiting`` is called again and again while nothing is written, and may raise to end it.
+    ``while_waiting`` is called repeatedly while no segment follows, and may raise to end the run.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Follower:
         self._stopped = False
 
     def run(self, readings: list[Reading]) -> FileOutcome:
-        """Show the logs and what comes after, until ``stop`` or the end of what was asked for; how far that was."""
+        """Show the logs and the segments after them, until ``stop`` or the end of the selection."""
         for reading in readings[:-1]:
             if not self._stopped:
                 self._dump.file(reading.path, reading.start)
@@ -63,7 +63,7 @@ class Follower:
             self._dump.walk.ended = True
 
     def _follow(self, reading: Reading) -> tuple[FileOutcome, str | None]:
-        """Show one log until it is over; the segment after it, None if there is nothing more to do."""
+        """Show one log until it ends. Returns its outcome, and the segment after it (None to end the run)."""
         path = reading.path
         name = os.path.basename(path)
         base_offset = int(name.split(".", 1)[0]) if name.split(".", 1)[0].isdecimal() else 0
@@ -73,7 +73,7 @@ class Follower:
             walk = self._dump.open_walk(segment, name, reading.start)
             following = None
             while not (walk.ended or self._stopped) and following is None:
-                following = self._next_segment(base_offset)  # before reading: then nothing is written behind our back
+                following = self._next_segment(base_offset)  # before reading, so that the log is complete
                 self._read_on(segment, walk)
                 if following is None and not (walk.ended or self._stopped):
                     self._while_waiting()
@@ -95,7 +95,7 @@ class Follower:
             return
         damage = walk.read(segment.size_bytes)
         while damage and damage.kind != "zero-tail" and segment.size_bytes != known and not walk.ended:
-            # What is not written yet has nothing behind it; with a whole batch behind it, it is damage.
+            # Nothing follows a batch that is still being written. If a complete batch follows, this is damage.
             found = segment.next_plausible(walk.position + 1)
             if found is None:
                 break
@@ -113,5 +113,5 @@ class Follower:
 
 
 def logs_only(readings: list[Reading]) -> list[Reading]:
-    """Only logs grow in a way that can be followed."""
+    """The logs among the files, because only logs can be followed."""
     return [reading for reading in readings if reading.path.endswith(names.LOG)]

@@ -1,8 +1,8 @@
-"""The remarks of Kafka's dump tool on an index beside its log, entry by entry, in its order and with its searches.
+"""The remarks of Kafka's dump tool about an index and its log, entry by entry, in its order and with its searches.
 
-The checks that Kafka runs when it loads a log (``sanityCheck``) raise; the other remarks become findings, with what is
-harmless told from damage. Whether an index is sound is the question of ``storage/index_follow.py``. Sources:
-``OffsetIndex``, ``TimeIndex``, ``AbstractIndex``, ``DumpLogSegments``.
+The checks that Kafka runs when it loads a log (``sanityCheck``) raise errors. The other remarks become findings, whose
+kinds distinguish damage from harmless differences. ``storage/index_follow.py`` checks whether an index is sound.
+Sources: ``OffsetIndex``, ``TimeIndex``, ``AbstractIndex``, ``DumpLogSegments``.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from kafka_tools.storage.segment import Segment
 E = TypeVar("E", OffsetEntry, TimeEntry)
 
 _WARM_BYTES = 8192
-"""Kafka looks in the last entries first (KAFKA-6432); it matters only where an index does not ascend."""
+"""Kafka searches the last entries first (KAFKA-6432). This matters only if an index does not ascend."""
 
 
 def sibling(path: str, suffix: str) -> str:
-    """The file of the same segment with another suffix; for one that is being removed, the one that is removed too."""
+    """The file of the same segment with another suffix, and with the same state (such as ``.deleted``)."""
     directory, name = os.path.split(os.path.abspath(path))
     parsed = parse_file_name(name)
     state = parsed.state if parsed is not None else ""
@@ -52,16 +52,16 @@ def written_entries(entries: Iterable[E], base_offset: int) -> Iterator[E]:
         yield entry
 
 
-# What Kafka checks when it loads a log
+# The checks of Kafka when it loads a log
 
 
 def offset_index_sanity(path: str, base_offset: int) -> None:
-    """Raises CorruptIndex where Kafka would build the index anew: its last offset lies before the segment, or its
-    size is not a multiple of an entry's."""
+    """Raise CorruptIndex if Kafka would rebuild the index: its last offset is before the segment, or its size is not a
+    multiple of the entry size."""
     size = os.path.getsize(path)
     count = size // OFFSET_ENTRY.size
     if not count:
-        return  # Kafka's tool says that it is empty
+        return  # Kafka's tool reports an empty index
     with open_file(path) as file:
         file.seek((count - 1) * OFFSET_ENTRY.size)
         last_offset = base_offset + OFFSET_ENTRY.unpack(file.read(OFFSET_ENTRY.size))[0]
@@ -75,7 +75,7 @@ def offset_index_sanity(path: str, base_offset: int) -> None:
 
 
 def time_index_sanity(path: str, base_offset: int) -> None:
-    """Raises CorruptIndex where Kafka would build the time index anew."""
+    """Raise CorruptIndex if Kafka would rebuild the time index."""
     size = os.path.getsize(path)
     count = size // TIME_ENTRY.size
     if count:
@@ -111,7 +111,7 @@ def _check_size(what: str, path: str, size: int, entry_bytes: int) -> None:
 
 
 def last_offset_at(segment: Segment, index_path: str, position: int, max_message_bytes: int) -> int:
-    """The last offset of the batch that an index entry points at. Raises CorruptIndex if there is none."""
+    """The last offset of the batch that an index entry points to. Raises CorruptIndex if there is no batch."""
     if not 0 <= position <= segment.size_bytes:
         raise CorruptIndex(
             f"{index_path} points to {position}, beyond the {segment.size_bytes} bytes of its log", path=index_path
@@ -131,10 +131,10 @@ def last_offset_at(segment: Segment, index_path: str, position: int, max_message
 
 
 def index_mismatch(segment: Segment, index_path: str, entry: OffsetEntry, last_offset: int) -> Finding:
-    """The finding for an entry whose batch ends at another offset than it says.
+    """The finding for an entry whose offset is not the last one of its batch.
 
-    Old brokers wrote the last offset of everything that one request appended, which may be several batches, or an
-    offset inside the batch. Such an entry is correct for every search, so it is not damage.
+    Old brokers wrote the last offset of all batches that one request appended, or an offset inside the batch. Such an
+    entry is correct for every search, so it is not damage.
     """
     text = f"Index offset: {entry.offset}, log offset: {last_offset}"
     kind = "index-mismatch"
@@ -151,10 +151,10 @@ def index_mismatch(segment: Segment, index_path: str, entry: OffsetEntry, last_o
 
 
 class OffsetIndexSearch:
-    """An offset index as Kafka searches it."""
+    """Searches an offset index as Kafka does."""
 
     def __init__(self, path: str, base_offset: int) -> None:
-        """Raises OSError if there is no such file, CorruptIndex for one that is too large."""
+        """Raises OSError if the file does not exist, and CorruptIndex if it is too large."""
         self._base_offset = base_offset
         size = os.path.getsize(path)
         if size > MAX_INDEX_BYTES:
@@ -234,7 +234,7 @@ class TimeEntries:
         return findings
 
     def _batch_at(self, position: int, offset: int) -> BatchView | None:
-        """The first batch that reaches ``offset``. Damage anywhere behind it counts too: Kafka's tool ends there."""
+        """The first batch that ends at or after ``offset``. Damage after it raises too, as in Kafka's tool."""
         seen_whole = self._whole_from is not None and position >= self._whole_from
         found = None
         for view in self._segment.walk(position, window_bytes=256 * 1024):
@@ -251,9 +251,9 @@ class TimeEntries:
 
 
 def refuse_other_versions(path: str) -> None:
-    """Raise LogError for an entry of another version, before any entry is shown: what it holds is not known.
+    """Raise LogError for an entry of another version, before any entry is shown, because its contents are unknown.
 
-    As Kafka 4.4's tool; up to 4.3 it reads one of the version's two bytes, and shows version 1 as 0.
+    As in Kafka 4.4's tool. Up to 4.3 it reads one of the version's two bytes, and shows version 1 as 0.
     """
     with suppress(CorruptIndex):
         for number, entry in enumerate(read_txn_index(path)):

@@ -1,4 +1,4 @@
-"""Which files kafka-dump-log reads: names as Kafka's tool takes them, and patterns and directories beyond it."""
+"""The files that kafka-dump-log reads: names as in Kafka's tool, and also patterns and directories."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MAGIC = frozenset("*?[")
 
 
 def files_of(arguments: list[str]) -> list[str]:
-    """The files to read, in order. A pattern gives what it matches, sorted; a directory what lies in it.
+    """The files to read, in order: the sorted matches of a pattern, and the files in a directory.
 
-    A name that exists is never taken for a pattern. Raises InputError, OSError.
+    The name of an existing file is never a pattern. Raises InputError, OSError.
     """
     found: list[str] = []
     for path in matches_of(arguments):
@@ -34,7 +34,7 @@ def files_of(arguments: list[str]) -> list[str]:
 
 
 def matches_of(arguments: list[str]) -> list[str]:
-    """The files and directories that are meant: of a pattern those that it matches. Raises InputError."""
+    """The named files and directories, and the matches of patterns. Raises InputError."""
     return [path for argument in arguments for path in _matches(argument)]
 
 
@@ -52,7 +52,7 @@ def _matches(argument: str) -> list[str]:
 def files_below(directory: str) -> list[str]:
     """The files of a partition directory, or of every partition directory in a log directory.
 
-    Raises InputError if there are none, OSError.
+    Raises OSError, and InputError if there are no files.
     """
     found = list(in_order(partition_files(directory)))
     if not found:
@@ -76,7 +76,7 @@ def in_order(partition: PartitionFiles) -> Iterator[str]:
 
 
 def whole_partition(directory: str) -> list[str]:
-    """All files of one partition, with its leader epochs and its topic id. Raises InputError, OSError."""
+    """All files of one partition, including its leader epochs and topic id. Raises InputError, OSError."""
     if not os.path.isdir(directory):
         raise InputError(f"--partition-dir: {directory} is not a directory")
     found = list(in_order(partition_files(directory)))
@@ -90,7 +90,7 @@ def whole_partition(directory: str) -> list[str]:
 
 
 def begin_at(paths: list[str], position: StartPosition) -> list[tuple[str, int]]:
-    """(path, first byte) of what is left to read from ``position`` on. Raises InputError."""
+    """(path, first byte) of the files to read from ``position`` on. Raises InputError."""
     logs = [path for path in paths if path.endswith(names.LOG)]
     if not logs:
         raise InputError("--from-position needs a log: none of the files ends in .log")
@@ -121,14 +121,14 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def java_path(argument: str) -> str:
-    """A path as ``java.io.File`` shows it: no doubled slashes, none at the end."""
+    """A path as ``java.io.File`` shows it: without double slashes and a slash at the end."""
     while "//" in argument:
         argument = argument.replace("//", "/")
     return argument[:-1] if len(argument) > 1 and argument.endswith("/") else argument
 
 
 def java_split(files: str) -> list[str]:
-    """The elements of a comma-separated list as Java's ``split`` gives them: empty ones at the end do not count."""
+    """The elements of a comma-separated list as from Java's ``split``, which ignores empty elements at the end."""
     parts = files.split(",")
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -136,7 +136,7 @@ def java_split(files: str) -> list[str]:
 
 
 def check_start(segment: Segment, start: int) -> None:
-    """Raises CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
+    """Raise CorruptBatch if no batch starts at byte ``start``, which may be the end of the file."""
     if start == segment.size_bytes:
         return
     if start < segment.size_bytes:
@@ -153,7 +153,7 @@ def check_start(segment: Segment, start: int) -> None:
 
 
 def start_of(segment: Segment, offset: int) -> int:
-    """The position to search ``offset`` from: by the offset index beside the log, if there is a sound one."""
+    """The position from which to search for ``offset``, from the offset index of the log, if there is a sound one."""
     try:
         position = index_remarks.OffsetIndexSearch(
             index_remarks.sibling(segment.path, names.INDEX), segment.base_offset
@@ -163,5 +163,5 @@ def start_of(segment: Segment, offset: int) -> int:
         for view in segment.walk(position, window_bytes=256 * 1024):
             return position if view.magic == 2 and view.crc_ok() and view.base_offset <= offset else 0
     except (OSError, LogError):
-        pass  # an index is a help, not a condition
+        pass  # works without an index
     return 0

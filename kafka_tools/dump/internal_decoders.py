@@ -28,7 +28,7 @@ from kafka_tools.records.text import JAVA_ERRORS
 
 
 class CoordinatorDecoder:
-    """Records of an internal topic: a type before the key, a version before the value. A null value is <DELETE>."""
+    """Decodes records of an internal topic: type before the key, version before the value. A null value is <DELETE>."""
 
     def __init__(self, keys: Mapping[int, type[Stored]], values: Mapping[int, type[Stored]]) -> None:
         self._keys = keys
@@ -54,7 +54,7 @@ class CoordinatorDecoder:
             return f"Error at offset {offset}, skipping. {error}", None
 
     def _key(self, key: bytes) -> tuple[str, type[Stored] | None]:
-        """The text of a key and what its values are."""
+        """The text of a key, and the struct of its values."""
         found = self._remembered.get(key)
         if found is None:
             number = _number(key, "key")
@@ -73,7 +73,7 @@ class CoordinatorDecoder:
 
 
 class OffsetsDecoder(CoordinatorDecoder):
-    """``__consumer_offsets``. Nearly all of its records are plain commits: ``offset_columns`` shows many at once."""
+    """``__consumer_offsets``. Nearly all of its records are plain commits, which ``offset_columns`` shows together."""
 
 
 _REMEMBERED_KEYS = 50_000
@@ -93,7 +93,7 @@ def _number(data: bytes, what: str) -> int:
 
 
 def _unreadable(part: str, version: int, error: WireError) -> CorruptBatch:
-    """Kafka's sentence."""
+    """An error in Kafka's words."""
     return CorruptBatch(f"Could not read record with version {version} from {part}'s buffer due to: {_why(error)}.")
 
 
@@ -101,9 +101,9 @@ _TOO_LONG = re.compile(r"claims (\d+) (bytes|items)\D+(\d+)")
 
 
 def _why(error: WireError) -> str:
-    """The message of Kafka's generated classes for bytes that they cannot read, where it is known; else our own.
+    """The message of Kafka's generated classes for unreadable bytes if it is known, else our own message.
 
-    A number that is cut off is a BufferUnderflowException, which has no message ("null").
+    A truncated number causes a BufferUnderflowException, which has no message ("null").
     """
     if isinstance(error.__cause__, IndexError | struct_error):
         return "null"
@@ -113,7 +113,7 @@ def _why(error: WireError) -> str:
     if "is null or has a negative length" in str(error):
         return f"non-nullable field {java_name} was serialized as null"
     if java_name == "tags":
-        return "null"  # Kafka trusts what tagged fields claim, and runs out of bytes
+        return "null"  # Kafka trusts the sizes of tagged fields, and runs out of bytes
     too_long = _TOO_LONG.search(str(error))
     if too_long is None:
         return str(error)
@@ -142,7 +142,7 @@ def _coordinator_value(value: bytes, cls: type[Stored] | None, key: bytes) -> st
 
 
 def _open_members(data: dict[str, Any], message: Any) -> None:
-    """Classic consumers' subscriptions and assignments as JSON; bytes that are not one stay base64."""
+    """Show classic consumers' subscriptions and assignments as JSON. Other bytes stay base64."""
     from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
     for document, member in zip(data["members"], message.members, strict=True):
@@ -179,9 +179,9 @@ _JAVA_NULL_VALUE = (
 
 
 def cluster_metadata() -> Decoder:
-    """``__cluster_metadata``: one JSON object per value; keys mean nothing there.
+    """``__cluster_metadata``: one JSON object per value. Its keys have no meaning.
 
-    Secrets are masked, which Kafka's tool shows: the one thing that is not its text to the byte.
+    Secrets are masked. This is the only difference from the text of Kafka's tool, which shows them.
     """
     from kafka_tools.protocol.stored.cluster_metadata import RECORDS
 

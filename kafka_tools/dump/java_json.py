@@ -1,4 +1,4 @@
-"""JSON as Jackson's ``toString`` writes it: no blanks, Java's floating-point numbers and control characters."""
+"""Writes JSON as Jackson's ``toString`` does: no blanks, Java's floating-point numbers and control characters."""
 
 from __future__ import annotations
 

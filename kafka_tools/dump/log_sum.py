@@ -1,6 +1,6 @@
 """Totals over the batches of a log: counts, sizes, codecs, times, producers and transactions.
 
-Made from batch headers and decompressed sizes. Sums of logs that follow each other add up (``LogSum.add``).
+Computed from batch headers and decompressed sizes. ``LogSum.add`` adds the sum of the next log.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from kafka_tools.records.control import control_type
 from kafka_tools.records.record import Record
 
 MOST_PRODUCERS = 10_000
-"""The most producers with numbers of their own; batches of further ones count in the totals only."""
+"""The maximum number of producers with separate totals. Batches of other producers count only in the common totals."""
 
 
 _OWN = (
     *("batches", "damaged_batches", "records", "control_batches", "transactional_batches"),
     *("first_offset", "last_offset", "first_timestamp_ms", "last_timestamp_ms", "timestamp_types", "magics"),
 )
-"""The members of the summary object that are attributes of ``LogSum``, in the object's order."""
+"""The attributes of ``LogSum`` that are members of the summary object, in its order."""
 
 
 class CodecSum:
-    """Batches of one codec. ``uncompressed_bytes`` is of those that could be opened, ``opened_bytes`` their size."""
+    """Batches of one codec. ``opened_bytes`` and ``uncompressed_bytes`` count only readable batches."""
 
     def __init__(self) -> None:
         self.batches = self.records = self.size_bytes = self.opened_bytes = self.uncompressed_bytes = 0
@@ -40,7 +40,7 @@ class CodecSum:
 
     @property
     def ratio(self) -> float | None:
-        """How many times smaller compression makes the batches, None where nothing could be opened."""
+        """The compression ratio of the batches, None if no batch could be decompressed."""
         return round(self.uncompressed_bytes / self.opened_bytes, 3) if self.opened_bytes else None
 
 
@@ -69,12 +69,12 @@ class ProducerSum:
 
 
 class LogSum:
-    """The numbers of one log, or of several that follow each other (``add``)."""
+    """The totals of one log, or of several successive logs (``add``)."""
 
     def __init__(self) -> None:
         self.batches = self.records = self.control_batches = self.transactional_batches = 0
         self.damaged_batches = 0
-        """Batches whose CRC is wrong: nothing that their headers say is added up."""
+        """The number of batches with a wrong CRC, whose headers are not added."""
         self.size_bytes = 0
         self.first_offset: int | None = None
         self.last_offset: int | None = None
@@ -87,19 +87,19 @@ class LogSum:
         self.more_producers = False
         self.committed = self.aborted = 0
         self.open: dict[int, int] = {}
-        """Producer id -> first offset of its transaction that has no marker yet."""
+        """Producer id -> first offset of its open transaction."""
         self.ended: set[int] = set()
-        """Producers with a marker in this log: whatever was open before it is not any more."""
+        """Producers with a marker in this log, which ends a transaction of an earlier log."""
         self.without_key: int | None = None
         self.tombstones: int | None = None
         self.key_bytes = self.value_bytes = 0
 
     def batch(self, view: BatchView) -> None:
-        """A batch whose CRC is right."""
+        """Add a batch with a valid CRC."""
         base_offset, record_count = opened(view)
         records = record_count or 0
         if base_offset is not None and not 0 <= records <= view.last_offset - base_offset + 1:
-            records = 0  # no Kafka writes such a count
+            records = 0  # Kafka never writes such a count
         self.batches += 1
         self.records += records
         self.size_bytes += view.size_bytes
@@ -173,14 +173,14 @@ class LogSum:
             self.ended.add(view.producer_id)
 
     def record(self, record: Record) -> None:
-        """A record that is not a control record."""
+        """Add a record that is not a control record."""
         self.without_key = (self.without_key or 0) + (record.key is None)
         self.tombstones = (self.tombstones or 0) + (record.value is None)
         self.key_bytes += len(record.key or b"")
         self.value_bytes += len(record.value or b"")
 
     def add(self, later: LogSum) -> None:
-        """Add the log that follows this one."""
+        """Add the sum of the next log."""
         for name in (
             *("batches", "damaged_batches", "records", "control_batches", "transactional_batches", "size_bytes"),
             *("committed", "aborted", "key_bytes", "value_bytes"),
@@ -212,7 +212,7 @@ class LogSum:
             self.tombstones = (self.tombstones or 0) + (later.tombstones or 0)
 
     def document(self) -> dict[str, Any]:
-        """The ``log`` of a summary object."""
+        """The member ``log`` of a summary object."""
         everything = CodecSum()
         for codec in self.codecs.values():
             everything.add(codec)

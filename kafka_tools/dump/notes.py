@@ -1,4 +1,4 @@
-"""Notes about files, taken while they are dumped: findings and gaps."""
+"""Collects notes about files during a dump: findings and gaps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_NOTES = 5000
 class FileNotes:
     """Findings, and gaps per file (pairs of offsets): the first few thousand; ``unlisted`` counts the others.
 
-    ``damage`` says whether there was any, listed or not.
+    ``damage``: whether there was any damage, listed or not.
     """
 
     def __init__(self) -> None:

@@ -1,12 +1,12 @@
-"""Offset commits of ``__consumer_offsets`` as columns: many plain ones at once, as ``decoders.Offsets`` shows them.
+"""Shows many plain offset commits of ``__consumer_offsets`` together, as ``internal_decoders.OffsetsDecoder`` does.
 
-A commit is plain if JSON shows its group and topic names as they are, if it has no metadata, and if its value has a
-version that brokers have written since 2.1. Its numbers are then at fixed places. Source: ``OffsetCommitKey``,
+A commit is plain if JSON needs no escapes in its group and topic names, if it has no metadata, and if its value has a
+version that brokers have written since 2.1. Its numbers are then at fixed positions. Source: ``OffsetCommitKey``,
 ``OffsetCommitValue``.
 
-It is worth its lines: ``kafka-dump-log --offsets-decoder`` of 100 MiB takes 12.4 s of CPU with it and 35.2 s without
-where each commit is a batch (before Kafka 4.0), 5.3 s and 44.2 s where a batch has twelve; as JSON lines 5.0 s and
-45.1 s.
+Measured: if each commit is a batch (before Kafka 4.0), ``kafka-dump-log --offsets-decoder`` of 100 MiB takes 12.4 s of
+CPU with this module and 35.2 s without it. With twelve commits per batch, it takes 5.3 s and 44.2 s, and as JSON lines
+5.0 s and 45.1 s.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # Key: type (2 bytes), length of the group's name (2), name, length of the topic's name (2), name, partition (4).
 _KEY_TYPE, _GROUP_SIZE, _GROUP = 0, 2, 4
 _KEY_BYTES = 10
-"""Of a key without its names."""
+"""The size of a key without its names."""
 _LONGEST_NAME = 249
-"""Kafka's limit for topics; a group's name may be longer, but is not."""
+"""Kafka's limit for topics. A group's name may be longer, but rarely is."""
 _PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 # Value: version (2 bytes), offset (8), leader epoch (4); then
@@ -42,7 +42,7 @@ _TOPIC_ID_FOLLOWS = (0x0100, 16)
 
 
 class OffsetCommits:
-    """The plain commits among some records: ``plain`` says which are; the others have no part in keys and values."""
+    """The plain commits among some records. ``plain`` selects them; the lines of others get no keys and values."""
 
     def __init__(self, part: RecordColumns, where: Mask | None) -> None:
         self._arena = part.arena
@@ -136,7 +136,7 @@ def _alphabet() -> Cells:
 
 
 def _base64(ids: Cells) -> Cells:
-    """16 bytes as 22 characters, as Kafka prints ids: safe for URLs, without the padding."""
+    """16 bytes as 22 characters, in Kafka's form of ids: safe for URLs, without padding."""
     padded = np.zeros((len(ids), 18), np.uint32)
     padded[:, :16] = ids
     words = padded[:, 0::3] << 16 | padded[:, 1::3] << 8 | padded[:, 2::3]

@@ -1,6 +1,6 @@
 """Ranges on the command line of kafka-dump-log: ``--offsets FROM:TO``, ``--time FROM:TO``, ``--from-position``.
 
-Ranges are half open and either end may be left out. Times are those of ``texts.moments``: ISO-8601, in UTC unless a
+Ranges exclude their end, and both limits are optional. Times are those of ``texts.moments``: ISO-8601, in UTC unless a
 zone follows, milliseconds since 1970, ``now``, or a span before now (``2h``, ``PT2H``, ``2 hours ago``).
 """
 
@@ -17,7 +17,7 @@ _EXAMPLES = "2024-05-01T10:00:00Z:2024-05-01T10:05:00Z, 1714557600000:, 2h: or :
 
 
 class StartPosition(NamedTuple):
-    """The start of the reading: a byte of the log whose name starts with ``base_offset`` (None: of the only log)."""
+    """The first byte to read, of the log whose name starts with ``base_offset`` (None: of the only log)."""
 
     base_offset: int | None
     position: int
@@ -61,7 +61,7 @@ def position(text: str) -> StartPosition:
 
 
 def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:
-    """``FROM:TO`` in milliseconds. Times have colons themselves: the one where both sides are times counts.
+    """``FROM:TO`` in milliseconds. Times also contain colons, so the range is split where both sides are times.
 
     Raises UsageError.
     """
@@ -87,7 +87,7 @@ def time_range(text: str, now_ms: int) -> tuple[int | None, int | None]:
 
 
 def _moment(text: str, now_ms: int) -> int | bool | None:
-    """Milliseconds since 1970; None for nothing, False for what is not a time."""
+    """Milliseconds since 1970; None for an empty text, False for a text that is not a time."""
     typed = text.strip()
     if not typed:
         return None

@@ -1,4 +1,4 @@
-"""Records of tiered storage as the ``toString`` of Kafka's RemoteLogMetadata classes shows them (KIP-405)."""
+"""Shows records of tiered storage as ``toString`` of Kafka's RemoteLogMetadata classes does (KIP-405)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DELETE_STATES = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE
 
 
 def remote_log_text(message: Stored) -> str:
-    """One line of text. Raises CorruptBatch, in Kafka's words, for values that its classes refuse."""
+    """One line of text. Raises CorruptBatch, in Kafka's words, for values that Kafka's classes refuse."""
     name = type(message).__name__
     fields: Any = message
     _check(name, fields)
@@ -52,7 +52,7 @@ def remote_log_text(message: Stored) -> str:
 
 
 def _check(name: str, fields: Any) -> None:
-    """CorruptBatch for values that the constructors of Kafka's classes refuse, checked in their order."""
+    """Raise CorruptBatch for values that the constructors of Kafka's classes refuse, in their order."""
     if name == "RemoteLogSegmentMetadataSnapshotRecord":
         _state(_SEGMENT_STATES, fields.remote_log_segment_state)
     if name == "RemoteLogSegmentMetadataRecord":

@@ -1,6 +1,6 @@
-"""The request for a dump: which files, from which position, which of their contents, in which form.
+"""The request for a dump: the files, the start position, the selected contents, and the form.
 
-Made once, from the options of the command line (``commands/logs/dump_log.py``); all else of a dump is made from it.
+``commands/logs/dump_log.py`` creates it from the options of the command line.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 class DumpRequest(NamedTuple):
-    """The options of kafka-dump-log under their own names; ``form`` None is Kafka's text."""
+    """The options of kafka-dump-log under their names. ``form`` None: Kafka's text."""
 
     paths: tuple[str, ...] = ()
-    """Files and directories, a word each; ``files`` is the same with commas, as Kafka's tool has it."""
+    """Files and directories, as separate arguments. ``files`` is a list with commas, as in Kafka's tool."""
     files: str | None = None
     partition_dir: str | None = None
     offsets: str | None = None
@@ -59,7 +59,7 @@ class DumpRequest(NamedTuple):
 
     @property
     def internal(self) -> str | None:
-        """The internal topic whose records are read, the first one asked for in the order of Kafka's tool."""
+        """The internal topic to decode: the first selected one, in the order of Kafka's tool."""
         topics = ("offsets", "transaction_log", "cluster_metadata", "remote_log_metadata", "share_group_state")
         return next((name for name in topics if getattr(self, f"{name}_decoder")), None)
 
@@ -84,11 +84,11 @@ class DumpRequest(NamedTuple):
         return [*self.paths] if self.paths else java_split(self.files or "")
 
     def named(self) -> list[str]:
-        """The files and directories that were named, patterns resolved. Raises InputError."""
+        """The named files and directories, and the matches of patterns. Raises InputError."""
         return [self.partition_dir] if self.partition_dir is not None else matches_of(self._arguments)
 
     def readings(self) -> list[Reading]:
-        """The files to read, each with the byte to begin at. Raises InputError, UsageError, OSError."""
+        """The files to read, each with its first byte. Raises InputError, UsageError, OSError."""
         paths = whole_partition(self.partition_dir) if self.partition_dir is not None else files_of(self._arguments)
         readings = [Reading(path) for path in paths]
         if self.from_position is not None:
@@ -108,7 +108,7 @@ class DumpRequest(NamedTuple):
         return readings
 
     def run(self) -> DumpRun:
-        """How the files are read and shown. Raises UsageError and what a decoder that cannot be made raises."""
+        """The run that reads and shows the files. Raises UsageError, also for a decoder that cannot be loaded."""
         decoder = self._decoder() if self.contents and (self.form is None or self.key) else None
         options = DumpOptions(
             self.verify_index_only,
@@ -137,7 +137,7 @@ class DumpRequest(NamedTuple):
         return JsonEnding(sink, contents, bytes_as, deep=self.deep, skip_metadata=skip_metadata)
 
     def _decoder(self) -> Decoder:
-        """The decoder of the internal topic; else that of keys and values."""
+        """The decoder of the internal topic, else the decoder of keys and values."""
         from kafka_tools.dump import decoders, internal_decoders
 
         if self.internal:

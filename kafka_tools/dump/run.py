@@ -1,6 +1,6 @@
-"""One run of kafka-dump-log over its files: each file in order, its failure, and how far it was read.
+"""One run of kafka-dump-log over its files: each file in order, its failure, and the end of reading.
 
-Knows no command-line options. A worker process calls ``DumpRun.one`` for one file.
+A worker process calls ``DumpRun.one`` for one file.
 """
 
 from __future__ import annotations
@@ -36,50 +36,50 @@ class FileOutcome(NamedTuple):
     unknown: bool = False
     """Whether Kafka's tool ignores a file of this name."""
     failure: str | None = None
-    """Why it could not be read (any further), in one line."""
+    """The reason why the file could not be read, or not to its end, in one line."""
     hint: str | None = None
     position: int | None = None
     """The byte after the last batch of a log."""
     next_offset: int | None = None
     summary: FileSum | None = None
     reached: Reached | None = None
-    """Of a piece of a log: how far it came."""
+    """The end of the walk over a piece of a log."""
 
 
 class DumpRun:
-    """One run: form of output and selection, the same for every file. ``walk_position`` is for a progress bar."""
+    """One run, with the same form of output and selection for every file."""
 
     def __init__(self, options: DumpOptions, make_ending: Callable[[Sink], Ending], *, strict: bool) -> None:
         self.options = options
         self.make_ending = make_ending
         self.strict = strict
         self.pieces_end = 0
-        """The byte up to which pieces of the log that is being read are done."""
+        """The end of the completed pieces of the current log."""
         self._dump: Dump | None = None
 
     @property
     def walk_position(self) -> int:
-        """The byte of the log that is being read."""
+        """The current position in the current log, for a progress bar."""
         walk = self._dump.walk if self._dump is not None else None
         return walk.position if walk is not None else self.pieces_end
 
     def forget(self) -> None:
-        """The file that was read last counts among those that are done."""
+        """Reset the position, because the current file is complete."""
         self._dump = None
         self.pieces_end = 0
 
     def is_cut(self, reading: Reading) -> bool:
-        """Whether a file may be read in pieces: a large log, shown in an order that no range of offsets ends early."""
+        """Whether a file may be read in pieces: a large log without a range of offsets, which may end a walk early."""
         selection = self.options.selection
         ranged = selection is not None and (selection.from_offset is not None or selection.to_offset is not None)
         return not ranged and _is_large(reading) and self.make_ending(_Nowhere()).at_once
 
     def open(self, reading: Reading) -> Segment:
-        """The log of a reading, to be cut. Raises OSError."""
+        """Open the log of a reading for ``cut``. Raises OSError."""
         return Segment(java_path(reading.path))
 
     def cut(self, reading: Reading, segment: Segment) -> Iterator[LogPiece]:
-        """The pieces of a log, found as they are asked for."""
+        """The pieces of a log, lazily."""
         return walk.cut(segment, reading.start, self.options.end_of(segment))
 
     def warm_up(self, readings: list[Reading]) -> None:
@@ -117,7 +117,7 @@ class DumpRun:
 
 
 class PieceSum:
-    """The results of the pieces of one log, added up in their order."""
+    """Adds up the results of the pieces of one log, in their order."""
 
     def __init__(self, path: str) -> None:
         self.notes = FileNotes()
@@ -126,7 +126,7 @@ class PieceSum:
         self._next_offset: int | None = None
 
     def add(self, outcome: FileOutcome, notes: FileNotes) -> FileOutcome:
-        """Add the piece that follows; the outcome of the log so far."""
+        """Add the next piece. Returns the outcome of the log so far."""
         reached = outcome.reached
         if reached is not None:
             first = reached.first_offset
@@ -141,21 +141,21 @@ class PieceSum:
 
 
 def _is_large(reading: Reading) -> bool:
-    """Whether a file is a log that is worth being cut."""
+    """Whether a file is a log of at least LEAST_PIECES pieces."""
     if not reading.path.endswith(".log") or not os.path.isfile(reading.path):
         return False
     return os.path.getsize(reading.path) - reading.start >= walk.LEAST_PIECES * walk.PIECE_BYTES
 
 
 def _line(error: KafkaToolsError) -> str:
-    """The message for an error that ends a file; Kafka's text does not give its position in the file."""
+    """The message for an error that ends a file. Adds the position in the file, which Kafka's text lacks."""
     if not isinstance(error, CorruptBatch) or error.position is None or str(error).startswith(f"{error.path} at "):
         return str(error)
     return f"{error.path} at {error.position}: {str(error).removesuffix(f' in file {error.path}.')}"
 
 
 class _Nowhere:
-    """A sink that drops everything."""
+    """A sink that discards everything."""
 
     def write(self, text: str) -> None:
         pass

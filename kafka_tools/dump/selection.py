@@ -1,6 +1,6 @@
-"""Which batches, records and index entries a dump shows: ranges of offsets and times, and a pattern for keys.
+"""Selects the batches, records and index entries of a dump: ranges of offsets and times, and a pattern for keys.
 
-Judged by a batch's header as far as that goes, so that what is not wanted is never decompressed.
+The header of a batch decides as far as possible, so that batches outside the selection are never decompressed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kafka_tools.records.text import java_text
 KeyText = Callable[[Record], str | None]
 
 OUT, PART, IN, BEYOND = range(4)
-"""Of a batch: no record is wanted; it has to be opened to know; all are wanted; none is wanted in it or after it."""
+"""The selected records of a batch: none; unknown until it is decompressed; all; none in it or after it."""
 
 
 class DumpSelection(NamedTuple):
-    """Ranges are half open: from the first up to, and without, the second; None means no bound. Times in ms."""
+    """Ranges include their start and exclude their end. None means no limit. Times are in ms."""
 
     from_offset: int | None = None
     to_offset: int | None = None
@@ -32,11 +32,11 @@ class DumpSelection(NamedTuple):
     to_ms: int | None = None
     key: re.Pattern[str] | None = None
     key_text: KeyText | None = None
-    """How a key is shown, which is what the pattern is compared with; None: as text."""
+    """The function that shows a key to compare with the pattern. None: as text."""
 
     def of_batch(self, view: BatchView) -> int:
         """OUT, PART, IN or BEYOND, by the header alone."""
-        wrapper = view.magic < 2 and view.is_compressed  # its header holds the last offset only
+        wrapper = view.magic < 2 and view.is_compressed  # its header contains only the last offset
         first = None if wrapper else view.base_offset
         if self.to_offset is not None and first is not None and first >= self.to_offset:
             return BEYOND
@@ -56,7 +56,7 @@ class DumpSelection(NamedTuple):
         return IN if inside else PART
 
     def of_record(self, record: Record) -> bool:
-        """Whether a record is wanted."""
+        """Whether a record is selected."""
         return (
             self.has_offset(record.offset)
             and self.has_time(record.timestamp)
@@ -83,7 +83,7 @@ class DumpSelection(NamedTuple):
 
 
 def decoded_key(decoder: Decoder) -> KeyText:
-    """Keys as a decoder shows them; one that it does not show as text, one that it cannot read not at all."""
+    """Shows keys with a decoder: as text if it prints no key, and None if it cannot read the key."""
 
     def key_text(record: Record) -> str | None:
         if record.key is None:
@@ -98,5 +98,5 @@ def decoded_key(decoder: Decoder) -> KeyText:
 
 
 def key_pattern(glob: str) -> re.Pattern[str]:
-    """A pattern in which ``*`` is any text, ``?`` any character and ``[...]`` one of several; the whole key matches."""
+    """A pattern for the whole key, in which ``*`` is any text, ``?`` any character and ``[...]`` one of several."""
     return re.compile(translate(glob))

@@ -1,7 +1,6 @@
 """The totals of a dump: the sums of logs (``log_sum``), and the number of entries of the other files.
 
-An ending like those of text and JSON, except that nothing is written: ``take`` gives a file's numbers. Records are
-only looked at with ``--deep-iteration``.
+An ending that writes nothing: ``take`` returns a file's totals. Reads records only with ``--deep-iteration``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kafka_tools.storage.findings import Finding
 
 
 class FileSum:
-    """The numbers of one file, or of all files together (``path`` None)."""
+    """The totals of one file, or of all files together (``path`` None)."""
 
     def __init__(self, path: str | None = None, kind: str | None = None, size_bytes: int = 0) -> None:
         self.path = path
@@ -31,7 +30,7 @@ class FileSum:
         self.findings: Counter[str] = Counter()
 
     def add(self, other: FileSum) -> None:
-        """Add the file that follows."""
+        """Add the totals of the next file."""
         self.files += other.files
         self.size_bytes += other.size_bytes
         self.entries += other.entries
@@ -58,7 +57,7 @@ class FileSum:
 
 
 class SummaryEnding(Ending):
-    """Adds up instead of writing; ``take`` hands out a file's sum."""
+    """Adds up totals instead of writing; ``take`` returns the totals of a file."""
 
     at_once = False
 
@@ -66,10 +65,10 @@ class SummaryEnding(Ending):
         self.deep = deep
         self._file = FileSum()
         self._sound = True
-        """Whether the CRC of the last batch was right."""
+        """Whether the CRC of the last batch was valid."""
 
     def take(self) -> FileSum:
-        """The sum of the file that was dumped last."""
+        """The totals of the file that was dumped last."""
         return self._file
 
     def dumping(self, path: str) -> None:
@@ -110,5 +109,5 @@ class SummaryEnding(Ending):
 
 
 def summary_line(summary: FileSum) -> str:
-    """The JSON object of a sum, as a line."""
+    """The JSON object of totals, as a line."""
     return document_line(summary.document())

@@ -1,4 +1,4 @@
-"""The text of ``kafka-dump-log --summary``: a few lines per file, and the total of several."""
+"""The text of ``kafka-dump-log --summary``: a few lines per file, and the totals of several files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_LISTED = 10
 
 
 def summary_text(summary: FileSum) -> str:
-    """The lines of one summary, the last one ended."""
+    """The lines of one summary, with a line end after the last one."""
     every = f"Total of {counted(summary.files, 'file', 'files')}"
     title = every if summary.path is None else f"{summary.path} ({summary.kind})"
     lines = [f"{title}: {_size(summary.size_bytes)}"]

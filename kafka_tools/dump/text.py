@@ -1,7 +1,7 @@
 """The lines of Kafka's ``DumpLogSegments``, to the byte.
 
-One function per kind of line, pure: values in, text out; ``files`` decides which lines there are. Source:
-``org.apache.kafka.tools.DumpLogSegments`` and what it printed for the golden files.
+One pure function per kind of line; ``files`` selects the lines. Source: ``org.apache.kafka.tools.DumpLogSegments`` and
+its output for the golden files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BOOLEANS = ("false", "true")
 
 
 def batch_start(view: BatchView) -> str:
-    """The first half of a batch's line: what Kafka has printed when the second half fails."""
+    """The first half of a batch's line. Kafka prints only this if the second half fails."""
     if view.magic < 2:
         return f"offset: {view.last_offset}"
     horizon = view.delete_horizon_ms
@@ -32,7 +32,7 @@ def batch_start(view: BatchView) -> str:
 
 
 def batch_end(view: BatchView, crc_ok: bool) -> str:
-    """The second half of a batch's line. The codec must be one that Kafka knows."""
+    """The second half of a batch's line. Kafka must know the codec."""
     return (
         f" position: {view.file_position} {TIMESTAMP_TYPES[view.timestamp_type]}: {view.max_timestamp} "
         f"size: {view.size_bytes} magic: {view.magic} compresscodec: {CODECS[view.codec]} crc: {view.crc} "
@@ -53,12 +53,12 @@ def record_metadata(record: Record, timestamp_type: str, magic: int) -> str:
 
 
 def header_keys(headers: Headers) -> str:
-    """The names alone, joined by commas: a nameless header leaves nothing between two of them."""
+    """Only the names, joined by commas. An empty name leaves nothing between two commas."""
     return f"[{','.join([name for name, _ in headers])}]" if headers else "[]"
 
 
 def contents(key: str | None, payload: str | None, prefix: str) -> str:
-    """`` key: K payload: P``, each where it is not null; ``prefix`` comes before the first of them."""
+    """`` key: K payload: P``, without a part that is null. ``prefix`` comes before the first part."""
     text = ""
     if key is not None:
         text = f"{prefix}key: {key}"
@@ -75,7 +75,7 @@ def aborted_transaction(entry: AbortedTransaction) -> str:
 
 
 def producer(entry: ProducerStateEntry) -> str:
-    """A producer of a snapshot; one without a batch has no sequences."""
+    """A producer of a snapshot, with sequences only if it has a batch."""
     start = entry.transaction_start
     line = (
         f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch} "
@@ -92,6 +92,6 @@ def producer(entry: ProducerStateEntry) -> str:
 
 
 def gaps(path: str, pairs: Iterable[tuple[int, int]]) -> str:
-    """Kafka's report of offsets that are not there, for stderr."""
+    """Kafka's report of missing offsets, for stderr."""
     lines = [f"Non-consecutive offsets in {path}", *(f"  {a} is followed by {b}" for a, b in pairs)]
     return "\n".join(lines) + "\n"

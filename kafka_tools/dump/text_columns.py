@@ -1,12 +1,11 @@
-"""The lines of many batches at once, from columns; ``text`` makes the same lines one by one.
+"""The lines of many batches together, from columns; ``text`` creates the same lines one by one.
 
-Returns None for batches that are not plain: ``text`` shows those. Bytes stay bytes. Bytes in keys and values that are
-not UTF-8 are replaced at the end. The result is the same as if they were replaced in each one, because the text between
-them is ASCII.
+Returns None for batches that are not plain, which ``text`` shows. Bytes stay bytes. Invalid UTF-8 in keys and values is
+replaced at the end. The result is the same as if it were replaced in each one, because the text between them is ASCII.
 
-It is worth its lines: ``kafka-dump-log --print-data-log`` of 200 MiB takes 2.5 s of CPU with it and 15.9 s without for
-records of one shape (120 to a batch, not compressed), 5.8 s and 13.3 s for records of all sizes (half of the batches
-lz4, some with headers, most not ASCII).
+Measured: ``kafka-dump-log --print-data-log`` of 200 MiB takes 2.5 s of CPU with this module and 15.9 s without it, for
+records of one form (120 per batch, not compressed). For records of all sizes (half of the batches lz4, some with
+headers, most not ASCII) it takes 5.8 s and 13.3 s.
 """
 
 from __future__ import annotations
@@ -41,22 +40,22 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 SLAB_ROWS = 2048
-"""Lines that are put together at once: what they take stays in the processor's cache."""
+"""The number of lines to build together, so that their memory stays in the processor's cache."""
 _CREATE_TIME = f" {TIMESTAMP_TYPES[0]}: ".encode()
 _APPEND_TIME = f" {TIMESTAMP_TYPES[1]}: ".encode()
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
 class TextWindow(NamedTuple):
-    """The lines of the first ``batch_count`` of some batches, and the offsets of their records as they are stored."""
+    """The lines of the first ``batch_count`` batches, and the stored offsets of their records."""
 
     parts: list[bytes]
-    """The lines, in pieces to be written one after the other."""
+    """The lines, in pieces to write one after the other."""
     offsets: Column
     batch_count: int
 
     def gaps(self, previous: int) -> list[tuple[int, int]]:
-        """(offset, next offset) where offsets do not follow one another, ``previous`` (-1: none) included."""
+        """(offset, next offset) of each gap, including a gap after ``previous`` (-1: none)."""
         offsets = self.offsets
         if not offsets.size:
             return []
@@ -76,17 +75,17 @@ class TextWindow(NamedTuple):
 
 
 Contents = Callable[[ByteRows, RecordColumns, "Mask | None"], None]
-"""Adds what is in some records to their lines; the mask leaves out those of control batches."""
+"""Adds the contents of records to their lines. The mask excludes the records of control batches."""
 
 
 @cache
 def _arena() -> memoryview:
-    """The memory of all windows, made once; the rest of what a window takes is kept for the next one as well.
+    """The memory of all windows, allocated once. Other memory of a window is also kept for the next window.
 
     Otherwise the C library returns freed memory to the system and takes it again for the next window. The page faults
     cost as much as all the work on the pages.
     """
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's; others have no such option
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has this option
     if set_option is not None:
         set_option(_MMAP_THRESHOLD, 32 * 1024 * 1024)
         set_option(_TRIM_THRESHOLD, 128 * 1024 * 1024)
@@ -96,9 +95,9 @@ def _arena() -> memoryview:
 def window(
     views: Sequence[BatchView], crcs_ok: Sequence[bool], decoder: Decoder | None, skip_record_metadata: bool
 ) -> TextWindow | None:
-    """The lines of the first of ``views`` with a line per record, None where the scalar way is needed.
+    """The lines of the first ``views`` with a line per record, None if they must be shown one by one.
 
-    The views are of one buffer. ``crcs_ok`` says of each whether its CRC fits. ``decoder`` None: no contents.
+    The views have one buffer. ``crcs_ok``: whether the CRC of each is valid. ``decoder`` None: without contents.
     """
     if decoder is None:
         contents: Contents | None = None
@@ -136,7 +135,7 @@ def assemble(
     batch_lines: Callable[[int], Sequence[bytes]],
     lines: Callable[[RecordColumns], ByteRows],
 ) -> TextWindow | None:
-    """The lines of batches (``batch_lines`` gives those of the first few), with the ``lines`` of their records."""
+    """The lines of batches and their records. ``batch_lines`` returns the lines of the first few batches."""
     found = decode(views, _arena())
     if found is None:
         return None
@@ -168,7 +167,7 @@ def _valid(data: bytes) -> bytes:
 
 
 def flags(views: Sequence[BatchView], of: Callable[[BatchView], bool]) -> Mask | None:
-    """Which batches ``of`` is true for; None if it is for none of them."""
+    """A mask of the batches for which ``of`` is true; None if there are none."""
     found = [of(view) for view in views]
     return np.array(found, np.bool_) if any(found) else None
 
@@ -201,7 +200,7 @@ def _metadata(rows: ByteRows, part: RecordColumns, append_time: Mask | None) -> 
 
 
 def _plain_contents(rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: bytes) -> None:
-    """`` key: ... payload: ...``; ``prefix`` stands before the first of the two."""
+    """`` key: ... payload: ...``; ``prefix`` is before the first of the two."""
     has_key, has_value = part.key_size >= 0, part.value_size >= 0
     if where is not None:
         has_key &= where
@@ -216,7 +215,7 @@ def _plain_contents(rows: ByteRows, part: RecordColumns, where: Mask | None, *, 
 def _decoded_contents(
     decoder: Decoder, rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: str
 ) -> None:
-    """The text that a decoder gives, record by record."""
+    """Add the text of a decoder, record by record."""
     rows.texts([
         "" if record is None else text.contents(*decoder(record.offset, record.key, record.value), prefix)
         for record in records(part, where)
@@ -226,7 +225,7 @@ def _decoded_contents(
 def _offsets_contents(
     decoder: Decoder, rows: ByteRows, part: RecordColumns, where: Mask | None, *, prefix: str
 ) -> None:
-    """Plain commits from columns, other records one by one."""
+    """Add plain commits from columns, and other records one by one."""
     commits = OffsetCommits(part, where)
     rows.constant(f"{prefix}key: ".encode(), commits.plain)
     commits.add_keys(rows)
@@ -238,7 +237,7 @@ def _offsets_contents(
 
 
 def records(part: RecordColumns, where: Mask | None = None) -> Iterator[Record | None]:
-    """The records without their headers; None for those that ``where`` leaves out."""
+    """The records without their headers; None for records that ``where`` excludes."""
     wanted = repeat(True) if where is None else where.tolist()
     arena = part.arena
     spans = zip(

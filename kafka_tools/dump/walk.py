@@ -1,11 +1,11 @@
-"""Walking one log for a dump: batch after batch to an ending, with what is wrong on the way.
+"""Walks one log for a dump: passes each batch, and the damage, to an ending.
 
-With a strict ending the walk stops where Kafka's tool stops, with a LogError. Every other ending gets the damage as a
-finding, and the walk continues at the next batch with a valid CRC. A walk can continue when its file has grown.
+With a strict ending the walk stops where Kafka's tool stops, with a LogError. With any other ending the damage becomes
+a finding, and the walk continues at the next batch with a valid CRC. A walk can continue when its file has grown.
 
 A large log may be walked in pieces that begin and end at batches, by their headers. Damage, or a batch hidden in the
-bytes that another one claims, can make a walk end elsewhere than its piece. The walk then says so, the pieces after it
-do not count, and the rest of the log is one piece. So the result is the same as that of one walk.
+bytes that another one claims, can make a walk end elsewhere than its piece. The walk then reports this (``Reached``),
+the pieces after it do not count, and the rest of the log is one piece. So the result is the same as that of one walk.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from kafka_tools.storage.findings import Finding, kind_of_unread
 from kafka_tools.storage.segment import Segment, not_the_tail, torn_tail
 
 FAST_FROM_BYTES = 256 * 1024
-"""From this size on a log is worth the import of numpy."""
+"""The size from which on numpy saves more time than its import takes."""
 WINDOW_BYTES = 2097152
 UNKNOWN = -(1 << 62)
 """The offset before the first one of a walk that begins within a log."""
 _BEYOND_FOR_SURE = 2
-"""The number of batches beyond the last wanted offset after which the walk ends: a single one may be damaged."""
+"""The walk ends after this many batches beyond the last selected offset, because a single one may be damaged."""
 PIECE_BYTES = 8 * 1024 * 1024
 """The minimum size of a piece."""
 LEAST_PIECES = 2
@@ -84,7 +84,7 @@ class LogWalk:
         self.position = start
         self.next_offset: int | None = None
         self.ended = False
-        """Whether nothing after this position is wanted."""
+        """Whether the walk is complete: nothing after this position is selected."""
         self._name = name
         self._ending = ending
         self._notes = notes
@@ -128,7 +128,7 @@ class LogWalk:
         self.position = following
 
     def finish(self) -> None:
-        """The end of the walk."""
+        """Report the end of the walk."""
         gaps = self._notes.gap_findings(self.segment.path)
         self._ending.end(gaps, self.position, self.next_offset)
 
@@ -162,7 +162,7 @@ class LogWalk:
                 self.ended = True
                 return
             if verdict in (OUT, BEYOND):
-                self.last_offset = -1  # what is between here and the next one shown is not a gap
+                self.last_offset = -1  # offsets up to the next shown batch are not a gap
             else:
                 self._batch(view, verdict)
             self._passed(view)
@@ -174,7 +174,7 @@ class LogWalk:
         self.next_offset = view.last_offset + 1
 
     def _at_once(self, views: Sequence[BatchView]) -> int:
-        """Show batches many at a time, as long as they are plain; how many were shown."""
+        """Show many batches together, as long as they are plain. Returns the number of shown batches."""
         path = self.segment.path
         sound = list(takewhile(lambda view: not header_problem(path, view), views))
         crcs_ok = [view.crc_ok() for view in sound]
@@ -233,7 +233,7 @@ class LogWalk:
                 if self._selection.of_record(record):
                     yield record
         except CorruptBatch:
-            # The records that cannot be read might be the ones that are looked for.
+            # The unreadable records might be selected ones.
             if view.last_offset >= (self._selection.from_offset or 0):
                 yield Record(view.last_offset, -1, None, None)
 
@@ -253,13 +253,13 @@ class LogWalk:
                 if wanted is None or wanted.of_record(each):
                     record(view, each)
         except LogError as error:
-            # Kafka's tool reads any size: what is only too large for us must not end the dump.
+            # Kafka's tool reads any size, so a batch beyond our limit must not end the dump.
             if self._ending.strict and not isinstance(error, DecompressesToMore):
                 raise _located(error, path, view) from error
             words = f"batch with offsets up to {view.last_offset}: {error}"
             if isinstance(error, DecompressesToMore):
                 words += ": --max-decompressed-bytes reads more"
-                self.last_offset = view.last_offset  # nothing is known to be missing
+                self.last_offset = view.last_offset  # no missing offset is known
             kind = "bad-marker" if view.is_control else kind_of_unread(error)
             self._say(Finding(path, kind, words, view.file_position, view.last_offset))
 
@@ -299,9 +299,9 @@ def header_findings(path: str, view: BatchView, crc_ok: bool) -> list[Finding]:
 
 
 def readable_records(view: BatchView, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
-    """The records; of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch.
+    """The records. Of a compressed batch all or none, as in Kafka's reader of files. Raises CorruptBatch.
 
-    ``limit_bytes`` bounds what a compressed batch may decompress to (DecompressesToMore).
+    ``limit_bytes`` limits the decompressed size of a batch (DecompressesToMore).
     """
     return iter(list(view.records(limit_bytes=limit_bytes))) if view.is_compressed else view.records()
 

@@ -1,8 +1,7 @@
-"""Batches in a buffer: header fields at once, records on demand. Knows no files.
+"""Batches in a buffer: header fields immediately, records on demand.
 
-One shape for all magics: a magic 2 batch; a magic 0 or 1 message with its inner records, if it is a
-compressed wrapper. Sources: KIP-32, KIP-98; ``ByteBufferLogInputStream``, ``DefaultRecordBatch``,
-``AbstractLegacyRecordBatch``.
+One class for all magics: a magic 2 batch, or a magic 0 or 1 message with its inner records, if it is a compressed
+wrapper. Sources: KIP-32, KIP-98; ``ByteBufferLogInputStream``, ``DefaultRecordBatch``, ``AbstractLegacyRecordBatch``.
 """
 
 from __future__ import annotations
@@ -43,19 +42,18 @@ from kafka_tools.records.crc32c import crc32c, crc32c_extend
 from kafka_tools.records.record import Record
 
 _CRC_BYTES = 1024 * 1024
-"""A CRC is computed in parts of this size: each is copied, and a damaged length may claim hundreds of megabytes."""
+"""The size of the parts of a CRC. Each part is copied, and a damaged length may claim hundreds of megabytes."""
 _TIMESTAMP = _OFFSET = Struct(">q")
 _EPOCH = Struct(">i")
 _unpack_header = HEADER.unpack_from
 
 
 class BatchView:
-    """The header of one batch, and the way to its records. The buffer is not copied.
+    """The header of one batch, and access to its records. The buffer is not copied.
 
-    position, size_bytes: where the whole batch lies in the buffer; file_position: where it lies in the file that
-    the buffer is a window of. Timestamps are in milliseconds, -1 for
-    none; producer_id, producer_epoch, base_sequence and partition_leader_epoch are -1 where there is none
-    (always, below magic 2). crc is as stored, unsigned.
+    position, size_bytes: the place of the whole batch in the buffer; file_position: its position in the file of which
+    the buffer is a window. Timestamps are in milliseconds, -1 without one. producer_id, producer_epoch, base_sequence
+    and partition_leader_epoch are -1 if the batch has none (always, below magic 2). crc is the stored one, unsigned.
     """
 
     __slots__ = (
@@ -95,9 +93,9 @@ class BatchView:
     _last_offset_delta: int
 
     def __init__(self, buffer: Buffer, position: int, file_position: int | None = None) -> None:
-        """The batch at ``position``, which the caller has seen to be complete.
+        """Read the header of the batch at ``position``. The caller has checked that the batch is complete.
 
-        A magic above 2 is read as 2, as Kafka's file reader does; 128 and above are negative numbers to Kafka.
+        A magic above 2 is read as 2, as in Kafka's file reader; Kafka reads 128 and above as negative numbers.
         """
         self.buffer = buffer
         self.position = position
@@ -120,7 +118,7 @@ class BatchView:
             ) = _unpack_header(buffer, position)
             self.size_bytes = PREFIX_BYTES + length
             return
-        # The offset of a message is its own, that of a wrapper its last inner record's.
+        # The offset of a wrapper is the offset of its last inner record.
         self._last_offset_delta, length, self.crc, self.magic, self.attributes = LEGACY_HEADER.unpack_from(
             buffer, position
         )
@@ -134,13 +132,13 @@ class BatchView:
 
     @property
     def count_from_0(self) -> int:
-        """How many records it has if it is of magic 2 and their offsets count from 0 on, as clients send it; else 0."""
+        """The number of records if the magic is 2 and their offsets count from 0, as clients send them; else 0."""
         count = self._count
         return count if count and count > 0 and not self._base_offset and count == self._last_offset_delta + 1 else 0
 
     @property
     def codec(self) -> int:
-        """The id of the compression codec (``enums.CODECS``); 5 to 7 mean nothing yet."""
+        """The id of the compression codec (``enums.CODECS``); 5 to 7 are not assigned yet."""
         return self.attributes & CODEC_BITS
 
     @property
@@ -160,7 +158,7 @@ class BatchView:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When tombstones and markers of the batch may be removed (KIP-534), None if not set yet."""
+        """The time from which tombstones and markers of the batch may be removed (KIP-534), None if not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & DELETE_HORIZON_BIT else None
 
     @property
@@ -169,7 +167,7 @@ class BatchView:
 
     @property
     def base_offset(self) -> int:
-        """The first offset. Below magic 2 a compressed wrapper has to be opened for it; raises CorruptBatch."""
+        """The first offset. Below magic 2 this decompresses a wrapper; raises CorruptBatch."""
         if self._base_offset is None:
             if self.is_compressed:
                 from kafka_tools.records.legacy import first_offset
@@ -181,14 +179,14 @@ class BatchView:
 
     @property
     def last_offset(self) -> int:
-        """The last offset, also where compaction has removed the record that had it."""
+        """The last offset, even if compaction has removed its record."""
         if self.magic >= 2:
             return self._base_offset + self._last_offset_delta  # type: ignore[operator]
         return self._last_offset_delta
 
     @property
     def record_count(self) -> int:
-        """Records in the batch. Below magic 2 a compressed wrapper has to be opened for it; raises CorruptBatch."""
+        """The number of records. Below magic 2 this decompresses a wrapper; raises CorruptBatch."""
         if self._count is None:
             self._count = sum(1 for _ in self.records()) if self.is_compressed else 1
         return self._count
@@ -201,10 +199,9 @@ class BatchView:
         return v2.sequence_after(self.base_sequence, self._last_offset_delta)
 
     def place(self, base_offset: int, leader_epoch: int) -> int:
-        """Give a magic 2 batch its first offset and its leader's epoch, in the buffer too, as a leader does on append.
+        """Set the first offset and the leader epoch of a magic 2 batch, also in the buffer, as a leader does on append.
 
-        Returns the offset behind its last one.
-        The CRC covers neither. The buffer must be one that can be written to.
+        Returns the offset after its last one. The CRC covers neither field. The buffer must be writable.
         """
         _OFFSET.pack_into(self.buffer, self.position, base_offset)
         _EPOCH.pack_into(self.buffer, self.position + EPOCH_POSITION, leader_epoch)
@@ -217,7 +214,7 @@ class BatchView:
         return bytes(self.buffer[self.position : self.position + self.size_bytes])
 
     def crc_ok(self) -> bool:
-        """Whether the stored CRC is that of the contents."""
+        """Whether the stored CRC matches the contents."""
         start = self.position + (CRC_FROM if self.magic >= 2 else LEGACY_CRC_FROM)
         end = self.position + self.size_bytes
         if self.magic < 2:
@@ -241,7 +238,7 @@ class BatchView:
         return decompress(codec, stored, limit_bytes=limit_bytes) if codec else stored
 
     def records(self, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Record]:
-        """The records, oldest first; ``limit_bytes`` bounds what they may decompress to.
+        """The records, oldest first; ``limit_bytes`` limits their decompressed size.
 
         Raises CorruptBatch or UnsupportedCodec, after the records before the damage.
         """
@@ -266,10 +263,10 @@ class BatchView:
 
 
 def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None = None) -> Iterator[BatchView]:
-    """The batches of ``buffer``, from its start; a last one that is not complete is left out silently.
+    """The batches of ``buffer``, from its start. An incomplete last batch is silently omitted.
 
-    With ``strict`` a length or magic that cannot be raises CorruptBatch (UnknownMagic), as Kafka's reader of
-    buffers does; else the iteration ends there. ``max_batch_bytes`` bounds a batch without its first 12 bytes.
+    With ``strict`` an impossible length or magic raises CorruptBatch (UnknownMagic), as Kafka's reader of buffers
+    does; else the iteration ends there. ``max_batch_bytes`` limits a batch without its first 12 bytes.
     """
     starts, position = follow(buffer, least=OF_KNOWN_MAGIC)
     for start in starts:
@@ -283,7 +280,7 @@ def batches(buffer: Buffer, *, strict: bool = True, max_batch_bytes: int | None 
 
 
 def sole_batch(buffer: Buffer) -> BatchView | None:
-    """The batch of magic 2 that is all of ``buffer``, as producers send it; None for anything else."""
+    """The magic 2 batch that fills ``buffer``, as producers send it; None for anything else."""
     size_bytes = len(buffer)
     if size_bytes < HEADER_BYTES or buffer[MAGIC_POSITION] != 2:
         return None
@@ -292,7 +289,7 @@ def sole_batch(buffer: Buffer) -> BatchView | None:
 
 
 def _refuse(buffer: Buffer, position: int, max_batch_bytes: int | None) -> None:
-    """Raise CorruptBatch for bytes that are not a batch; the beginning of a batch is accepted."""
+    """Raise CorruptBatch for bytes that are not a batch, but accept the beginning of a batch."""
     left = len(buffer) - position
     if left < PREFIX_BYTES:
         return

@@ -1,4 +1,4 @@
-"""Writing batches: the bytes of magic 0, 1 and 2, and what a broker changes in them.
+"""Builds the bytes of batches of magic 0, 1 and 2, and changes their times as a broker does.
 
 Sources: ``MemoryRecordsBuilder``, ``DefaultRecord``, ``LegacyRecord``, ``LogValidator`` of Kafka; KIP-32, KIP-98.
 """
@@ -61,7 +61,7 @@ _VARINTS = [_unsigned(value) for value in range(512)]
 
 
 def _varint(value: int) -> bytes:
-    """A zig-zag varint (values of up to 64 bits; beyond, they wrap as Java's long does)."""
+    """A zig-zag varint (values of up to 64 bits; larger values wrap as Java's long does)."""
     value = (value << 1) ^ -(value >> 63 & 1)
     return _VARINTS[value] if 0 <= value < 512 else _unsigned(value & 0xFFFFFFFFFFFFFFFF)
 
@@ -69,7 +69,7 @@ def _varint(value: int) -> bytes:
 def encode_record(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: HeaderPairs = ()
 ) -> bytes:
-    """One record of a magic 2 batch, with its length in front."""
+    """One record of a magic 2 batch, starting with its length."""
     parts = [b"\x00", _varint(timestamp_delta), _varint(offset_delta)]
     parts += (_NULL,) if key is None else (_varint(len(key)), key)
     parts += (_NULL,) if value is None else (_varint(len(value)), value)
@@ -83,10 +83,10 @@ def encode_record(
 
 
 class BatchBuilder:
-    """Collects records and gives the bytes of one batch (magic 0 and 1: of one set of messages).
+    """Collects records and returns the bytes of one batch (magic 0 and 1: of one set of messages).
 
-    ``codec`` is a name or id; ``level`` the codec's own level. The bytes are those of an unsent batch: base
-    offset as given, leader epoch -1 unless given.
+    ``codec`` is a name or id; ``level`` the codec's own level. By default, the batch is as a producer sends it: base
+    offset 0, leader epoch -1.
     """
 
     def __init__(self, *, codec: int | str = "none", magic: int = 2, level: int | None = None) -> None:
@@ -111,12 +111,12 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """The size so far without compression, headers of the batch (or the wrapper message) included."""
+        """The size so far without compression, including the header of the batch or of the wrapper message."""
         return self._size
 
     @property
     def max_timestamp(self) -> int:
-        """The newest timestamp so far, -1 for none."""
+        """The newest timestamp so far, -1 without one."""
         return self._max_timestamp
 
     def append(
@@ -163,7 +163,7 @@ class BatchBuilder:
         delete_horizon_ms: int | None = None,
     ) -> bytes:
         """The batch. ``append_time_ms`` is the time of a LogAppendTime batch (``timestamp_type`` 1; default: the
-        newest record's). ``last_offset_delta`` keeps the end of a batch whose last records were compacted away."""
+        newest record's). ``last_offset_delta`` keeps the end of a batch if compaction removed its last records."""
         if self.magic < 2:
             return self._build_legacy(base_offset, timestamp_type, append_time_ms)
         if timestamp_type and append_time_ms is not None:
@@ -172,7 +172,7 @@ class BatchBuilder:
         attributes = self.codec | (timestamp_type and LOG_APPEND_TIME_BIT)
         attributes |= (transactional and TRANSACTIONAL_BIT) | (control and CONTROL_BIT)
         if delete_horizon_ms is not None:
-            # The horizon takes the base timestamp's place; the deltas count from it.
+            # The horizon replaces the base timestamp, and the deltas count from it.
             raise_delta = base_timestamp - delete_horizon_ms
             records = [_rebased(record, raise_delta) for record in records]
             base_timestamp, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
@@ -211,7 +211,7 @@ class BatchBuilder:
             )
         if not rows:
             return b""
-        # Inner offsets: absolute in magic 0, counted from the first in magic 1 (KIP-31).
+        # Inner offsets are absolute in magic 0, and relative to the first in magic 1 (KIP-31).
         start = base_offset if self.magic == 0 else 0
         inner = b"".join(
             encode_message(self.magic, attributes, start + delta, timestamp, key, value)
@@ -222,7 +222,7 @@ class BatchBuilder:
 
 
 def _rebased(record: bytes, difference: int) -> bytes:
-    """The record with its timestamp delta raised by ``difference``."""
+    """The record with ``difference`` added to its timestamp delta."""
     from kafka_tools.protocol.primitives import read_varint, read_varlong
 
     _, start = read_varint(record, 0)
@@ -234,7 +234,7 @@ def _rebased(record: bytes, difference: int) -> bytes:
 def encode_message(
     magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """One message of magic 0 or 1, offset and length in front."""
+    """One message of magic 0 or 1, starting with offset and length."""
     covered = b"".join(
         (
             _LEGACY_1.pack(magic, attributes, timestamp) if magic else _LEGACY_0.pack(magic, attributes),
@@ -272,8 +272,9 @@ def build_batch(
 ) -> bytes:
     """The bytes of one batch of (timestamp in ms, key, value, headers), with these fields in its header.
 
-    Offsets follow ``base_offset`` one by one unless ``offsets`` gives each record's, ascending. ``last_offset``
-    (magic 2) keeps the range of a batch whose last records were compacted away. ``level`` is the codec's own.
+    Offsets count from ``base_offset``, unless ``offsets`` contains the offset of each record, ascending.
+    ``last_offset`` (magic 2) keeps the range of a batch if compaction removed its last records. ``level`` is the
+    codec's own.
     """
     builder = BatchBuilder(codec=codec, magic=magic, level=level)
     base_offset = header.get("base_offset", 0)
@@ -287,9 +288,9 @@ def build_batch(
 
 
 def set_times(buffer: bytearray | memoryview, position: int, *, max_timestamp: int, appended: bool = False) -> None:
-    """Set the largest timestamp of the magic 2 batch at ``position``, and whether it is the broker's; and the CRC.
+    """Set the largest timestamp of the magic 2 batch at ``position``, whether it is the broker's time, and the CRC.
 
-    Attributes that mean nothing are cleared, as in ``DefaultRecordBatch.setMaxTimestamp``.
+    Clears attributes without a meaning, as in ``DefaultRecordBatch.setMaxTimestamp``.
     """
     end = position + size_at(buffer, position)
     kept = buffer[position + FLAGS_POSITION] & ATTRIBUTE_BITS & ~LOG_APPEND_TIME_BIT

@@ -1,8 +1,8 @@
-"""The header of a batch, and the way from one batch to the next. Only this module knows the positions of the fields.
+"""The header of a batch, and the steps from one batch to the next. Only this module knows the positions of the fields.
 
 All magics begin with offset, length, four bytes, magic. This module knows the rest of magic 2, and as much of magic 0
-and 1 as a walk needs. ``chain_columns.py`` does the same with numpy; the tests compare the two. This module knows
-neither files nor numpy. Sources: KIP-98; ``Records``, ``DefaultRecordBatch``, ``LegacyRecord`` of Kafka.
+and 1 as a walk needs. ``chain_columns.py`` does the same with numpy; the tests compare the two. Sources: KIP-98;
+``Records``, ``DefaultRecordBatch``, ``LegacyRecord`` of Kafka.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ HEADER = _layout("base_offset", "record_count")
 HEADER_BYTES = HEADER.size
 PREFIX = _layout("base_offset", "length")
 PREFIX_BYTES = PREFIX.size
-"""Offset and length: what every magic starts with; the length counts what follows."""
+"""Every magic starts with offset and length. The length counts the bytes after it."""
 UP_TO_MAGIC = _layout("base_offset", "magic")
 FROM_ATTRIBUTES = _layout("attributes", "record_count")
 
@@ -64,21 +64,21 @@ CRC_POSITION = POSITIONS["crc"]
 CRC_FROM = ATTRIBUTES_POSITION = POSITIONS["attributes"]
 """The CRC covers everything from here (the attributes) to the end of the batch."""
 FLAGS_POSITION = ATTRIBUTES_POSITION + 1
-"""The byte of the attributes in which every bit is that means something yet."""
+"""The byte of the attributes that contains all bits with a meaning."""
 BODY_IN_COVERED = HEADER_BYTES - CRC_FROM
 """The position of the records in the bytes that the CRC covers."""
 MAX_TIMESTAMP_POSITION = POSITIONS["max_timestamp"]
 
 ATTRIBUTE_BITS = CODEC_BITS | LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT | DELETE_HORIZON_BIT
-"""The attributes that mean something yet."""
+"""The attributes that have a meaning."""
 
 RECORD_OVERHEAD_BYTES = 21
-"""At most, what magic 2 adds to a record's key, value and headers (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+"""The most bytes that magic 2 adds to a record's key, value and headers (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
 LEGACY_HEADER = Struct(">qiIbb")
-"""Of a message of magic 0 or 1: offset, length, crc, magic, attributes. In magic 1 an int64 timestamp follows."""
+"""The header of a magic 0 or 1 message: offset, length, crc, magic, attributes. Magic 1 adds an int64 timestamp."""
 LEGACY_BYTES = (26, 34)
-"""The smallest messages of magic 0 and 1: neither key nor value, whose sizes take the last eight bytes."""
+"""The sizes of the smallest messages of magic 0 and 1, without key and value. The last eight bytes are their sizes."""
 LEGACY_CRC_POSITION = PREFIX_BYTES
 LEGACY_CRC_FROM = MAGIC_POSITION
 LEGACY_TIMESTAMP_POSITION = LEGACY_HEADER.size
@@ -91,7 +91,7 @@ _NONE = 1 << 31
 _LEAST = (LEAST_LENGTH, LEGACY_BYTES[1] - PREFIX_BYTES, HEADER_BYTES - PREFIX_BYTES)
 OF_ANY_MAGIC = (LEAST_LENGTH,) * 256
 OF_FILES = (*_LEAST, *_LEAST[2:] * 125, *(LEAST_LENGTH,) * 128)
-"""As Kafka's reader of files: a magic above 2 is read as 2; 128 and above are negative numbers to Java, and below 2."""
+"""As in Kafka's reader of files: a magic above 2 is read as 2, and 128 and above are negative numbers in Java."""
 OF_KNOWN_MAGIC = (*_LEAST, *(_NONE,) * 253)
 OF_MAGIC_2 = (_NONE, _NONE, _LEAST[2], *(_NONE,) * 253)
 
@@ -105,10 +105,10 @@ OFFSETS_BYTES = _OFFSETS.size
 def follow(
     buffer: Buffer, at: int = 0, end: int | None = None, least: Sequence[int] = OF_FILES
 ) -> tuple[list[int], int]:
-    """The starts of batches that follow one another from ``at`` on, and where the last of them ends.
+    """The starts of successive batches from ``at`` on, and the end of the last one.
 
-    Each batch ends by ``end``, which may be beyond the buffer, because only headers are read. ``least`` has the
-    smallest length for each magic (``OF_FILES``...). The caller finds out what follows where the walk stops: a tail,
+    Each batch ends by ``end``, which may be beyond the buffer, because only headers are read. ``least`` contains the
+    smallest length for each magic (``OF_FILES``...). The caller examines the bytes where the walk stops: a tail,
     damage, or a batch that extends beyond the end.
     """
     starts: list[int] = []
@@ -127,11 +127,11 @@ def follow(
 
 
 def size_at(buffer: Buffer, at: int = 0) -> int:
-    """The size in bytes that the batch at ``at`` claims, whatever it is: its prefix must be there."""
+    """The size in bytes that the batch at ``at`` claims, possible or not. The buffer must contain its prefix."""
     return PREFIX_BYTES + int(_LENGTH.unpack_from(buffer, at + LENGTH_POSITION)[0])
 
 
 def offsets_at(buffer: Buffer, at: int = 0) -> tuple[int, int]:
-    """(first, last offset) of the batch at ``at``, from OFFSETS_BYTES; below magic 2 both are the message's own."""
+    """(first, last offset) of the batch at ``at``, from OFFSETS_BYTES. Below magic 2 both are the message's offset."""
     base_offset, magic, delta = _OFFSETS.unpack_from(buffer, at)
     return base_offset, base_offset + delta if magic >= 2 else base_offset

@@ -1,7 +1,7 @@
 """Headers of many magic 2 batches at once, as numpy columns: the vectorised twin of ``chain``.
 
-Finds the batches of a buffer without a step for each of them where they are small, and reads fields of all of them
-together. Equal to ``chain.follow`` on every buffer.
+Finds small batches in a buffer without a step for each batch, and reads fields of all batches together. The result
+equals that of ``chain.follow`` on every buffer.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HEADER = np.dtype([(name, f">{'u' if kind.isupper() else 'i'}{calcsize('>' + kind)}") for name, kind in FIELDS])
-"""``chain.HEADER`` as numpy knows it."""
+"""``chain.HEADER`` as a numpy type."""
 
 _LEAST_LENGTH = HEADER_BYTES - PREFIX_BYTES
 _FIRST_BYTES = 16 * 1024
 _MANY = 16
-"""If there are more batches in the first bytes, looking for them at all places at once beats following each."""
+"""If the first bytes contain more batches, a search at all positions together is faster than following each batch."""
 _SIEVES = 4
 
 
@@ -48,19 +48,19 @@ def follow_many(buffer: Buffer, at: int = 0, end: int | None = None) -> tuple[li
 
 
 def gather(data: NDArray[np.uint8] | Buffer, starts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.void]:
-    """The headers (dtype HEADER) that begin at ``starts``; all of them lie within ``data``."""
+    """The headers (dtype HEADER) that begin at ``starts``; ``data`` must contain all of them."""
     every: Any = np.ndarray((max(0, len(data) - HEADER_BYTES + 1),), HEADER, data, strides=(1,))
     headers: NDArray[np.void] = every[np.asarray(starts, np.int64)]
     return headers
 
 
 def field(data: NDArray[np.uint8] | Buffer, name: str, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One field of the headers at ``starts``; only that field of each header needs to lie within ``data``."""
+    """One field of the headers at ``starts``; ``data`` needs to contain only that field of each header."""
     return number(data, POSITIONS[name], HEADER[name].str, starts)
 
 
 def number(data: NDArray[np.uint8] | Buffer, position: int, kind: str, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of a numpy type that lies ``position`` bytes behind each of ``starts``."""
+    """The numbers of a numpy type, ``position`` bytes after each of ``starts``."""
     of_kind = np.dtype(kind)
     count = max(0, len(data) - position - of_kind.itemsize + 1)
     every: Any = np.ndarray((count,), of_kind, data, position if count else 0, (1,))
@@ -69,10 +69,10 @@ def number(data: NDArray[np.uint8] | Buffer, position: int, kind: str, starts: N
 
 
 def _leap(data: NDArray[np.uint8], start: int) -> tuple[list[int], int]:
-    """Whole batches from ``start`` on, and where the next one starts, found without a step for each of them.
+    """The starts of complete batches from ``start`` on, and the start of the next one, without a step for each batch.
 
-    Every place with magic 2 and a possible length is a candidate. A candidate that no other one's length leads to is
-    dropped; of the rest each must lead to the next, so the chain is certain however it was found.
+    Every position with magic 2 and a possible length is a candidate. A candidate that no other candidate's length leads
+    to is dropped. Of the others, each must lead to the next one, so the chain is certain.
     """
     behind = max(start, len(data) - HEADER_BYTES + 1)
     at = start + np.flatnonzero(data[start + MAGIC_POSITION : behind + MAGIC_POSITION] == 2)

@@ -1,12 +1,12 @@
 """Whether a batch's body contains exactly the records that it claims, in the usual encoding.
 
-Every produce request asks ``ordinary``. The reference is ``v2.read_records``, and ``walk`` does the same faster, one
-record after the other. Three ways check many records together: ``in_runs`` records of the same lengths,
-``without_keys`` records without key and headers, and ``check_columns.in_columns`` any. All of them return None for
-anything unusual, such as damage, offsets that do not count 0, 1, 2, lengths below -1, or numbers out of range. The
+Every produce request calls ``ordinary``. The reference is ``v2.read_records``, and ``walk`` does the same faster, one
+record after the other. Three functions check many records together: ``in_runs`` records of the same lengths,
+``without_keys`` records without key and headers, and ``check_columns.in_columns`` any records. All of them return None
+for anything unusual, such as damage, offsets that do not count 0, 1, 2, lengths below -1, or numbers out of range. The
 reference then decides.
 
-Without one of the three, a whole produce request takes more CPU time of the broker
+Without one of the three, a whole produce request takes more of the broker's CPU time
 (``python -m benchmarks.requests --without runs keyless columns``):
 
 - without ``in_runs``: 78 % more for 570 equal records of 100 bytes, 10 % for 60 of 1,000 bytes
@@ -25,13 +25,13 @@ from kafka_tools.records.ordinary import TWO_BYTES, Ordinary, bounds, offset_byt
 COLUMNS_FROM = 128
 """From this many records on columns are faster than the loop.
 
-Measured in a busy broker: 60 to 90 µs and 0.2 µs a record beside 0.65 µs. Alone, with all in the processor's caches,
-columns would begin with 25 µs.
+Measured in a busy broker: 60 to 90 µs plus 0.2 µs per record, and 0.65 µs per record for the loop. With everything in
+the processor's caches, columns would take 25 µs instead of 60 to 90 µs.
 """
 MOST_IN_COLUMNS = 100_000
-"""More records are tiny, and their columns would be larger than the batch."""
+"""If there are more records, they are tiny, and their columns would be larger than the batch."""
 TOGETHER_FROM = 8
-"""Fewer records are not worth checking together."""
+"""Checking fewer records together saves no time."""
 _RUN = 32
 """The shortest run of one shape in a longer batch. Each run costs as much as ten records in the loop."""
 _KEYLESS_BYTES = 128
@@ -60,10 +60,10 @@ def _columns() -> Callable[[bytes, int, int], Ordinary | None]:
 
 
 def in_runs(body: bytes, count: int, start: int = 0) -> Ordinary | None:
-    """``ordinary``, where the records are runs of records of the same lengths, as load tools write them.
+    """``ordinary``, for runs of records of the same lengths, as load tools write them.
 
-    Only the first record of a run is decoded. Of the others, it compares the bytes that give the first one its shape,
-    each in all records of the run together. None also for short runs and for records with headers.
+    Decodes only the first record of a run. Compares each byte of its lengths in all records of the run together. Also
+    returns None for short runs and for records with headers.
     """
     if not _begins_alike(body, start):
         return None
@@ -96,7 +96,7 @@ def in_runs(body: bytes, count: int, start: int = 0) -> Ordinary | None:
 
 
 def _begins_alike(body: bytes, start: int) -> bool:
-    """Whether the second record is as long as the first: a quick look, for bodies that are not worth a longer one."""
+    """Whether the second record is as long as the first: a fast check, before a slower one."""
     short, long = steps()
     try:
         size = body[start]
@@ -107,13 +107,12 @@ def _begins_alike(body: bytes, start: int) -> bool:
 
 
 def _shape(body: bytes, start: int, offset_bytes: int) -> tuple[int, list[int], int, bool]:
-    """Of a record without headers: (its size, the positions of its lengths, that of its offset, whether the key is
-    null).
+    """For a record without headers: (size, positions of its lengths, position of its offset, whether the key is null).
 
     Positions count from the record's start. Raises ValueError or IndexError for any other record.
     """
     size, attributes_at = read_unsigned_varint(body, start)
-    offset_at = attributes_at + 2  # behind the attributes and a time of one byte
+    offset_at = attributes_at + 2  # after the attributes and a time of one byte
     key_at = offset_at + offset_bytes
     key, key_start = read_unsigned_varint(body, key_at)
     value_at = key_start if key == 1 else key_start + (key >> 1)
@@ -129,8 +128,8 @@ def _shape(body: bytes, start: int, offset_bytes: int) -> tuple[int, list[int], 
 def without_keys(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     """``ordinary``, for records without key and headers, and with lengths of two bytes (64 bytes to 8 KB).
 
-    It looks at each record once, to compare the lengths of record and value. It then compares the other bytes before
-    the values, and the last byte of each record, in all records together.
+    Reads each record once, to compare the lengths of record and value. Then compares the other bytes before the
+    values, and the last byte of each record, in all records together.
     """
     if len(body) - start < _KEYLESS_BYTES * count or body[start + 5] != 1:
         return None
@@ -140,7 +139,7 @@ def without_keys(body: bytes, count: int, start: int = 0) -> Ordinary | None:
     times = b""
     seen = b"\0" + body[start : start + 9]  # the last byte of the record before, and the first nine
     try:
-        for first, last, value_at in ((0, min(count, 64), 7), (64, count, 8)):  # behind an offset of one or two bytes
+        for first, last, value_at in ((0, min(count, 64), 7), (64, count, 8)):  # after an offset of one or two bytes
             parts: list[bytes] = []
             add = parts.append
             for _ in range(first, last):
@@ -175,7 +174,7 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             size = body[position]
             if size < 0x80:
                 stop = position + short[size]
-                position += 2  # with the attributes, of which no bit has a meaning
+                position += 2  # includes the attributes, whose bits have no meaning
             elif (high := body[position + 1]) < 0x80:
                 stop = position + long[size][high]
                 position += 3
@@ -227,7 +226,7 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
                 position += 1
             if position != stop:
                 return None
-    except (IndexError, ValueError):  # an index: beyond the body, or a length below zero
+    except (IndexError, ValueError):  # IndexError: beyond the body, or a length below zero
         return None
     if position != len(body):
         return None
@@ -236,9 +235,9 @@ def walk(body: bytes, count: int, start: int = 0) -> Ordinary | None:
 
 
 def _behind_headers(body: bytes, position: int, stop: int) -> int:
-    """The position behind a record's headers, -1 if they are not ordinary."""
+    """The position after a record's headers, -1 if they are not ordinary."""
     count, position = read_varint(body, position)
-    if not 0 <= count <= (stop - position) // 2:  # a header takes two bytes at least
+    if not 0 <= count <= (stop - position) // 2:  # a header takes at least two bytes
         return -1
     for _ in range(count):
         size = body[position]

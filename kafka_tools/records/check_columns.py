@@ -1,6 +1,6 @@
-"""``records.check`` by columns: all records of a body together. A module of its own, because numpy takes long to load.
+"""``records.check`` with numpy: all records of a body together. A separate module, because numpy is slow to load.
 
-Each step costs a microsecond, and half a microsecond more in a busy broker, whose caches do not contain the code.
+Each step takes a microsecond, and half a microsecond more in a busy broker, whose caches do not contain the code.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _EDGES_FROM, _EDGES_TO_BYTES, _EDGES_TO = 256, 160, 256 * 1024
-"""From so many records of so few bytes on average on, all edges are found faster together than one after the other: a
-produce request of 570 records takes 6 % less CPU time (``python -m benchmarks.requests --without edges``). In larger
-bodies that takes fresh memory from the system, which costs more.
+"""The limits (minimum records, maximum average bytes, maximum body) within which all edges are found together. A
+produce request of 570 records then takes 6 % less CPU time (``python -m benchmarks.requests --without edges``). Larger
+bodies need fresh memory from the system, which costs more.
 """
 
 
 def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
-    """``ordinary`` by columns; None also for lengths of more than two bytes."""
+    """``ordinary`` by columns. Also returns None for lengths of more than two bytes."""
     numbers = Numbers(memoryview(body))
     pairs, take, blob = numbers.pairs, numbers.bytes.take, _blob().take
     try:
@@ -40,7 +40,7 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
             return None
         at = begin[:-1]
         at = at + (take(at) >> 7)
-        at += 2  # behind the length and a byte of attributes
+        at += 2  # after the length and a byte of attributes
         times = take(at).tobytes()
         if times.isascii():
             least, most = bounds(set(times))
@@ -60,30 +60,30 @@ def in_columns(body: bytes, count: int, start: int = 0) -> Ordinary | None:
                 return None
         keys = take(at)
         null_key = 1 in keys.tobytes()
-        at += blob(keys if keys.tobytes().isascii() else pairs[at])  # behind the key
-        at += blob(pairs[at])  # behind the value
+        at += blob(keys if keys.tobytes().isascii() else pairs[at])  # after the key
+        at += blob(pairs[at])  # after the value
         headers = take(at)
         at += 1
         if headers.any() and not _pass_headers(body, headers, at):
             return None
         if at.tobytes() != begin[1:].tobytes():
             return None
-    except (IndexError, Unusual):  # an index: a length that is longer than the tables know, or beyond the body
+    except (IndexError, Unusual):  # IndexError: a length that the tables do not cover, or beyond the body
         return None
     return Ordinary(least, most, null_key)
 
 
 def _pass_headers(body: bytes, counts: NDArray[np.uint8], at: Column) -> bool:
-    """Move ``at`` behind the headers, of which there are ``counts`` (zig-zag); False if they are not ordinary."""
+    """Move ``at`` to the end of the headers. ``counts``: their number, zig-zag. False if they are not ordinary."""
     if np.any(counts & 0x81):
         return False
-    numbers = Numbers(memoryview(body + b"\0"))  # an empty value may be the last byte of all
+    numbers = Numbers(memoryview(body + b"\0"))  # an empty value may be the last byte of the body
     pairs, take, blob = numbers.pairs, numbers.bytes.take, _blob().take
     left = counts >> 1
     for number in range(int(left.max())):
         rows = np.flatnonzero(left > number)
         behind = at[rows]
-        if 1 in take(behind).tobytes():  # a name that is null
+        if 1 in take(behind).tobytes():  # a null name
             return False
         behind += blob(pairs[behind])
         behind += blob(pairs[behind])
@@ -92,16 +92,16 @@ def _pass_headers(body: bytes, counts: NDArray[np.uint8], at: Column) -> bool:
 
 
 def _edges(numbers: Numbers, count: int, start: int) -> Column | None:
-    """The start of each of ``count`` records, and the end of the last one, if that can be found this quickly.
+    """The start of each of ``count`` records, and the end of the last one. None if this fast search does not find them.
 
-    A record without headers ends with a zero, and the next one has a length of one or two bytes and again a zero. That
-    this is found ``count`` - 1 times, and that each length leads to the next, makes it certain.
+    A record without headers ends with a zero, and the next one starts with a length of one or two bytes and a zero. The
+    result is certain if there are ``count`` - 1 such places, and each length leads to the next one.
     """
     end = len(numbers.bytes)
     if count < _EDGES_FROM or end - start > min(_EDGES_TO_BYTES * count, _EDGES_TO):
         return None
     first_end = start + int(numbers.step[numbers.pairs[start]]) - 1
-    if numbers.bytes[first_end] or numbers.bytes[-1]:  # a quick look: the first or the last one has headers
+    if numbers.bytes[first_end] or numbers.bytes[-1]:  # fast check: the first or the last record has headers
         return None
     zero = numbers.bytes[first_end:] == 0
     ends = zero[2:-1] | zero[3:]
@@ -118,7 +118,7 @@ def _edges(numbers: Numbers, count: int, start: int) -> Column | None:
 
 
 def _chain(body: bytes, count: int, start: int) -> Column | None:
-    """The same record by record. None if they do not fill the body."""
+    """As ``_edges``, but record by record. None if the records do not fill the body."""
     position = start
     starts = [start]
     append = starts.append
@@ -131,20 +131,20 @@ def _chain(body: bytes, count: int, start: int) -> Column | None:
         return None
     if position != len(body):
         return None
-    # By way of bytes: numpy takes three times as long to make a column of a list.
+    # Converts to bytes first, because numpy takes three times as long to convert a list.
     return np.frombuffer(struct.pack(f"{count + 1}q", *starts), np.int64)
 
 
 @cache
 def _lengths() -> list[list[int]]:
-    """How far it is from one record to the next, by the first two bytes of its length; no second one is too long."""
+    """The distance from one record to the next, by the first two bytes of its length."""
     short, long = steps()
     return [[step] * 0x100 for step in short] + long[0x80:]
 
 
 @cache
 def _blob() -> NDArray[np.int64]:
-    """By pairs of bytes that a key or a value begins with: how far it is to what is behind it."""
+    """The distance to the end of a key or a value, by its first two bytes."""
     value, length, _ = tables()
     behind = np.where((length > 0) & (value >= 0), length + value, FAR_AWAY)
     return np.where((length == 1) & (value == -1), 1, behind)  # null in two bytes is left to the reference

@@ -1,10 +1,10 @@
-"""Many magic 2 batches at once as numpy columns: the fast way to read a log.
+"""Decodes many magic 2 batches together as numpy columns: the fast way to read a log.
 
-It does the same as ``v2.read_records`` for everything that it accepts. For the rest (damage, numbers of unusual length)
-``decode`` returns None, and the caller reads the batches one by one.
+It does the same as ``v2.read_records`` for all batches that it accepts. For other batches (damage, numbers of unusual
+length) ``decode`` returns None, and the caller reads the batches one by one.
 
-Nearly all numbers in records are varints of one or two bytes. So it fetches two bytes at once, for all records, and
-looks up their value in a table. Only longer numbers are assembled bit by bit.
+Nearly all numbers in records are varints of one or two bytes. So it reads two bytes for all records, and looks up their
+value in a table. Only longer numbers are assembled byte by byte.
 """
 
 from __future__ import annotations
@@ -27,25 +27,24 @@ if TYPE_CHECKING:
     Column = NDArray[np.int64]
 
 ARENA_BYTES = 8 * 1024 * 1024
-"""The most bytes that the bodies of one ``decode`` take together, decompressed."""
+"""The maximum decompressed size of all bodies of one ``decode`` together."""
 MARGIN_BYTES = 1024
-"""Behind the bodies: reading a little beyond the end of a span never leaves the arena."""
+"""Space after the bodies, so that reading a little beyond the end of a span never leaves the arena."""
 MOST_RECORDS = 100_000
-"""More of them in one ``decode`` would be tiny, and their columns larger than the arena."""
+"""If one ``decode`` has more records, they are tiny, and their columns would be larger than the arena."""
 _STEP_COST = 40
-"""A lock-step over all batches costs as much as this many steps of the plain loop (measured: 5 µs and 0.13 µs)."""
+"""One step over all batches costs as much as this many steps of the plain loop (measured: 5 µs and 0.13 µs)."""
 
 
 def new_arena(size_bytes: int = ARENA_BYTES) -> memoryview:
-    """Memory for the bodies of ``decode``: one for many windows, since fresh memory costs more than using it."""
+    """Memory for the bodies of ``decode``. Reuse it for many windows, because fresh memory costs more than its use."""
     return memoryview(bytearray(size_bytes + MARGIN_BYTES))
 
 
 def decode(views: Sequence[BatchView], arena: memoryview | None = None) -> RecordColumns | None:
-    """The records of the first magic 2 batches, as many as the arena holds.
+    """The records of the first magic 2 batches, as many as fit into the arena.
 
-    None if the first batch needs (or fails in) the scalar loop, or one of them whose body could be read. Raises
-    UnsupportedCodec.
+    None if the body of the first batch cannot be read, or if a batch needs the scalar loop. Raises UnsupportedCodec.
     """
     if arena is None:
         arena = new_arena()
@@ -65,9 +64,9 @@ def decode(views: Sequence[BatchView], arena: memoryview | None = None) -> Recor
 def decode_headers(
     buffer: bytes | memoryview, batches: BatchColumns, codec: int, arena: memoryview
 ) -> RecordColumns | None:
-    """The same for batches that are known by their columns already: many small ones need no loop over them.
+    """As ``decode``, for batches that are columns already, so that many small batches need no loop.
 
-    They lie in ``buffer`` in order, and all have the same codec.
+    ``buffer`` contains the batches in order, and all have the same codec.
     """
     if codec:
         starts, ends = _decompressed(buffer, batches, codec, arena)
@@ -77,19 +76,19 @@ def decode_headers(
 
 
 def _decode(batches: BatchColumns, arena: memoryview, first: Column, last: Column) -> RecordColumns | None:
-    """The records of batches whose bodies lie in the arena from ``first`` to ``last``."""
+    """The records of batches. ``first`` and ``last``: start and end of each body in the arena."""
     if np.any(batches.counts < 0) or np.any(batches.counts > last - first):
-        return None  # a record takes a byte at least: nothing is allocated for a count that lies
+        return None  # a record takes at least a byte: allocate nothing for an impossible count
     numbers = Numbers(arena)
     try:
         begin = _record_starts(numbers, first, last, batches.counts)
         return None if begin is None else _fields(numbers, batches, begin, last)
-    except (IndexError, Unusual):  # an index: beyond the arena
+    except (IndexError, Unusual):  # IndexError: beyond the arena
         return None
 
 
 def _bodies(views: Sequence[BatchView], arena: memoryview) -> tuple[list[int], list[int]]:
-    """Fill the arena: start and end of each body in it, for the leading batches whose bodies can be read and fit."""
+    """Fill the arena with the bodies of the first batches that can be read and fit. Returns their starts and ends."""
     starts: list[int] = []
     ends: list[int] = []
     position, most, records = 0, len(arena) - MARGIN_BYTES, 0
@@ -118,7 +117,7 @@ def _bodies(views: Sequence[BatchView], arena: memoryview) -> tuple[list[int], l
 
 
 def _copied(buffer: bytes | memoryview, batches: BatchColumns, arena: memoryview) -> tuple[Column, Column]:
-    """The same for batches that are not compressed: one copy of all, headers and what lies between them included."""
+    """As ``_bodies``, for uncompressed batches: one copy of all of them, including headers and the bytes in between."""
     position = batches.position
     fits = position + batches.size_bytes - position[:1] <= len(arena) - MARGIN_BYTES
     fits &= np.cumsum(batches.counts) <= MOST_RECORDS
@@ -153,7 +152,7 @@ def _decompressed(
 
 
 def _record_starts(numbers: Numbers, starts: Column, ends: Column, counts: Column) -> Column | None:
-    """The position of the length of every record, None if the lengths do not add up."""
+    """The position of every record, None if the lengths do not end at the end of their batch."""
     total = int(counts.sum())
     if total > _STEP_COST * int(counts.max(initial=0)):
         found = _chain_in_step(numbers, starts, ends, counts, total)
@@ -164,7 +163,7 @@ def _record_starts(numbers: Numbers, starts: Column, ends: Column, counts: Colum
 
 
 def _chain(arena: bytes, starts: list[int], ends: list[int], counts: list[int]) -> Column | None:
-    """Follow the lengths record by record: right for few batches of many records, and for long records."""
+    """Follow the lengths record by record: best for few batches of many records, and for long records."""
     positions: list[int] = []
     append = positions.append
     for position, end, count in zip(starts, ends, counts, strict=True):
@@ -201,9 +200,9 @@ def _chain(arena: bytes, starts: list[int], ends: list[int], counts: list[int]) 
 
 
 def _chain_in_step(numbers: Numbers, starts: Column, ends: Column, counts: Column, total: int) -> Column | None:
-    """Follow the lengths of all batches at the same time: right for many batches. None if there may be a long record.
+    """Follow the lengths of all batches at the same time: best for many batches. None if there may be a long record.
 
-    Every step goes forward and the last one has to end where the batch does, so none has left its batch.
+    Every step goes forward, and the last one must end at the end of the batch, so no step leaves its batch.
     """
     order = np.argsort(-counts, kind="stable")
     remaining = counts[order]
@@ -211,7 +210,7 @@ def _chain_in_step(numbers: Numbers, starts: Column, ends: Column, counts: Colum
     target = (np.cumsum(counts) - counts)[order]
     begin = np.empty(total, np.int64)
     pairs, steps = numbers.pairs, numbers.step
-    # How many batches have a record number 0, 1, 2 ...
+    # The number of batches that have a record number 0, 1, 2 ...
     active_at = np.searchsorted(-remaining, -np.arange(1, int(remaining[0]) + 1), side="right").tolist()
     try:
         for step, active in enumerate(active_at):
@@ -224,7 +223,7 @@ def _chain_in_step(numbers: Numbers, starts: Column, ends: Column, counts: Colum
 
 
 def _fields(numbers: Numbers, batches: BatchColumns, begin: Column, ends: Column) -> RecordColumns | None:
-    """The parts of every record. Only the end of each record is checked: every part lies before it."""
+    """The parts of every record. Checks only the end of each record, because every part ends before it."""
     counts = batches.counts
     if not len(begin):
         none = np.zeros(0, np.int64)
@@ -279,7 +278,7 @@ def _sequences(batches: BatchColumns, delta: Column) -> Column | None:
 
 
 def _timestamps(batches: BatchColumns, delta: Column) -> Column:
-    """The producer's times, or the broker's for all records of a batch (LogAppendTime)."""
+    """The producer's timestamps, or the broker's time for all records of a batch (LogAppendTime)."""
     counts = batches.counts
     timestamp = np.repeat(batches.base_timestamp, counts) + delta
     if batches.appended.any():

@@ -1,9 +1,9 @@
-"""Kafka's codecs: none, gzip, snappy, lz4, zstd. Knows no batches.
+"""Kafka's codecs: none, gzip, snappy, lz4, zstd.
 
-The codecs are those of zlib and cramjam. This module adds Kafka's framing: the xerial format around snappy (a 16-byte
+zlib and cramjam provide the codecs. This module adds Kafka's framing: the xerial format around snappy (a 16-byte
 header, then blocks of 32 KiB) and LZ4 frames of independent 64 KiB blocks, the only kind that Kafka reads, with Kafka's
-old header checksum. Every decompression is bounded: the output buffer grows as far as ``limit_bytes`` and no further,
-whatever the data claim. Sources: ``org.apache.kafka.common.compress``; KIP-110 (zstd).
+old header checksum. Every decompression is limited: the output buffer never exceeds ``limit_bytes``, regardless of the
+sizes in the data. Sources: ``org.apache.kafka.common.compress``; KIP-110 (zstd).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafka_tools.errors import CorruptBatch, DecompressesToMore, UnsupportedCode
 from kafka_tools.protocol.enums import CODECS
 
 LIMIT_BYTES = 256 * 1024 * 1024
-"""The largest size in bytes that a batch may decompress to, unless a caller gives another limit."""
+"""The default limit for the decompressed size of a batch, in bytes."""
 
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL + b"\x00\x00\x00\x01\x00\x00\x00\x01"
@@ -26,8 +26,8 @@ _LZ4_STORED = 0x80000000  # this bit of a block's length: the block is not compr
 _FIRST_GUESS_BYTES = 32 * 1024
 _KEPT_BYTES = 1024 * 1024
 _buffers: list[bytearray] = []
-"""Free output buffers for lz4 and zstd, as many as there ever were threads that decompressed at once. A new buffer
-costs a page fault for each 4 KiB, which is more than all other work on small batches.
+"""Free output buffers for lz4 and zstd, at most one per thread that decompresses at the same time. A new buffer costs a
+page fault for each 4 KiB, which is more than all other work on small batches.
 """
 _BUFFER_FULL = "failed to write whole buffer"  # cramjam's words for an output buffer that is too small
 
@@ -95,10 +95,10 @@ def _compress_lz4(cramjam: Any, data: bytes, level: int | None) -> bytes:
 
 
 def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """The decompressed data, at most ``limit_bytes``.
+    """The decompressed data, ``limit_bytes`` at most.
 
-    Raises CorruptBatch for data that are not of the codec or are cut short, DecompressesToMore for those that give
-    more than the limit; UnsupportedCodec for an unknown codec.
+    Raises CorruptBatch for invalid or truncated data, DecompressesToMore for data that exceed the limit, and
+    UnsupportedCodec for an unknown codec.
     """
     number = codec_id(codec)
     packed = data if type(data) is bytes else bytes(data)
@@ -116,9 +116,9 @@ def decompress(codec: int | str, data: bytes | bytearray | memoryview, *, limit_
 
 
 def decompress_into(codec: int, data: bytes, output: memoryview) -> int | None:
-    """Decompress into the start of ``output``: how many bytes there are, None if they do not fit or are damaged.
+    """Decompress into the start of ``output``. Returns the number of bytes, None if they do not fit or are damaged.
 
-    For readers of many batches, which have their memory ready: ``decompress`` tells what is wrong with one.
+    For readers of many batches that reuse their memory. ``decompress`` raises the error for a batch.
     """
     try:
         if codec in (3, 4):
@@ -131,7 +131,7 @@ def decompress_into(codec: int, data: bytes, output: memoryview) -> int | None:
 
 
 def _into(number: int, packed: bytes, output: memoryview | bytearray) -> int | None:
-    """lz4 and zstd: None if the output is too small. Raises CorruptBatch."""
+    """``decompress_into`` for lz4 and zstd: None if the output is too small. Raises CorruptBatch."""
     import cramjam
 
     codec = cramjam.lz4 if number == 3 else cramjam.zstd
@@ -159,7 +159,7 @@ def _decompress_gzip(data: bytes, limit_bytes: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     rest = data
-    while True:  # members may follow one another, as in Java's GZIPInputStream
+    while True:  # there may be several members, as in Java's GZIPInputStream
         stream = zlib.decompressobj(31)
         try:
             part = stream.decompress(rest, limit_bytes - size + 1)
@@ -185,7 +185,7 @@ def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
     if len(data) < position:
         raise CorruptBatch("the snappy data of a batch end inside the stream's header")
     while position < len(data):
-        if data[position : position + 16] == _XERIAL_HEADER:  # streams may follow one another
+        if data[position : position + 16] == _XERIAL_HEADER:  # there may be several streams
             position += 16
             continue
         length = int.from_bytes(data[position : position + 4], "big", signed=True)
@@ -201,14 +201,14 @@ def _decompress_snappy(cramjam: Any, data: bytes, limit_bytes: int) -> bytes:
 
 
 def _snappy_block(cramjam: Any, block: bytes, before: int, limit_bytes: int) -> bytes:
-    """One raw block; ``before`` bytes came from earlier ones."""
+    """One decompressed raw block; ``before``: the number of bytes from earlier blocks."""
     if not block:
         raise CorruptBatch("the snappy data of a batch are truncated")
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if before + size > limit_bytes:
             raise _too_large("snappy", limit_bytes)
-        # A copy of 3 bytes gives at most 64: a length beyond that ratio is a lie, and costs no memory.
+        # A copy of 3 bytes expands to at most 64, so a length beyond that ratio is wrong. Allocate nothing for it.
         if size > 64 * len(block):
             raise CorruptBatch(f"a snappy block of {len(block)} bytes claims {size} bytes")
         buffer = bytearray(size)

@@ -1,7 +1,7 @@
-"""Control records: written by brokers between the records of clients, and never handed to clients.
+"""Control records, which brokers write between the records of clients. Applications never receive them.
 
-The key says what it is (int16 version, int16 type), the value more about it. Transaction markers (KIP-98) end a
-producer's transaction in a partition; the others stand in the metadata log and its snapshots (KIP-595, KIP-630,
+The key contains the type (int16 version, int16 type), and the value the details. Transaction markers (KIP-98) end a
+producer's transaction in a partition. The metadata log and its snapshots contain the other types (KIP-595, KIP-630,
 KIP-853). Sources: ``ControlRecordType``, ``EndTransactionMarker``, ``ControlRecordUtils`` of Kafka.
 """
 
@@ -38,7 +38,7 @@ class EndMarker(NamedTuple):
 
 
 def control_type(key: bytes | None) -> int:
-    """The number of a control record's type; one that is not in NAMES is of a newer Kafka. Raises CorruptBatch."""
+    """The number of a control record's type. A newer Kafka has numbers that are not in NAMES. Raises CorruptBatch."""
     if key is None or len(key) < _KEY.size:
         raise CorruptBatch("a control record has no type in its key")
     version, number = _KEY.unpack_from(key)
@@ -55,10 +55,10 @@ def control_value(number: int, value: bytes | None) -> tuple[Stored, int]:
     data = value or b""
     if len(data) < _VERSION.size:
         raise CorruptBatch("Could not read version from value's buffer.")
-    # Kafka reads a version beyond those it knows as the nearest one.
+    # Kafka reads an unknown version as the nearest known one.
     version = min(max(_VERSION.unpack_from(data)[0], cls.MIN_VERSION), cls.MAX_VERSION)
     try:
-        # In a marker the version stands before the struct, in the others it is the struct's first field.
+        # In a marker the version is before the struct. In other types it is the struct's first field.
         start = _VERSION.size if number <= ControlRecordType.COMMIT else 0
         message, _ = decode_prefix(cls, version, data, start, text_errors=JAVA_ERRORS)
     except WireError as error:
@@ -83,7 +83,7 @@ def _struct(number: int) -> type[Stored]:
 def read_marker(view: BatchView) -> EndMarker | None:
     """The marker in a control batch; None for other control records, and for a batch that the cleaner emptied.
 
-    Raises CorruptBatch for a record that is not a whole control record.
+    Raises CorruptBatch for an incomplete control record.
     """
     for record in view.records():
         number = control_type(record.key)
@@ -121,7 +121,7 @@ def build_marker(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """The batch that ends a producer's transaction in a partition, as a transaction coordinator has it written."""
+    """The batch that ends a producer's transaction in a partition, as transaction coordinators write it."""
     from kafka_tools.records.build import build_batch
 
     row = (timestamp, _KEY.pack(_KEY_VERSION, int(committed)), _MARKER.pack(0, coordinator_epoch), ())

@@ -1,9 +1,9 @@
-"""Records from one magic to another, as a broker does for clients that do not speak its own.
+"""Converts records from one magic to another, as a broker does for old clients.
 
-Down, for a consumer that reads magic 0 or 1: ``down_convert`` a few batches, ``LazyConversion`` a whole fetch, chunk by
-chunk (KIP-283). Up, for a producer that writes magic 0 or 1: ``up_convert``. Old magics cannot store headers,
-producers' sequences, control batches and, in magic 0, timestamps: these are lost. Sources: ``RecordsUtil``,
-``LazyDownConversionRecords``, ``LogValidator`` of Kafka 2.0 to 3.9.
+For a consumer that reads magic 0 or 1, ``down_convert`` converts a few batches, and ``LazyConversion`` a whole fetch,
+chunk by chunk (KIP-283). For a producer that writes magic 0 or 1, ``up_convert`` converts messages. Old magics cannot
+store headers, producers' sequences, control batches and, in magic 0, timestamps, so these are lost. Sources:
+``RecordsUtil``, ``LazyDownConversionRecords``, ``LogValidator`` of Kafka 2.0 to 3.9.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Now = Callable[[], int]
 """A clock in nanoseconds that only goes forward."""
 
 CHUNK_BYTES = 128 * 1024
-"""So many bytes of the log are converted at a time, and one batch at least."""
+"""The bytes of the log to convert at a time, but at least one batch."""
 _LARGEST_LENGTH = 0x7FFFFFFF
 
 
@@ -45,7 +45,7 @@ class ConversionStats(NamedTuple):
 
 
 class Converted(NamedTuple):
-    """Batches of the wanted magic, one behind the other, and what they cost."""
+    """Successive batches of the requested magic, and the cost of the conversion."""
 
     data: bytes
     stats: ConversionStats
@@ -54,11 +54,11 @@ class Converted(NamedTuple):
 def down_convert(
     views: Iterable[BatchView], magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns
 ) -> Converted:
-    """The batches in ``magic`` or, where theirs is older, untouched.
+    """The batches in ``magic``. Batches with an older magic are unchanged.
 
-    Messages of magic 0 and 1 that are not compressed stand alone, so records before ``first_offset``, the offset that
-    was asked for, are left out of uncompressed batches; compressed ones stay whole. Raises CorruptBatch, and
-    UnsupportedCodec for zstd, which old clients do not know.
+    An uncompressed message of magic 0 or 1 is independent of others. So the result omits records before
+    ``first_offset``, the requested offset, from uncompressed batches, but not from compressed ones. Raises
+    CorruptBatch, and UnsupportedCodec for zstd, which old clients do not know.
     """
     began_ns = now_ns()
     parts: list[bytes] = []
@@ -97,9 +97,9 @@ def _old_batch(view: BatchView, records: list[Record], magic: int) -> BatchBuild
 
 
 def down_convert_slice(data: bytes, magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns) -> Converted:
-    """As ``down_convert``, for the bytes of a fetch; they come back as they are if no record of them was converted.
+    """As ``down_convert``, for the bytes of a fetch. Returns the bytes unchanged if no record was converted.
 
-    Then they hold less than one batch: an old client that finds a batch incomplete asks again for more.
+    An old client that receives an incomplete batch requests more bytes.
     """
     found = down_convert(batches(data), magic, first_offset=first_offset, now_ns=now_ns)
     return found if found.stats.records_converted else Converted(data, ConversionStats())
@@ -108,12 +108,12 @@ def down_convert_slice(data: bytes, magic: int, *, first_offset: int, now_ns: No
 class LazyConversion:
     """The records of one partition in a fetch response, converted while they are sent.
 
-    The response says how many bytes follow before they are converted: ``size_bytes``, which is what the log's batches
-    take, or what the first one takes when converted, if that is more, so that a consumer gets at least that one.
+    The response contains the number of bytes before they are converted: ``size_bytes``. This is the size of the log's
+    batches or, if it is larger, the size of the first converted batch, so that a consumer gets at least that batch.
     """
 
     def __init__(self, data: bytes, magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns) -> None:
-        """``data``: whole batches of the log. Raises CorruptBatch, UnsupportedCodec (for the first batch)."""
+        """``data``: complete batches of the log. Raises CorruptBatch or UnsupportedCodec for the first batch."""
         self._magic = magic
         self._first_offset = first_offset
         self._now_ns = now_ns
@@ -127,11 +127,10 @@ class LazyConversion:
             self.size_bytes = max(len(data), len(self._first.data))
 
     def chunks(self) -> Iterator[bytes]:
-        """``size_bytes`` in all, in pieces; to be taken once.
+        """Exactly ``size_bytes`` bytes, in pieces. Iterate only once.
 
-        Converted records mostly take fewer bytes than were promised: the rest is the beginning of a batch that says it
-        is longer than that, so that a consumer takes it for one that was cut off. Raises CorruptBatch and
-        UnsupportedCodec.
+        Converted records usually take fewer bytes. The remaining bytes are the beginning of a longer batch, which a
+        consumer ignores as truncated. Raises CorruptBatch and UnsupportedCodec.
         """
         left = self.size_bytes
         for found in self._converted():
@@ -154,7 +153,7 @@ class LazyConversion:
 
     def _converted(self) -> Iterator[Converted]:
         if self._first is not None:
-            first, self._first = self._first, None  # so that it is freed once it is sent
+            first, self._first = self._first, None  # frees its memory once it is sent
             yield first
         view = next(self._views, None)
         while view is not None:
@@ -171,9 +170,10 @@ class LazyConversion:
 
 
 def _filler(left: int) -> bytes:
-    """The beginning of a batch that claims one byte more than there is room for.
+    """The beginning of a batch that claims one byte more than ``left``.
 
-    At the least what a batch can have: with 12 bytes left Kafka claims 13, which its own consumer takes for damage.
+    The claimed length is at least the smallest possible one. Kafka claims 13 if 12 bytes are left, which its own
+    consumer reports as damage.
     """
     size_bytes = max(PREFIX_BYTES, min(left + 1, CHUNK_BYTES))
     return PREFIX.pack(-1, min(max(LEAST_LENGTH, left + 1), _LARGEST_LENGTH)) + bytes(size_bytes - PREFIX_BYTES)
@@ -188,11 +188,11 @@ def up_convert(
     leader_epoch: int = -1,
     append_time_ms: int | None = None,
 ) -> bytes:
-    """One magic 2 batch of all records of messages of magic 0 or 1, with offsets from ``base_offset`` on.
+    """One magic 2 batch with all records of magic 0 or 1 messages, with offsets from ``base_offset`` on.
 
-    ``codec`` None: that of the first message; ``level`` is its own. ``append_time_ms``: LogAppendTime of that time,
-    else the records' own times (-1 from magic 0). Raises CorruptBatch for messages that cannot be read or whose CRC is
-    wrong, and for none.
+    ``codec`` None: the codec of the first message. ``level`` is the codec's own. ``append_time_ms``: LogAppendTime of
+    that time. None: the records' own times (-1 from magic 0). Raises CorruptBatch for unreadable messages, for a wrong
+    CRC, and if there are no messages.
     """
     builder: BatchBuilder | None = None
     for view in views:

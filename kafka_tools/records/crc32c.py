@@ -31,5 +31,5 @@ def crc32c(data: bytes | bytearray | memoryview) -> int:
 
 
 def crc32c_extend(crc: int, data: bytes) -> int:
-    """The CRC-32C of some bytes followed by ``data``; ``crc`` is the CRC-32C of those bytes."""
+    """The CRC-32C of some bytes followed by ``data``; ``crc`` is the CRC-32C of the first bytes."""
     return _implementation().extend(crc, data)

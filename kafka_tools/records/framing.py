@@ -1,4 +1,4 @@
-"""Metadata records as their log has them: behind a frame version, a type and a version.
+"""Metadata records in the form of their log: after a frame version, a type and a version.
 
 Rules and texts are those of ``MetadataRecordSerde`` (``AbstractApiMessageSerde``) of Kafka.
 """
@@ -16,16 +16,16 @@ from kafka_tools.records.text import JAVA_ERRORS
 
 FRAME_VERSION = 1
 _FARTHEST_FRAME, _FARTHEST = 9, 255
-"""So far a later release may be ahead: in frame versions, and in types and their versions."""
+"""The highest numbers that count as a later release: frame versions, and types and their versions."""
 
 
 def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, int]:
-    """(message, version) behind frame version, type and version as unsigned varints.
+    """(message, version) from the bytes after frame version, type and version, which are unsigned varints.
 
-    A version that is not known yet is read as the newest one (``known_version``), as Kafka's classes read it. Raises
-    CorruptBatch in Kafka's words; where ours say more they are its cause.
+    A newer version is read as the newest known one (``known_version``), as in Kafka's classes. Raises CorruptBatch in
+    Kafka's words; its cause may contain more details.
     """
-    if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:  # as all that is sound
+    if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:  # the usual case
         number, version, position = value[1], value[2], 3
     else:
         number, version, position = _header(value)
@@ -42,7 +42,7 @@ def framed(value: bytes, records: Mapping[int, type[Stored]]) -> tuple[Stored, i
 
 
 def frame(record: Stored, version: int) -> bytes:
-    """The record behind frame version, type and version."""
+    """The bytes of a record, after frame version, type and version."""
     out = bytearray()
     for number in (FRAME_VERSION, record.ID or 0, version):
         write_unsigned_varint(out, number)
@@ -51,7 +51,7 @@ def frame(record: Stored, version: int) -> bytes:
 
 
 class NewerRecord(NamedTuple):
-    """A record that came after the newest release known here. ``type`` and the rest are of frame version 1 alone."""
+    """A record of a later release. Only frame version 1 has ``type``, ``version`` and ``body``."""
 
     frame_version: int
     type: int = -1
@@ -65,7 +65,7 @@ class NewerRecord(NamedTuple):
 
 
 def newer_record(value: bytes, records: Mapping[int, type[Stored]]) -> NewerRecord | None:
-    """A value whose frame, type or type version is newer than the known ones. None for any other bytes.
+    """A record with a frame version, type or version that is newer than the known ones. None for any other bytes.
 
     It is not read as the newest known version, because a later version may have another meaning. Numbers far above the
     current ones do not count as newer records.
@@ -85,7 +85,7 @@ def newer_record(value: bytes, records: Mapping[int, type[Stored]]) -> NewerReco
 
 
 def _header(value: bytes) -> tuple[int, int, int]:
-    """(type, version, position behind them)."""
+    """(type, version, position after them)."""
     frame, position = _short(value, 0, "frame version")
     if not frame:
         raise CorruptBatch(
@@ -103,7 +103,7 @@ def _header(value: bytes) -> tuple[int, int, int]:
 
 
 def known_version(cls: type[Stored], version: int) -> int:
-    """The version in which ``version`` can be read: itself, or the nearest one."""
+    """The version to read ``version`` with: itself, or the nearest known one."""
     if cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         return version
     return cls.MIN_VERSION if version < cls.MIN_VERSION else cls.MAX_VERSION
@@ -117,7 +117,7 @@ def framed_name(cls: type[Stored]) -> str:
 
 
 def _short(value: bytes, position: int, what: str) -> tuple[int, int]:
-    """An unsigned varint as a Java short: 32 bits with a sign, of which 16 are kept."""
+    """Read an unsigned varint as a Java short: only the low 16 bits count."""
     try:
         number, position = read_unsigned_varint(value, position)
     except (IndexError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The headers of many records at once: names and values as spans of the arena."""
+"""The headers of many records together: names and values as spans of the arena."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 MOST_HEADERS = 64
-"""Records with more are left to the scalar loop."""
+"""The scalar loop reads records with more headers."""
 
 
 class HeaderColumns(NamedTuple):
-    """A header of each of the records number ``rows``; spans as in RecordColumns."""
+    """One header of each record whose index is in ``rows``; spans as in RecordColumns."""
 
     rows: Column
     name_start: Column
@@ -31,7 +31,7 @@ class HeaderColumns(NamedTuple):
 
 
 def headers(part: RecordColumns) -> Iterator[HeaderColumns]:
-    """The first header of the records that have one, then the second ones, and so on."""
+    """The first header of each record that has one, then the second ones, and so on."""
     numbers = Numbers(part.arena)
     return walk_headers(numbers, part.header_count, numbers.read(part.headers_at, 5)[1])
 
@@ -50,7 +50,7 @@ def walk_headers(numbers: Numbers, count: Column, position: Column) -> Iterator[
 
 
 def headers_fit(numbers: Numbers, count: Column, position: Column, stop: Column) -> bool:
-    """Whether the headers of every record end where the record does."""
+    """Whether the headers of every record end at the end of the record."""
     if int(count.max()) > MOST_HEADERS:
         return False
     end = position.copy()

@@ -18,7 +18,7 @@ _MODULES = {
 
 @cache
 def structs_of(topic: str) -> tuple[Mapping[int, type[Stored]], Mapping[int, type[Stored]]]:
-    """(key structs by type, value structs by the type of their key) of one of ``INTERNAL_TOPICS``."""
+    """(key structs by type, value structs by the type of their key) of a topic in ``INTERNAL_TOPICS``."""
     modules = [import_module(f"kafka_tools.protocol.stored.{name}") for name in _MODULES[topic]]
     keys = {number: cls for module in modules for number, cls in module.KEYS.items()}
     return keys, {number: cls for module in modules for number, cls in module.VALUES.items()}

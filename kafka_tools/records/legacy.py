@@ -1,7 +1,7 @@
 """Magic 0 and 1: messages, and wrappers whose value is a compressed set of messages.
 
-Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper carries the last
-one's absolute offset. A message may have another magic than its wrapper. Then the wrapper's magic determines the
+Offsets of inner messages are absolute in magic 0 and, since KIP-31, relative in magic 1: the wrapper has the absolute
+offset of the last one. A message may have another magic than its wrapper. Then the wrapper's magic determines the
 meaning of its offset, and its own magic determines its layout. Brokers refuse such messages from producers, but read
 stored ones. Source: ``LegacyRecord``, ``AbstractLegacyRecordBatch.DeepRecordsIterator``.
 """
@@ -43,7 +43,7 @@ _Message = tuple[int, int, int, bytes | None, bytes | None, int, bool, int]
 def read_records(view: BatchView, limit_bytes: int, *, same_magic: bool = False) -> Iterator[Record]:
     """The record of a message, or the inner records of a wrapper with their absolute offsets.
 
-    ``same_magic``: refuse inner messages of another magic than the wrapper's, as brokers do when they are produced.
+    ``same_magic``: refuse inner messages of another magic than the wrapper's, as brokers do for produce requests.
     Raises CorruptBatch.
     """
     offset, attributes, timestamp, key, value, crc, crc_ok, _ = _message(view.raw(), 0, view.size_bytes)
@@ -52,7 +52,7 @@ def read_records(view: BatchView, limit_bytes: int, *, same_magic: bool = False)
         return
     inner = _inner_messages(view, value, limit_bytes, same_magic)
     absolute_base = 0
-    if view.magic == 1 and offset:  # 0 is what some old producers wrote, whatever they wrapped
+    if view.magic == 1 and offset:  # some old producers always wrote 0
         # Some old clients wrote absolute offsets into magic 1 wrappers; like Kafka, trust the wrapper.
         absolute_base = offset - inner[-1][0]
         if absolute_base < 0:
@@ -92,7 +92,7 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int, same
         messages.append(message)
     if end + PREFIX_BYTES <= len(data) and (size_bytes := size_at(data, end)) < _LEAST_BYTES:
         raise CorruptBatch(f"an inner message cannot have {size_bytes} bytes")
-    if not messages:  # one that is not whole is the end to Kafka's reader
+    if not messages:  # Kafka's reader ends at an incomplete message
         raise CorruptBatch("a compressed wrapper message contains no records")
     return messages
 
@@ -111,7 +111,7 @@ def _message(data: bytes, position: int, end: int) -> _Message:
         timestamp = _INT64.unpack_from(data, position)[0]
         position += _INT64.size
     key, position = _part(data, position, end, "key")
-    value, _ = _part(data, position, end, "value")  # Kafka does not look at what may stand behind it
+    value, _ = _part(data, position, end, "value")  # Kafka ignores any bytes after it
     return offset, attributes, timestamp, key, value, crc, crc_ok, magic
 
 

@@ -1,8 +1,8 @@
 """The LZ4 frame header as Kafka writes and reads it, and the checksum in it.
 
-Kafka before magic 2 computed the header checksum over the wrong bytes (the frame's magic number included),
-which no LZ4 library accepts: ``with_standard_checksum`` and ``with_old_checksum`` change that one byte
-(KAFKA-3160; ``Lz4BlockInputStream``). The blocks themselves are the library's business.
+Before magic 2, Kafka computed the header checksum over the wrong bytes (including the frame's magic number). No LZ4
+library accepts it. ``with_standard_checksum`` and ``with_old_checksum`` change that one byte (KAFKA-3160;
+``Lz4BlockInputStream``). The library processes the blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DICTIONARY_ID = 0x01
 
 
 def _checksum(header: bytes) -> int:
-    """One byte of the header's xxHash-32."""
+    """The second lowest byte of the header's xxHash-32."""
     from xxhash import xxh32_intdigest
 
     return int(xxh32_intdigest(header)) >> 8 & 0xFF
@@ -32,8 +32,8 @@ def _checksum_position(frame: bytes) -> int:
 
 
 def with_standard_checksum(frame: bytes) -> bytes:
-    """The frame with the header checksum of the LZ4 frame format. Raises CorruptBatch if it has another one
-    than either the standard or Kafka's old one."""
+    """The frame with the header checksum of the LZ4 frame format. Raises CorruptBatch if the frame has neither that
+    checksum nor Kafka's old one."""
     at = _checksum_position(frame)
     standard = _checksum(frame[4:at])
     if frame[at] == standard:
@@ -44,6 +44,6 @@ def with_standard_checksum(frame: bytes) -> bytes:
 
 
 def with_old_checksum(frame: bytes) -> bytes:
-    """The frame with the header checksum that magic 0 carries."""
+    """The frame with the header checksum of magic 0."""
     at = _checksum_position(frame)
     return frame[:at] + bytes((_checksum(frame[:at]),)) + frame[at + 1 :]

@@ -1,4 +1,4 @@
-"""The common part of all ways to check a batch's records (``records.check``): results, lengths of records."""
+"""The common part of all functions that check a batch's records (``records.check``): results and tables of lengths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 FAR_AWAY = 1 << 30
-"""The entry of the table of lengths for a length that it does not cover: a position behind every body."""
+"""The entry of the table of lengths for a length that it does not cover: a position after every body."""
 TWO_BYTES = 8192
 """The first offset delta that takes three bytes."""
 
@@ -21,7 +21,7 @@ class Ordinary(NamedTuple):
 
 @cache
 def steps() -> tuple[list[int], list[list[int]]]:
-    """How far it is from one record to the next: by the only byte of its length, by both bytes of it."""
+    """The distance from one record to the next: by a length of one byte, and by both bytes of a length of two."""
     return (
         [FAR_AWAY if size & 1 else 1 + (size >> 1) for size in range(0x80)],
         [
@@ -33,7 +33,7 @@ def steps() -> tuple[list[int], list[list[int]]]:
 
 @cache
 def offset_bytes() -> tuple[bytes, bytes]:
-    """The first byte of each record's offset delta, and the second where there is one."""
+    """The first byte of each record's offset delta, and the second byte (0 if there is none)."""
     numbers = [number << 1 for number in range(TWO_BYTES)]
     return (
         bytes(twice if twice < 0x80 else twice & 0x7F | 0x80 for twice in numbers),

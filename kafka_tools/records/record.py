@@ -1,6 +1,6 @@
-"""One record as every magic gives it.
+"""One record of any magic.
 
-Knows no bytes: ``v2.py`` and ``legacy.py`` make these. Fields as in Kafka's ``org.apache.kafka.common.record.Record``.
+``v2.py`` and ``legacy.py`` create records. Fields as in Kafka's ``org.apache.kafka.common.record.Record``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class Record(NamedTuple):
-    """A record of a log; ``key`` and ``value`` are None where the log holds null.
+    """A record of a log; ``key`` and ``value`` are None for null.
 
-    ``timestamp`` is in milliseconds since the epoch (-1: none). ``sequence`` is -1 where the batch has no
-    producer id. ``headers`` are (name, value) in the order of the log; a name that is not UTF-8 has U+FFFD
-    for what cannot be read. ``crc_ok`` is None for magic 2, whose CRC is the batch's.
+    ``timestamp`` is in milliseconds since the epoch (-1: none). ``sequence`` is -1 if the batch has no producer id.
+    ``headers`` are (name, value) in the order of the log; U+FFFD replaces invalid UTF-8 in a name. ``crc_ok`` is None
+    for magic 2, in which only the batch has a CRC.
     """
 
     offset: int

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class RecordColumns(NamedTuple):
     """Records of several batches, in order. All columns have one int64 per record.
 
-    ``counts`` has the number of records of each batch, ``batch`` the index of each record's batch. Keys, values and
-    headers lie in ``arena``: ``arena[key_start : key_start + key_size]``; a size of -1 is null. The headers of a
-    record, their number first, lie from ``headers_at`` to ``end`` (``v2.read_headers``). The arena is used again by the
-    next ``decode`` that is given it.
+    ``counts`` is the number of records of each batch, ``batch`` the index of each record's batch. ``arena`` contains
+    keys, values and headers: ``arena[key_start : key_start + key_size]``; a size of -1 is null. The headers of a
+    record, starting with their number, are from ``headers_at`` to ``end`` (``v2.read_headers``). The next ``decode``
+    with the same arena overwrites it.
     """
 
     arena: memoryview
@@ -44,12 +44,12 @@ class RecordColumns(NamedTuple):
 
     @property
     def record_count(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return len(self.offset)
 
     @property
     def batch_count(self) -> int:
-        """The number of batches, of those given, whose records these are."""
+        """The number of batches that were decoded."""
         return len(self.counts)
 
     def take(self, at: slice | Column) -> RecordColumns:
@@ -64,7 +64,7 @@ class RecordColumns(NamedTuple):
 
     @classmethod
     def of_records(cls, records: Sequence[Record]) -> RecordColumns:
-        """The records of one batch, which were read one by one. Headers are encoded again."""
+        """Columns of the records of one batch, which were read one by one. Encodes headers again."""
         parts: list[bytes] = []
         rows = []
         position = 0
@@ -87,7 +87,7 @@ class RecordColumns(NamedTuple):
 
 
 def _encoded(headers: Headers) -> bytes:
-    """Headers as a record has them, their number first: the end of a record without a key and a value."""
+    """The bytes of headers in a record, starting with their number. A record without key and value ends with them."""
     record = encode_record(0, 0, None, None, headers)
     _, start = read_varint(record, 0)
     return record[start + 5 :]
@@ -96,7 +96,7 @@ def _encoded(headers: Headers) -> bytes:
 class BatchColumns(NamedTuple):
     """The header fields of magic 2 batches of one codec, one entry per batch, and each batch's place in a buffer.
 
-    ``appended``: 1 where all records have the broker's time, which is the largest timestamp, else 0.
+    ``appended``: 1 if all records have the broker's time, which is the largest timestamp, else 0.
     """
 
     position: Column
@@ -109,9 +109,9 @@ class BatchColumns(NamedTuple):
     appended: Column
 
     def first(self, count: int) -> BatchColumns:
-        """The first ``count`` of them."""
+        """The first ``count`` batches."""
         return BatchColumns(*(column[:count] for column in self))
 
     def after(self, count: int) -> BatchColumns:
-        """All but the first ``count`` of them."""
+        """All batches except the first ``count``."""
         return BatchColumns(*(column[count:] for column in self))

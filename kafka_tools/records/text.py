@@ -1,6 +1,6 @@
-"""Bytes as Java's ``new String(bytes, UTF_8)`` shows them: what is not UTF-8 becomes U+FFFD.
+"""Decodes bytes as Java's ``new String(bytes, UTF_8)`` does: U+FFFD replaces invalid UTF-8.
 
-Python and Java replace alike, but for encoded surrogates: Java gives one U+FFFD for the three bytes.
+Python and Java differ only in encoded surrogates: Java replaces the three bytes by one U+FFFD.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import codecs
 import re
 
 JAVA_ERRORS = "kafka_tools.java"
-"""The name of this treatment for everything that takes the name of an error handler."""
+"""The name of the error handler that does the same."""
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 def java_text(data: bytes) -> str:
-    """``data`` as text; never fails. Many times faster than the error handler, which is called for each fault."""
+    """``data`` as text; never fails. Many times faster than the error handler, which runs for each invalid sequence."""
     try:
         return data.decode()
     except UnicodeDecodeError:

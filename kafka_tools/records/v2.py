@@ -1,7 +1,7 @@
-"""Magic 2: the loop over the records behind a batch's header (``chain``).
+"""Magic 2: the loop over the records after a batch's header (``chain``).
 
-Plain functions over a buffer and ints, no objects but the records: ``columns.py`` is the vectorised twin and
-is tested against this one. Knows no compression. Source: KIP-98; ``DefaultRecordBatch``, ``DefaultRecord``.
+Plain functions over a buffer and ints, without objects except the records. ``columns.py`` does the same with numpy;
+the tests compare the two. Source: KIP-98; ``DefaultRecordBatch``, ``DefaultRecord``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _new = tuple.__new__
 
 
 def sequence_after(sequence: int, increment: int) -> int:
-    """The sequence ``increment`` records later; 0 follows 2147483647. Damaged numbers run over as Java's do."""
+    """The sequence ``increment`` records later; 0 follows 2147483647. Damaged numbers overflow as in Java."""
     if sequence > _int32(_MAX_SEQUENCE - increment):
         return _int32(increment - _int32(_MAX_SEQUENCE - sequence) - 1)
     return _int32(sequence + increment)
@@ -40,13 +40,13 @@ def read_records(
 ) -> Iterator[Record]:
     """The ``count`` records of a decompressed body, one by one.
 
-    ``append_time_ms`` replaces the records' own timestamps (LogAppendTime). Raises CorruptBatch at the first
-    record that cannot be read, after yielding those before it; bytes behind the last record are its fault.
+    ``append_time_ms`` replaces the records' own timestamps (LogAppendTime). Raises CorruptBatch at the first unreadable
+    record, after yielding the records before it. Bytes after the last record are an error of that record.
     """
     position, end = 0, len(body)
     if count < 0:
         raise CorruptBatch(f"the batch claims {count} records")
-    # Up to here a delta is one byte and is added as it is; near the end of an int64 each sum may run over.
+    # A smaller delta has one byte and is added without a check; near the limits of an int64 each sum may overflow.
     plain_deltas = 0x80 if -_INT64 + 64 <= base_timestamp < _INT64 - 64 else 0
     for number in range(count):
         try:
@@ -61,7 +61,7 @@ def read_records(
                 raise CorruptBatch(
                     f"record {number} of the batch claims {size} bytes, but only {end - position} are left"
                 )
-            position += 1  # attributes: no bit has a meaning yet
+            position += 1  # attributes, whose bits have no meaning yet
             byte = body[position]
             if byte < plain_deltas:
                 timestamp = base_timestamp + ((byte >> 1) ^ -(byte & 1))
@@ -136,7 +136,7 @@ def read_headers(body: bytes, position: int, stop: int) -> tuple[Headers, int]:
     Raises CorruptBatch, or IndexError and ValueError from the numbers.
     """
     count, position = read_varint(body, position)
-    if not 0 <= count <= (stop - position) // 2:  # a header takes two bytes at least
+    if not 0 <= count <= (stop - position) // 2:  # a header takes at least two bytes
         raise CorruptBatch(f"a record claims {count} headers in {stop - position} bytes")
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Varints at many positions of a buffer at once."""
+"""Reads varints at many positions of a buffer together."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 INT32_MOST = 0x7FFFFFFF
 FAR_AWAY = 1 << 40
-"""The entry of the table of steps for a length that it does not cover: a position behind every arena."""
+"""The entry of the table of steps for a length that it does not cover: a position after every arena."""
 
 
 class Unusual(Exception):
-    """A number that the scalar loop has to look at."""
+    """A number that only the scalar loop can read."""
 
 
 class Numbers:
-    """Varints in an arena, many at once. Raises IndexError for positions outside of it."""
+    """Reads many varints of an arena together. Raises IndexError for positions outside of it."""
 
     def __init__(self, arena: memoryview) -> None:
         self.arena = arena
         self.bytes = np.frombuffer(arena, np.uint8)
         self.pairs: Any = np.ndarray((len(arena) - 1,), "<u2", arena, strides=(1,))
-        """Two bytes from each position on."""
+        """The two bytes at each position."""
         self._value, self._length, self.step = tables()
 
     def read(self, position: Column, most_bytes: int) -> tuple[Column, Column]:
-        """(zig-zag numbers, positions behind them). Raises Unusual if one has more than ``most_bytes``."""
+        """(zig-zag numbers, positions after them). Raises Unusual if a number has more than ``most_bytes``."""
         pair = self.pairs[position]
         value: Column = self._value.take(pair)
         length = self._length.take(pair)
@@ -63,7 +63,7 @@ class Numbers:
 
 @cache
 def tables() -> tuple[Column, Column, Column]:
-    """For each pair of bytes: the number it starts with, its length (0: longer), and how far the next record is."""
+    """For each pair of bytes: the number in it, its length (0: longer), and the distance to the next record."""
     pair = np.arange(1 << 16, dtype=np.int64)
     low, high = pair & 0xFF, pair >> 8
     length = np.where(low < 0x80, 1, np.where(high < 0x80, 2, 0))

@@ -1,1 +1,1 @@
-"""JSON lines of ``kafka-dump-log``: one by one, and many at once."""
+"""JSON lines of ``kafka-dump-log``: one by one, and many together."""

@@ -1,8 +1,8 @@
 """Keys and values as JSON, by the decoders of kafka-dump-log, and control records as JSON.
 
-Built on the decoders of the text, so that both show the same. Where a decoder cannot read a record, its key and value
-are shown as they are, beside a ``decode_error``; but the cluster's metadata is masked then: what cannot be read may
-hold a secret. A metadata record of a later release is shown as type, version and bytes.
+Uses the decoders of the text, so that both show the same. If a decoder cannot read a record, its key and value are
+shown as bytes, together with a ``decode_error``. The cluster's metadata is then masked, because an unreadable record
+may contain a secret. A metadata record of a later release is shown as type, version and bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def internal(name: str, field: Field) -> Contents:
 
 
 class CoordinatorContents:
-    """The texts of a coordinator's decoder are JSON, or say what is wrong."""
+    """Contents from a coordinator's decoder, whose texts are JSON or an error."""
 
     def __init__(self, decoder: Decoder, field: Field) -> None:
         self.decoder = decoder
@@ -83,7 +83,7 @@ def _framed(records: Mapping[int, type[Stored]], field: Field, *, may_be_secret:
 
 
 def _newer(newer: NewerRecord, records: Mapping[int, type[Stored]]) -> str:
-    """A record that came after what is known, as its bytes; those of a type that holds secrets are masked."""
+    """The bytes of a record of a later release. The bytes of a type with secrets are masked."""
     cls = records.get(newer.type)
     name = f"UNKNOWN({newer.type})" if cls is None else framed_name(cls)
     is_secret = cls is not None and any(
@@ -94,14 +94,14 @@ def _newer(newer: NewerRecord, records: Mapping[int, type[Stored]]) -> str:
 
 
 def plain(key_decoder: FieldDecoder, value_decoder: FieldDecoder, field: Field) -> Contents:
-    """Keys and values as the decoders' results: numbers stay numbers, bytes and Kafka's strings as ``field`` says."""
+    """The decoders' results. Numbers stay numbers; ``field`` shows bytes, and text of Kafka's string decoder."""
     if key_decoder is java_text and value_decoder is java_text:
         return PlainContents(field)
 
     def contents(offset: int, key: bytes | None, value: bytes | None) -> str:
         try:
             return f"{_decoded('key', key, key_decoder, field)},{_decoded('value', value, value_decoder, field)}"
-        except Exception as error:  # noqa: BLE001 - whatever a Python decoder raises is about this record only
+        except Exception as error:  # noqa: BLE001 - an error of a Python decoder affects only this record
             return _raw(field, key, value, f"{type(error).__name__}: {error}")
 
     return contents

@@ -1,4 +1,4 @@
-"""A dump as JSON lines: ``lines``'s objects, in the order in which things are found."""
+"""A dump as JSON lines: the objects of ``lines``, in the order of the files' contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class JsonEnding(WritingEnding):
-    """JSON lines. ``contents`` None: no contents."""
+    """JSON lines. ``contents`` None: without contents."""
 
     def __init__(
         self, sink: Sink, contents: json_lines.Contents | None, bytes_as: str, *, deep: bool, skip_metadata: bool
@@ -80,7 +80,7 @@ class JsonEnding(WritingEnding):
 
 
 def opened(view: BatchView) -> tuple[int | None, int | None]:
-    """(base offset, record count) of a batch; a wrapper of magic 0 or 1 is opened for it, None if that fails."""
+    """(base offset, record count) of a batch. Decompresses a wrapper of magic 0 or 1; None if that fails."""
     try:
         return view.base_offset, view.record_count
     except CorruptBatch:

@@ -1,9 +1,8 @@
 """The objects of ``kafka-dump-log -o json`` and ``-o jsonl``: one per file, batch, record, entry and finding.
 
-One function per kind of object, pure: values in, a line of JSON out. The shapes are a contract, described by
-``schemas/dump-log.v1.schema.json``: keys keep their order and meaning, new ones are added at the end. Names are those
-of the Spark tables. ``files`` decides which objects there are; ``columns`` is the vectorised twin
-of the lines of records, tested against this one.
+One pure function per kind of object, which returns a line of JSON. ``schemas/dump-log.v1.schema.json`` describes the
+objects: keys keep their order and meaning, and new ones are added at the end. Names are those of the Spark tables.
+``files`` selects the objects. ``columns`` creates the lines of records with numpy; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kafka_tools.storage.snapshots import LeaderEpoch, ProducerStateEntry
 Field = Callable[[str, bytes | None], str]
 """(name, bytes) -> a member of a JSON object: ``"key":"text"``, ``"key_base64":"..."`` or ``"key":null``."""
 Contents = Callable[[int, bytes | None, bytes | None], str]
-"""(offset, key, value) -> the members of a record that show what is in it, joined by commas."""
+"""(offset, key, value) -> the members of a record that show its contents, joined by commas."""
 
 _BOOLEANS = ("false", "true")
 
@@ -33,19 +32,19 @@ _BOOLEANS = ("false", "true")
 
 
 def as_text(name: str, data: bytes | None) -> str:
-    """Text, whatever the bytes are."""
+    """Any bytes as text."""
     return f'"{name}":null' if data is None else f'"{name}":{quoted(java_text(data))}'
 
 
 def as_base64(name: str, data: bytes | None) -> str:
-    """Base64 under another name, so that no text is mistaken for it."""
+    """Base64 under another name, to distinguish it from text."""
     if data is None:
         return f'"{name}":null'
     return f'"{name}_base64":"{binascii.b2a_base64(data, newline=False).decode("ascii")}"'
 
 
 def as_is(name: str, data: bytes | None) -> str:
-    """Text if it is UTF-8, else base64: nothing is lost."""
+    """Text if the bytes are UTF-8, else base64, so that nothing is lost."""
     if data is None:
         return f'"{name}":null'
     try:
@@ -58,7 +57,7 @@ FIELDS: dict[str, Field] = {"auto": as_is, "text": as_text, "base64": as_base64}
 
 
 class PlainContents:
-    """Keys and values as ``field`` shows them; a class, so that the vectorised twin knows it when it sees it."""
+    """Keys and values as ``field`` shows them. A class, so that ``columns`` can recognise it."""
 
     def __init__(self, field: Field) -> None:
         self.field = field
@@ -71,7 +70,7 @@ class PlainContents:
 
 
 def file_line(path: str, kind: str, size_bytes: int, base_offset: int | None = None, epoch: int | None = None) -> str:
-    """The file that the following objects are about. ``base_offset``: the offset in its name."""
+    """The file of the following objects. ``base_offset``: the offset in its name."""
     return (
         f'{{"type":"file","file":{quoted(path)},"kind":"{kind}","base_offset":{_number(base_offset)},'
         f'"epoch":{_number(epoch)},"size_bytes":{size_bytes}}}\n'
@@ -79,7 +78,7 @@ def file_line(path: str, kind: str, size_bytes: int, base_offset: int | None = N
 
 
 def batch_line(view: BatchView, crc_ok: bool, *, base_offset: int | None, record_count: int | None) -> str:
-    """A batch. ``base_offset`` and ``record_count`` are None where a wrapper of magic 0 or 1 cannot be opened."""
+    """A batch. ``base_offset`` and ``record_count`` are None if a wrapper of magic 0 or 1 is unreadable."""
     codec = view.codec
     return (
         f'{{"type":"batch","position":{view.file_position},"size_bytes":{view.size_bytes},'
@@ -96,7 +95,7 @@ def batch_line(view: BatchView, crc_ok: bool, *, base_offset: int | None, record
 
 
 def record_start(record: Record) -> str:
-    """A record up to what is in it, without the closing brace."""
+    """A record before its contents, without the closing brace."""
     key, value = record.key, record.value
     start = (
         f'{{"type":"record","offset":{record.offset},"timestamp_ms":{record.timestamp},'
@@ -109,12 +108,12 @@ def record_start(record: Record) -> str:
 
 
 def header_keys(headers: Headers) -> str:
-    """``"header_keys":[...]``: what ``--deep-iteration`` shows of headers."""
+    """``"header_keys":[...]``, which ``--deep-iteration`` shows for headers."""
     return f'"header_keys":[{",".join([quoted(name) for name, _ in headers])}]' if headers else '"header_keys":[]'
 
 
 def header_values(headers: Headers, field: Field) -> str:
-    """``"headers":[{"key":...,"value":...},...]``: what everything that prints contents shows of headers."""
+    """``"headers":[{"key":...,"value":...},...]``, which all options that print contents show for headers."""
     if not headers:
         return '"headers":[]'
     return (
@@ -123,7 +122,7 @@ def header_values(headers: Headers, field: Field) -> str:
 
 
 def record_line(record: Record, field: Field, contents: Contents | None, *, skip_metadata: bool = False) -> str:
-    """A record of a batch that is not a control batch. ``contents`` None: sizes only."""
+    """A record of a batch that is not a control batch. ``contents`` None: only sizes."""
     if contents is None:
         return f"{record_start(record)},{header_keys(record.headers)}}}\n"
     shown = contents(record.offset, record.key, record.value)
@@ -138,7 +137,7 @@ def control_line(record: Record, kind: str, version: int, data: str) -> str:
 
 
 def control_member(kind: str, version: int, data: str) -> str:
-    """The ``data`` of a control record."""
+    """The member ``control`` of a control record."""
     return f'"control":{{"type":"{kind}","version":{version},"data":{data}}}'
 
 
@@ -162,7 +161,7 @@ def aborted_transaction_line(entry: AbortedTransaction) -> str:
 
 
 def producer_line(entry: ProducerStateEntry) -> str:
-    """A producer of a snapshot; sequences and offsets are null for one without a batch."""
+    """A producer of a snapshot. Without a batch, its sequences and offsets are null."""
     batch = entry.has_batch
     return (
         f'{{"type":"producer","producer_id":{entry.producer_id},"producer_epoch":{entry.producer_epoch},'
@@ -185,12 +184,12 @@ def topic_id_line(topic_id: str) -> str:
 
 
 def sanity_line(passed: bool) -> str:
-    """The answer of ``--index-sanity-check``."""
+    """The result of ``--index-sanity-check``."""
     return f'{{"type":"sanity_check","passed":{_BOOLEANS[passed]}}}\n'
 
 
 def finding_line(finding: Finding) -> str:
-    """Something wrong or remarkable, behind the object that it is about."""
+    """A finding, after the object that it is about."""
     assert finding.path is not None  # a dump is about files
     return (
         f'{{"type":"finding","file":{quoted(finding.path)},"kind":"{finding.kind}","severity":"{finding.severity}",'
@@ -199,7 +198,7 @@ def finding_line(finding: Finding) -> str:
 
 
 def end_line(position: int, next_offset: int | None) -> str:
-    """How far a log was read: the byte after its last batch, and the offset that comes next (None: no batch)."""
+    """The end of reading a log: the byte after its last batch, and the next offset (None without a batch)."""
     return f'{{"type":"end","position":{position},"next_offset":{_number(next_offset)}}}\n'
 
 
