@@ -1,6 +1,6 @@
-"""From an error code of a response to its exception.
+"""Creates the exception for the error code of a response.
 
-The table lists the four families that callers tell apart by type. Every other code is a plain BrokerError, which still
+The table lists the four families that callers distinguish by type. Every other code is a plain BrokerError, which still
 says whether a retry may help.
 """
 
@@ -41,7 +41,7 @@ _HINTS = {
         "give addresses of brokers to --bootstrap-server, and addresses of controllers to --bootstrap-controller"
     ),
 }
-"""What to do about errors that an operator cannot place."""
+"""Hints for errors that do not explain themselves to an operator."""
 
 
 def broker_error(code: int, message: str | None = None, *, hint: str | None = None) -> BrokerError:
@@ -55,5 +55,5 @@ def error_of(code: int, message: str | None = None) -> BrokerError | None:
 
 
 def has_code(error: BaseException | None, code: int) -> bool:
-    """Whether an error is the broker's with this code."""
+    """Whether ``error`` is a BrokerError with this code."""
     return isinstance(error, BrokerError) and error.code.code == code

@@ -1,6 +1,6 @@
 """The settings of a client: ``client.properties`` and options together, checked, secrets masked.
 
-Reads what Java clients read, so that one file serves both. Knows no sockets; ``net.tls`` turns the ``ssl.*``
+Reads what Java clients read, so that one file serves both. It uses no sockets; ``net.tls`` turns the ``ssl.*``
 settings into a context, ``credentials`` the JAAS line into user and password. No message here repeats a value that
 may be secret.
 """
@@ -70,7 +70,7 @@ class ClientConfig:
         command_config: str | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> ClientConfig:
-        """Settings of a file, then of single properties, then of the address options; the later wins per key.
+        """Settings of a file, of single properties and of the address options. The later source overrides per key.
 
         Raises ConfigError for a file that cannot be read and for a setting that cannot be used.
         """
@@ -161,7 +161,7 @@ class ClientConfig:
         return self.bootstrap
 
     def credentials(self) -> SaslCredentials:
-        """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are not there."""
+        """User and password of ``sasl.jaas.config``; ConfigError, without any value, when they are missing."""
         module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
         entry = self._login_module(
             f"for example sasl.jaas.config=org.apache.kafka.common.security.{module} required "
@@ -186,7 +186,7 @@ class ClientConfig:
         ).options
 
     def _login_module(self, hint: str) -> JaasEntry:
-        """The one login module of ``sasl.jaas.config``; ``hint``: what to do where it is not set."""
+        """The one login module of ``sasl.jaas.config``; ``hint``: the hint of the error when it is not set."""
         from kafka_tools.net.jaas import parse_jaas
 
         text = self["sasl.jaas.config"]
@@ -222,7 +222,7 @@ class ClientConfig:
         for key in client_settings.JAVA_CLASSES:
             needed = self.uses_sasl if key.startswith("sasl") else self.uses_tls
             name = self.values.get(key, "").strip()
-            # Kafka's own classes do what is done here anyway; before 4.0 a file for OAUTHBEARER had to name one.
+            # This module does the work of Kafka's own classes. Before 4.0, a file for OAUTHBEARER had to name one.
             if needed and name and not name.startswith(client_settings.KAFKA_S_OWN):
                 raise ConfigError(f"{key} names Java code, which only Java clients can run: remove it")
         if self.uses_sasl:

@@ -1,9 +1,9 @@
 """``${provider:[path:]key}`` in configuration values (KIP-297, KIP-421): files, the environment, directories.
 
 Providers are declared as for Java clients: ``config.providers=file`` and
-``config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider``. What no provider answers
-stays as it was written, and a replacement is never expanded again. Source: ``ConfigTransformer``,
-``FileConfigProvider``, ``EnvVarConfigProvider``, ``DirectoryConfigProvider``.
+``config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider``. A variable without a value
+stays as written, and a replacement is never expanded again. Source: ``ConfigTransformer``, ``FileConfigProvider``,
+``EnvVarConfigProvider``, ``DirectoryConfigProvider``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def transform(configs: Mapping[str, str | None], providers: Mapping[str, Provide
 
 
 def file_provider(parameters: Mapping[str, str]) -> Provider:
-    """``${file:path:key}``: a key of a properties file in UTF-8. ``allowed.paths`` limits what may be read."""
+    """``${file:path:key}``: a key of a properties file in UTF-8. ``allowed.paths`` limits the files."""
     allowed = _allowed_paths(parameters)
 
     def get(path: str, keys: set[str]) -> ConfigData:

@@ -1,8 +1,8 @@
-"""One connection to one node, from its name to its last answer, driven by whoever watches its socket.
+"""One connection to one node, from the resolution of its name to its last response. ``net.pool`` drives it.
 
-Walks the stages that error messages name: resolve, connect, TLS, versions, SASL, ready; and back to SASL between two
-requests when the login is about to end (KIP-368). Knows neither selectors nor other nodes. Every failure is one
-exception that says the stage, the cause and, where one is known, what to do.
+Error messages name its stages: resolve, connect, TLS, versions, SASL, ready. It returns to SASL between two requests
+when the login is about to expire (KIP-368). It uses no selectors and no other nodes. Every failure is one exception
+with the stage, the cause and, if known, a hint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CONNECT, TLS = "connect", "TLS"
 MAX_READS_PER_TURN = 16
-"""Chunks taken from one connection before the others get their turn."""
+"""Maximum number of reads from one connection before the other connections get their turn."""
 
 _CLOSED_BEFORE_VERSIONS = (
     "check that this is the port of a Kafka listener, and that security.protocol is that of the "
@@ -38,36 +38,36 @@ _CLOSED_BEHIND_TLS = (
     "ssl.keystore.certificate.chain), and check the broker's log"
 )
 RENEW_AT = 0.85
-"""The part of a login's life after which the next request waits for a new one (Kafka's clients: 0.85 to 0.95)."""
+"""The part of a login's lifetime after which the next request waits for a new login (Kafka's clients: 0.85 to 0.95)."""
 MIN_RENEWAL_S = 1.0
-"""Brokers refuse to renew a login that is younger (``KafkaChannel.MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
+"""Brokers refuse to renew a login that is younger than this (``KafkaChannel.MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 _CLOSED_IN_SASL = "brokers before 2.0 close the connection when the login fails: check sasl.jaas.config"
 
 
 LARGE_REQUEST_BYTES = 64 * 1024
-"""Where a connection ends over a request of this size or more, the size may be the reason."""
+"""If a connection ends during a request of this size or more, the size may be the reason."""
 
 
 class ClosedAtFirstRequest(Disconnected):
-    """The peer told its versions and closed the connection, which had not logged in, without answering anything.
+    """The peer sent its versions and then closed the connection without a response. The client had not logged in.
 
-    So do SASL listeners; and, once in a while, brokers and proxies that go down.
+    SASL listeners do that, and sometimes brokers and proxies that shut down.
     """
 
 
 Build = Callable[[NodeVersions], "Request | tuple[Request, int]"]
-"""Makes a request once the node's versions are known; with a version, or for the newest one."""
+"""Creates a request once the node's versions are known, with a version or for the newest one."""
 
 
 class Pending:
-    """A request on its way. ``done`` once it has a ``response`` or an ``error``."""
+    """A pending request. ``done`` once it has a ``response`` or an ``error``."""
 
     def __init__(self, node: Node, build: Build, deadline: Deadline, timeout_s: float) -> None:
         self.node = node
         self.build = build
         self.deadline = deadline
         self.timeout_s = timeout_s
-        """Longest wait for the answer once the request was sent and those before it are answered."""
+        """Longest wait for the response, once the request was sent and the requests before it are answered."""
         self.expires_s: float | None = None
         self.request: Request | None = None
         self.version = -1
@@ -82,7 +82,7 @@ class Pending:
         self.error, self.done = error, True
 
     def longest_wait_s(self, is_next: bool) -> float:
-        """How long to wait for the answer from now on; ``is_next``: no other answer comes before it.
+        """Seconds to wait for the response from now on; ``is_next``: no other response comes before it.
 
         Brokers work on one request of a connection at a time.
         """
@@ -102,7 +102,7 @@ class Pending:
 
 
 class NodeConnection:
-    """See the module. ``queue`` holds requests that wait for the connection to be ready, and not throttled."""
+    """See the module. ``queue`` contains requests that wait until the connection is ready and not throttled."""
 
     def __init__(
         self,
@@ -125,11 +125,11 @@ class NodeConnection:
         self.quiet_until_s = 0.0
         self.last_used_s = clock.monotonic_s()
         self.expires_s: float | None = None
-        """The time (s) from which the login is too old for a request: it is renewed, or the connection replaced."""
+        """The time (s) from which the login is too old: it is renewed, or the connection is replaced."""
         self.can_renew = False
         """Whether the login can be renewed on this connection."""
         self.begins_s: float | None = None
-        """The time (s) from which it may connect, after a failure; None once it has begun."""
+        """After a failure: the time (s) from which it may connect. None once it has begun to connect."""
         self._was_ready = False
         self._tls = tls
         self._clock = clock
@@ -142,7 +142,7 @@ class NodeConnection:
         self.failure: KafkaToolsError | None = None
         """The error that ended the connection; None while it is open."""
 
-    # what the driver asks
+    # queries of the driver
 
     @property
     def ready(self) -> bool:
@@ -158,7 +158,7 @@ class NodeConnection:
 
     @property
     def wants_write(self) -> bool:
-        """Whether the socket's room for bytes is awaited, beside its bytes to read."""
+        """Whether it waits for the socket to be writable, not only readable."""
         if self.stage == CONNECT:
             return True
         if self.stage == TLS:
@@ -182,7 +182,10 @@ class NodeConnection:
     # driving
 
     def begin(self, left_s: float | None) -> None:
-        """Resolve the name, within ``left_s`` or the time of what waits, and start to connect. Raises ConnectFailed."""
+        """Resolve the name and start to connect. Raises ConnectFailed.
+
+        ``left_s``: limit for the resolution; None: the longest time that a queued request has left.
+        """
         self._event("connection.opening")
         if left_s is None:
             left_s = max((pending.deadline.left_s() for pending in self.queue), default=self._setup_timeout_s)
@@ -199,7 +202,7 @@ class NodeConnection:
         self._next_address()
 
     def advance(self, readable: bool, writable: bool) -> None:
-        """Go on after the socket became ready; answers complete their requests. Raises what ends the connection."""
+        """Continue after the socket became ready; responses complete their requests. Raises the error that ends it."""
         if self.stage == CONNECT:
             if writable or readable:
                 self._finish_connect()
@@ -211,7 +214,7 @@ class NodeConnection:
             self._write()
 
     def flush_queue(self) -> None:
-        """Hand queued requests to the session, unless the node asked for quiet. Requests that cannot be built fail."""
+        """Pass queued requests to the session, unless the node throttles. Requests that cannot be built fail."""
         now_s = self._clock.monotonic_s()
         if not self.ready or now_s < self.quiet_until_s or self._renewing(now_s):
             return
@@ -233,7 +236,7 @@ class NodeConnection:
             pending.succeed(None)
 
     def _renewing(self, now_s: float) -> bool:
-        """Whether queued requests have to wait for a new login, which begins once what was sent is answered."""
+        """Whether queued requests wait for a new login. It begins once all sent requests are answered."""
         if not self.can_renew or self.expires_s is None or now_s < self.expires_s:
             return False
         if all(pending.done for pending in self.queue):
@@ -331,7 +334,7 @@ class NodeConnection:
                 break
             if not data:
                 raise self._closed_by_peer()
-            # An answer counts as soon as it is here: the end of the connection may come right behind it.
+            # Process a response immediately: the end of the connection may follow it.
             self.session.receive(data, self._take_answer)
             self._note_stage()
 
@@ -342,7 +345,7 @@ class NodeConnection:
         if self.stage == stages.READY:
             self._event("connection.login.renewed" if self._was_ready else "connection.ready")
             self._was_ready = True
-            # In time: a broker closes connections that speak on after their login's life (KIP-368).
+            # A broker closes connections that send requests after their login has expired (KIP-368).
             usable_s = self.session.session_lifetime_ms * RENEW_AT / 1000
             self.expires_s = self._clock.monotonic_s() + usable_s if usable_s > 0 else None
             self.can_renew = usable_s > MIN_RENEWAL_S
@@ -415,5 +418,5 @@ class NodeConnection:
 
 
 def _host(name: str) -> str | bytes:
-    """A name as the resolver takes it: bytes for ASCII names, since for a str Python loads the large tables of IDNA."""
+    """A name for the resolver: bytes for ASCII names, because for a str Python loads the large tables of IDNA."""
     return name.encode() if name.isascii() and "\0" not in name else name

@@ -1,8 +1,7 @@
-"""Requests to many nodes at once: blocking for the caller, one selector, no threads, no asyncio.
+"""Concurrent requests to many nodes: blocking for the caller, one selector, no threads, no asyncio.
 
-Connects to the bootstrap servers, sends requests over the ``net.pool``, and ends every wait at its ``Deadline``. It
-knows nothing of topics, leaders or retries: a request that fails is an error for the caller (``admin.driver``,
-``clients``) to judge.
+It connects to the bootstrap servers, sends requests over the ``net.pool``, and ends every wait at its ``Deadline``. It
+does not handle topics, leaders or retries: the caller (``admin.driver``, ``clients``) handles requests that fail.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
     from kafka_tools.net.trace import Trace
 
 BOOTSTRAP_STAGGER_S = 0.25
-"""How long one bootstrap server may be silent before the next is tried beside it."""
+"""If a bootstrap server does not answer within this time, the next one is tried concurrently."""
 
 
 class Exchange(Closing):
-    """See the module. Not for use by several threads at once.
+    """See the module. Not thread-safe.
 
     ``trace`` gets an event per connection change, request and response. ``rng`` is for the jitter of backoffs.
     """
@@ -57,21 +56,22 @@ class Exchange(Closing):
         self._pool = ConnectionPool(config, self.clock, trace, rng)
         self._process_id = os.getpid()
         self.is_foreign = False
-        """Whether this is the copy, in a forked process, of an exchange that the parent uses: it is of no use."""
+        """Whether this is an unusable copy, in a forked process, of an exchange that the parent uses."""
         when_forked(self, Exchange._leave_to_parent)
 
-    # what callers use
+    # for callers
 
     @property
     def cluster_check(self) -> ClusterCheck:
-        """Which nodes check that they are meant; for whoever learns of the cluster."""
+        """The check of new connections that they reach the intended node."""
         return self._pool.cluster_check
 
     def bootstrap(self, deadline: Deadline) -> Node:
         """Connect to the first bootstrap server that answers and return it (its id is -1).
 
-        A server that stays silent does not hold up the next one, and one that left a request unanswered comes last.
-        Raises ConnectFailed with every server's cause, AuthenticationFailed or TlsFailed at once, DeadlineExceeded.
+        A silent server does not delay the next one. A server that left a request unanswered comes last. Raises
+        ConnectFailed with every server's cause (TlsFailed for the cause of a single server), DeadlineExceeded, and
+        AuthenticationFailed immediately.
         """
         self.check_process()
         nodes = sorted(self._bootstrap_nodes(deadline), key=self._pool.is_suspect)
@@ -98,7 +98,7 @@ class Exchange(Closing):
     def call_many(
         self, requests: Sequence[tuple[Node, Request | Build]], deadline: Deadline
     ) -> list[Any | KafkaToolsError]:
-        """Send all at once, wait for all; responses and errors in the order of ``requests``."""
+        """Send all requests concurrently and wait for all; responses and errors in the order of ``requests``."""
         pending = [self.send(node, request, deadline) for node, request in requests]
         self.wait(pending)
         return [item.error if item.error is not None else item.response for item in pending]
@@ -113,7 +113,7 @@ class Exchange(Closing):
         channel: str = "",
         timeout_s: float | None = None,
     ) -> Pending:
-        """Queue a request and return at once; ``poll`` moves it.
+        """Queue a request and return immediately; ``poll`` sends it.
 
         ``channel`` names a further connection to the same node, for requests that must not wait behind others.
         ``timeout_s`` replaces request.timeout.ms (a group join may take longer).
@@ -132,7 +132,7 @@ class Exchange(Closing):
         return pending
 
     def poll(self, pending: Sequence[Pending], deadline: Deadline) -> list[Pending]:
-        """Move bytes until at least one of ``pending`` is done or the deadline passes; those that are done."""
+        """Move bytes until one of ``pending`` is done or the deadline passes. Returns the requests that are done."""
         self.check_process()
         while True:
             done = [item for item in pending if item.done]
@@ -141,17 +141,17 @@ class Exchange(Closing):
             self._pool.turn(deadline.left_s())
 
     def wait(self, pending: Sequence[Pending]) -> None:
-        """Move bytes until all of ``pending`` are done; each is at its own deadline at the latest."""
+        """Move bytes until all of ``pending`` are done, each at its own deadline at the latest."""
         self.check_process()
         while not all(item.done for item in pending):
             self._pool.turn(MAX_WAIT_S)
 
     def give_up(self, node: Node, channel: str = "") -> None:
-        """Wait no longer for the answer of ``node``: its connection is closed, and other nodes are asked first now."""
+        """Stop waiting for the response of ``node``: close its connection and prefer other nodes from now on."""
         self._pool.give_up(node, channel)
 
     def node_versions(self, node: Node, deadline: Deadline) -> NodeVersions:
-        """The API versions of a node, connecting to it if need be. Raises as ``call``."""
+        """The API versions of a node; connects to it if necessary. Raises as ``call``."""
         return self.connected(node, deadline).versions
 
     def connected(self, node: Node, deadline: Deadline) -> NodeConnection:
@@ -170,11 +170,11 @@ class Exchange(Closing):
         return self._pool.ready(node)
 
     def is_suspect(self, node: Node) -> bool:
-        """Whether ``node`` could not be reached, or left the last request unanswered: others are worth a try first."""
+        """Whether ``node`` could not be reached, or left the last request unanswered: try other nodes first."""
         return self._pool.is_suspect(node)
 
     def close(self) -> None:
-        """Close every connection; what is still pending fails."""
+        """Close every connection; pending requests fail."""
         self._pool.close()
 
     def check_process(self) -> None:
@@ -233,7 +233,7 @@ class Exchange(Closing):
 
     @staticmethod
     def _unless_final(error: KafkaToolsError) -> KafkaToolsError:
-        """Wrong credentials and wrong settings are the same everywhere: raised at once. Others are collected."""
+        """Raise errors that every server would cause, such as wrong credentials and settings. Return other errors."""
         if isinstance(error, AuthenticationFailed | ConfigError):
             raise error
         return error
@@ -256,7 +256,7 @@ def _builder(request: Request | Build, version: int | None) -> Build:
 
 
 def _all_failed(failures: dict[Node, KafkaToolsError]) -> KafkaToolsError:
-    """The one failure there is, or a line that names every server once per distinct cause."""
+    """The only failure, or a ConnectFailed with every distinct cause."""
     if len(failures) == 1:
         return next(iter(failures.values()))
     hint = next((error.hint for error in failures.values() if error.hint), None)
@@ -265,7 +265,7 @@ def _all_failed(failures: dict[Node, KafkaToolsError]) -> KafkaToolsError:
 
 
 def _canonical(nodes: list[Node], deadline: Deadline) -> list[Node]:
-    """Each address of each bootstrap server under its canonical name, as Kerberos wants them (KIP-235)."""
+    """The canonical name of each address of each bootstrap server, for Kerberos (KIP-235)."""
     system = network.current()
     names: dict[tuple[str, int], None] = {}
     for node in nodes:

@@ -1,4 +1,4 @@
-"""What else may listen on a port that was taken for a Kafka node's."""
+"""Errors for a peer that is not a Kafka node, or whose port uses TLS."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from kafka_tools.errors import ConnectFailed, DecodeError
 
 
 def explained(error: DecodeError, start: bytes, peer: str, is_new: bool) -> Exception:
-    """The error for a frame length that cannot be, most often another protocol's.
+    """The error for an impossible frame length; most often the peer uses another protocol.
 
-    ``start`` is the frame's first bytes; ``is_new``: nothing of the peer was understood before.
+    ``start`` is the frame's first bytes; ``is_new``: the peer sent no valid frame before.
     """
     if start[:1] == b"\x15" and start[1:2] == b"\x03":
         return ConnectFailed(

@@ -1,7 +1,7 @@
-"""When what is known of a cluster (``net.metadata``) has to be asked for again: when it proved wrong, when it is too
-old, and never twice within the backoff.
+"""When to refresh the metadata of a cluster (``net.metadata``): when it proved wrong or is too old, and never twice
+within the backoff.
 
-Knows times and no cluster. The rules are those of Kafka's ``AdminMetadataManager`` and ``Metadata``.
+The rules are those of Kafka's ``AdminMetadataManager`` and ``Metadata``.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ class Freshness:
         self.wanted = True
 
     def attempted(self) -> None:
-        """A request for metadata is sent now; the backoff counts from here."""
+        """A request for metadata is sent now; the backoff starts."""
         self._attempted_s = self._clock.monotonic_s()
 
     def updated(self) -> None:
-        """An answer was taken."""
+        """The metadata was updated from a response."""
         self._updated_s = self._clock.monotonic_s()
         self.wanted = False
 
     @property
     def is_stale(self) -> bool:
-        """Whether the metadata is stale: wanted anew, or older than its maximum age."""
+        """Whether the metadata is wanted, or older than its maximum age."""
         return self.wanted or self._clock.monotonic_s() - self._updated_s >= self._max_age_s
 
     @property
     def is_due(self) -> bool:
-        """Whether it is stale, and asking again is allowed now."""
+        """Whether it is stale, and a request is allowed now."""
         return self.is_stale and self.pause_s() <= 0.0
 
     def pause_s(self) -> float:
-        """Seconds until asking again is allowed; 0 for now. Retries must not storm the brokers."""
+        """Seconds until the next request is allowed; 0 for now. Retries must not overload the brokers."""
         return max(0.0, self._attempted_s + self._backoff_s - self._clock.monotonic_s())

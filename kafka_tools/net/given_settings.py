@@ -25,7 +25,7 @@ _FORMS = (
 
 
 def client_config(given: Given, keywords: Mapping[str, Any], client: str) -> ClientConfig:
-    """The settings that ``given`` and ``keywords`` hold; keywords win. ``client`` is the class's name, for messages.
+    """The settings of ``given`` and ``keywords``; keywords override. ``client`` is the class's name, for messages.
 
     Keywords are Kafka's names with ``_`` for ``.``: ``security_protocol``. Values are texts, numbers, booleans, paths
     or lists of texts. Raises TypeError for an argument of another type and for a keyword that is not a setting,
@@ -67,7 +67,7 @@ def _of_mapping(given: Mapping[Any, Any], client: str) -> dict[str, str]:
 
 
 def _text(key: str, value: Any) -> str:
-    """A value as a properties file has it."""
+    """A value as a properties file contains it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):

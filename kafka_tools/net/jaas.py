@@ -1,7 +1,7 @@
 """The value of ``sasl.jaas.config``: ``LoginModuleClass controlFlag (option=value)*;``, one or more entries.
 
 Read as Java's ``StreamTokenizer`` set-up in Kafka's ``JaasConfig`` reads it: words, single or double quotes with
-backslash escapes, ``//`` and ``/* */`` comments. Values are passwords more often than not, so no message repeats one.
+backslash escapes, ``//`` and ``/* */`` comments. Values are often passwords, so no message repeats one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 class JaasEntry(NamedTuple):
-    """One login module with its options; option values never show in ``repr``."""
+    """One login module with its options; ``repr`` never contains option values."""
 
     login_module: str
     control_flag: str
@@ -36,7 +36,7 @@ class _Token(NamedTuple):
 
 
 def parse_jaas(text: str, source: str = "sasl.jaas.config") -> list[JaasEntry]:
-    """All entries; ConfigError, naming what is missing but no value, when the text has another form."""
+    """All entries. Raises ConfigError for another form of text; it names the missing part, but no value."""
     tokens = _tokens(text, source)
     entries: list[JaasEntry] = []
     position = 0
@@ -62,7 +62,7 @@ def _entry(tokens: list[_Token], position: int, source: str) -> tuple[JaasEntry,
     while position < len(tokens) and not _is(tokens[position], ";"):
         name = tokens[position].text
         if position + 2 >= len(tokens) or not _is(tokens[position + 1], "=") or _is(tokens[position + 2], ";"):
-            # The word itself may be a piece of a password whose quotes are missing.
+            # The word itself may be part of a password whose quotes are missing.
             raise ConfigError(
                 f'invalid {source}: expected name="value" as option {len(options) + 1}',
                 hint="put values in double quotes; write a backslash before a quote or backslash in a value",
@@ -123,7 +123,7 @@ def _quoted(text: str, start: int, source: str) -> tuple[str, int]:
             while octal < len(text) and octal - position < 3 and text[octal] in "01234567":
                 octal += 1
             if octal > position:
-                # Java takes a third digit only while the value stays within a byte.
+                # Java accepts a third digit only while the value fits in a byte.
                 if octal - position == 3 and text[position] > "3":
                     octal -= 1
                 out.append(chr(int(text[position:octal], 8)))

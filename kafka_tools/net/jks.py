@@ -38,7 +38,7 @@ class JksStore(NamedTuple):
 
 
 def read_jks(data: bytes, source: str, store_password: str | None, key_password: str | None) -> JksStore:
-    """The content of a JKS file; keys are left closed (and out) without a password. ConfigError naming ``source``."""
+    """The content of a JKS file, without keys if there is no password. Raises ConfigError naming ``source``."""
     if store_password is not None:
         _check_digest(data, source, store_password)
     try:

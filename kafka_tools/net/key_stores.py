@@ -1,7 +1,7 @@
 """Certificates and keys from Java's settings (``ssl.keystore.*``, ``ssl.truststore.*``) as PEM text.
 
-PEM files and PEM text in the settings themselves (KIP-651) and JKS stores need nothing; PKCS12 needs the optional
-``cryptography`` package. Which of them a file is shows in its first bytes, as in Java's keytool. No message repeats key
+PEM files, PEM text in the settings themselves (KIP-651) and JKS stores need no package. PKCS12 needs the optional
+``cryptography`` package. The contents of a file determine its type, as in Java's keytool. No message repeats key
 material or a password.
 """
 
@@ -48,9 +48,9 @@ def pem_key_material(chain: str, key: str, password: str | None, source: str) ->
 
 
 def read_key_store(path: str, password: str | None, key_password: str | None, kind: str = "") -> KeyMaterial:
-    """Key material of a PEM, PKCS12 or JKS file; ConfigError when it is none of them, or cannot be opened.
+    """Key material of a PEM, PKCS12 or JKS file; ConfigError for another type, or when it cannot be opened.
 
-    ``kind`` is the type that the settings name: told of a file that does not show its own.
+    ``kind`` is the type in the settings; errors name it if the contents show no type.
     """
     data, found, source = _read(path, "keystore", kind)
     if found == "PEM":
@@ -105,7 +105,7 @@ def pem_certificates(text: str, source: str) -> str:
 
 
 def _read(path: str, store: str, kind: str) -> tuple[bytes, str, str]:
-    """A store's contents, the type that they show, and the first words of errors about it.
+    """A store's contents, their type, and the first words of errors about it.
 
     ``kind`` is the store type of the settings. Raises ConfigError if the contents show no type.
     """
@@ -125,7 +125,7 @@ def _read(path: str, store: str, kind: str) -> tuple[bytes, str, str]:
 
 
 def _kind_of(data: bytes) -> str:
-    """The type that a store's bytes show; empty for none."""
+    """The type of a store, from its bytes; empty if unknown."""
     if b"-----BEGIN " in data:
         return "PEM"
     if data.startswith(JKS_MAGIC):

@@ -1,12 +1,12 @@
 """A client's metadata of the cluster: nodes, controller, topics of interest with their leaders, and when to refresh.
 
-One class for the admin client, producers and consumers. The admin client names no topics (its lookups find leaders
-and coordinators themselves) and asks where it needs to, blocking; producers and consumers send ``request`` when
-``update_due`` says so and give the answer to ``take``. It is refreshed when a request found it wrong
-(``request_update``) and when it is older than ``metadata.max.age.ms``, and never twice within ``retry.backoff.ms``.
-When no known node answers it starts again from the bootstrap servers (KIP-899). Follows
-``org.apache.kafka.clients.Metadata`` and ``AdminMetadataManager``: a leader of an older epoch never replaces a newer
-one (KIP-320), topic ids are kept where brokers have them (KIP-516).
+The admin client, producers and consumers share this class. The admin client names no topics (its lookups find leaders
+and coordinators themselves), and its requests block. Producers and consumers send ``request`` when ``update_due`` is
+true, and pass the response to ``take``. A refresh follows when a request found the metadata wrong (``request_update``)
+and when it is older than ``metadata.max.age.ms``, never twice within ``retry.backoff.ms``. If no known node answers, it
+restarts from the bootstrap servers (KIP-899). Follows ``org.apache.kafka.clients.Metadata`` and
+``AdminMetadataManager``: a leader of an older epoch never replaces a newer one (KIP-320), and topic ids are kept if
+brokers have them (KIP-516).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ NO_CONTROLLER = -1
 
 
 class ClusterMetadata:
-    """The cluster as last seen. ``topics`` holds the topics of interest only, unless everything was asked for.
+    """The cluster as last seen. ``topics`` contains only the topics of interest, unless all were requested.
 
-    ``nodes`` never holds a bootstrap address. ``auto_create``: whether asking for a topic may create it.
+    ``nodes`` never contains a bootstrap address. ``auto_create``: whether a request for a topic may create it.
     """
 
     def __init__(self, exchange: Exchange, *, auto_create: bool = False) -> None:
@@ -56,29 +56,29 @@ class ClusterMetadata:
         self._controller_id = NO_CONTROLLER
         self._turn = 0
         self._told_by: Node | None = None
-        """The node that was picked last to tell of the cluster."""
+        """The node that ``any_node`` selected last."""
         self._doubted: set[tuple[str, int]] = set()
-        """Addresses of nodes whose word proved wrong time and again, as of one that is cut off from its controller."""
+        """Addresses of nodes whose metadata was repeatedly wrong, as of a node that cannot reach its controller."""
         self._interest: set[str] | None = set()
         exchange.cluster_check.when_wrong.append(self.begin_again)
 
     # Which topics
 
     def watch(self, names: Iterable[str]) -> None:
-        """Make exactly these topics the ones that refreshes ask for."""
+        """Let refreshes ask for exactly these topics."""
         wanted = set(names)
         if self._interest is None or wanted - self._interest:
             self.request_update()
         self._interest = wanted
 
     def watch_all(self) -> None:
-        """Make refreshes ask for every topic (a subscription by pattern)."""
+        """Let refreshes ask for every topic (a subscription by pattern)."""
         if self._interest is not None:
             self._interest = None
             self.request_update()
 
     def add(self, name: str) -> None:
-        """Ask for this topic too from now on."""
+        """Let refreshes also ask for this topic."""
         if self._interest is not None and name not in self._interest:
             self._interest.add(name)
             self.request_update()
@@ -86,17 +86,17 @@ class ClusterMetadata:
     # Asking the cluster
 
     def request_update(self) -> None:
-        """The metadata proved wrong: refresh it at the next chance."""
+        """The metadata is wrong: refresh it as soon as possible."""
         self._freshness.wanted = True
 
     def begin_again(self) -> None:
-        """Nodes are others than they were taken for: forget the cluster and ask the bootstrap servers (KIP-1102)."""
+        """A connection reached the wrong node: forget the cluster and ask the bootstrap servers (KIP-1102)."""
         self.nodes, self.topics, self._controller_id = {}, {}, NO_CONTROLLER
         self._doubted.clear()
         self.request_update()
 
     def doubt(self) -> None:
-        """What the last node told keeps proving wrong: others are asked first, until all have been doubted."""
+        """The last node's metadata is repeatedly wrong: ask other nodes first, until all have been doubted."""
         self.request_update()
         if self._told_by is not None:
             self._doubted.add(_address(self._told_by))
@@ -110,21 +110,21 @@ class ClusterMetadata:
 
     @property
     def update_due(self) -> bool:
-        """Whether a refresh is wanted, or the view is too old, and the last try is a back-off ago."""
+        """Whether a refresh is wanted or the metadata is too old, and the backoff since the last request is over."""
         return self._freshness.is_due
 
     def request(self) -> MetadataRequest:
-        """The request for the topics of interest; counts as asked from now on."""
+        """The request for the topics of interest; the backoff starts now."""
         self._freshness.attempted()
         names = None if self._interest is None else sorted(self._interest)
         return MetadataRequest(
             topics=None if names is None else [MetadataRequest.RequestTopic(name=name) for name in names],
-            # Where no topic is named nothing is created, and versions without this field take its default.
+            # A request without topics creates nothing, and versions without this field use its default.
             allow_auto_topic_creation=names is not None and (self._auto_create or not names),
         )
 
     def take(self, response: MetadataResponse) -> None:
-        """Replace the view. Topic errors are kept, not raised; those that a moment mends ask for another update."""
+        """Replace the metadata. Topic errors are kept, not raised; retriable ones request another update."""
         if response.error_code == error_codes.REBOOTSTRAP_REQUIRED:
             self._exchange.cluster_check.node_is_wrong()
         if response.error_code:
@@ -141,13 +141,13 @@ class ClusterMetadata:
         self.topics = topics
 
     def take_nodes(self, response: MetadataResponse) -> None:
-        """Take nodes and controller of any Metadata response, whatever topics it was asked for."""
+        """Take nodes and controller of a Metadata response for any topics."""
         nodes = [Node(row.node_id, row.host, row.port, row.rack) for row in response.brokers]
         self._replace(nodes, response.controller_id, response.cluster_id)
 
     def refresh(self, deadline: Deadline) -> None:
-        """Ask a node and take its answer. Raises NetworkError when no node answered before the deadline, BrokerError
-        for an answer that is an error as a whole."""
+        """Ask a node and take its response. Raises NetworkError when no node answered before the deadline, BrokerError
+        for a response that is an error as a whole."""
         if self._exchange.config.is_controllers:
             self._ask_controllers(deadline)
             return
@@ -166,7 +166,7 @@ class ClusterMetadata:
             if deadline.expired:
                 break
             try:
-                # One node that swallows requests must not use up the whole time.
+                # One node that does not answer must not use up the whole time.
                 share_s = deadline.left_s() / 2 if len(self.nodes) > 1 else deadline.left_s()
                 response = self._exchange.call(node, request, Deadline(self._clock, share_s))
                 self._told_by = node
@@ -181,16 +181,16 @@ class ClusterMetadata:
     # Nodes
 
     def next_node(self, timeout_s: float) -> Node:
-        """A node to send to without waiting, another one each time; beside the known ones the bootstrap servers while
-        none of them is connected.
+        """A node to send to without waiting, another one each time. Includes the bootstrap servers while no known node
+        is connected.
 
-        Blocks, up to ``timeout_s``, only as long as no node is known; raises NetworkError then.
+        Blocks, up to ``timeout_s``, only if no node is known. Raises NetworkError if no bootstrap server answers.
         """
         nodes = list(self.nodes.values())
         if not nodes:
             return self._exchange.bootstrap(Deadline(self._clock, timeout_s))
         if not any(map(self._exchange.is_connected, nodes)):
-            # Every broker known may have moved: what the user gave still counts (KIP-899).
+            # Every known broker may have moved: use the bootstrap servers as well (KIP-899).
             nodes += [Node(-1 - number, *address) for number, address in enumerate(self._exchange.config.bootstrap)]
         self._turn += 1
         return nodes[self._turn % len(nodes)]
@@ -198,8 +198,8 @@ class ClusterMetadata:
     def any_node(self, deadline: Deadline) -> Node:
         """A node that answers: one that is connected, else the first bootstrap server or known node that answers.
 
-        One that left a request unanswered, or whose word is doubted, is passed over as long as there are others. Raises
-        as ``bootstrap`` of Exchange.
+        It skips a node that left a request unanswered or that is doubted, as long as there are others. Raises as
+        ``bootstrap`` of Exchange.
         """
         self._told_by = self._pick(deadline)
         return self._told_by
@@ -223,19 +223,19 @@ class ClusterMetadata:
             return found
 
     def live_nodes(self, deadline: Deadline) -> list[Node]:
-        """Every node of the cluster, by id; asks if need be."""
+        """Every node of the cluster, ordered by id; refreshes if necessary."""
         self._refresh_if_stale(deadline)
         return [self.nodes[id] for id in sorted(self.nodes)]
 
     def node(self, id: int, deadline: Deadline) -> Node | None:
-        """The node of an id, asked for if need be; None when the cluster has none of that id."""
+        """The node with this id, None if the cluster has no such node; refreshes if necessary."""
         if id not in self.nodes:
             self.request_update()
         self._refresh_if_stale(deadline)
         return self.nodes.get(id)
 
     def controller(self, deadline: Deadline) -> Node | None:
-        """The node that answers for the controller; None while there is none."""
+        """The controller's node; None while there is no controller."""
         if self._controller_id == NO_CONTROLLER:
             self.request_update()
         self._refresh_if_stale(deadline)
@@ -285,7 +285,7 @@ class ClusterMetadata:
                 )
             self._wait_for_backoff(deadline)
             if not deadline.expired:
-                # Such connections are counted: the last one says that a login is wanted.
+                # The pool counts these connections: the error of the last one says that a login is required.
                 with contextlib.suppress(ClosedAtFirstRequest):
                     self.take(self.call_any(self.request(), deadline))
 
@@ -322,7 +322,7 @@ class ClusterMetadata:
         self._replace(nodes, response.controller_id, response.cluster_id)
 
     def _trouble(self, node: Node) -> tuple[bool, bool, bool]:
-        """Sorts nodes that are likely to answer, and to know, before others."""
+        """Sort key: nodes that are likely to answer, with correct metadata, come first."""
         exchange = self._exchange
         return exchange.is_suspect(node), _address(node) in self._doubted, not exchange.is_connected(node)
 

@@ -1,7 +1,7 @@
-"""The way out of the machine: names to addresses, connections, and the selector that watches them.
+"""Access to the system's network: name resolution, connections, and the selector that watches them.
 
-One object stands between ``net`` and the system, so that tests put a network in memory in its place (``using``)
-instead of replacing parts of this package. A process that forks keeps its connections to itself (``when_forked``).
+``net`` reaches the system through one object, so that tests can replace it with a network in memory (``using``)
+instead of replacing parts of this package. A forked child does not use its parent's connections (``when_forked``).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from kafka_tools.net.transport import SocketTransport
 
 T = TypeVar("T")
 Found = tuple[int, int, int, str, tuple[Any, ...]]
-"""An address as ``socket.getaddrinfo`` tells it: family, type, protocol, canonical name, address."""
+"""An address as ``socket.getaddrinfo`` returns it: family, type, protocol, canonical name, address."""
 
 
 class Network:
-    """The system's own: its name service and TCP. What its methods raise is the system's (OSError, UnicodeError)."""
+    """The system's name service and TCP. Its methods raise the system's errors (OSError, UnicodeError)."""
 
     def resolve(self, host: str | bytes, port: int) -> Sequence[Found]:
-        """The addresses of a name. Raises OSError, UnicodeError for a name that none can be asked for."""
+        """The addresses of a name. Raises OSError, and UnicodeError for an invalid name."""
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
     def canonical_name(self, address: tuple[Any, ...]) -> str:
-        """The name of an address, as Kerberos wants it. Raises OSError."""
+        """The name of an address, for Kerberos. Raises OSError."""
         return socket.getnameinfo(address, 0)[0]
 
     def connect(self, address: tuple[Any, ...], family: int, send_bytes: int, receive_bytes: int) -> SocketTransport:
@@ -38,16 +38,16 @@ class Network:
         return SocketTransport.connect(address, family, send_bytes, receive_bytes)
 
     def selector(self) -> selectors.BaseSelector:
-        """What watches the transports of ``connect``."""
+        """The selector for the transports of ``connect``."""
         return selectors.DefaultSelector()
 
 
 _LEAST_RESOLVE_S = 1.0
-"""A name service gets so much in any case: what is known on this machine must not fail because time is short."""
+"""Least time for a name service: a name that this machine knows must not fail because little time is left."""
 
 
 def resolve_within(network: Network, host: str | bytes, port: int, limit_s: float) -> Sequence[Found]:
-    """``network.resolve``, given up after a time. Raises TimeoutError, and what ``resolve`` raises."""
+    """``network.resolve`` with a time limit. Raises TimeoutError, and the errors of ``resolve``."""
     name = host.decode() if isinstance(host, bytes) else host
     if name == "localhost" or ":" in name or not any(map(str.isalpha, name)):
         return network.resolve(host, port)  # no name service is asked
@@ -55,14 +55,14 @@ def resolve_within(network: Network, host: str | bytes, port: int, limit_s: floa
 
 
 def canonical_name_within(network: Network, address: tuple[Any, ...], limit_s: float) -> str:
-    """``network.canonical_name``, given up after a time. Raises TimeoutError, and what ``canonical_name`` raises."""
+    """``network.canonical_name`` with a time limit. Raises TimeoutError, and the errors of ``canonical_name``."""
     return _within(limit_s, lambda: network.canonical_name(address))
 
 
 def _within(limit_s: float, asked: Callable[[], T]) -> T:
-    """What the name service says, given up after a time, and by Ctrl-C: the system's knows neither.
+    """The result of ``asked``, a call of the name service. Raises TimeoutError after ``limit_s``; Ctrl-C works too.
 
-    It is asked in a thread, which is left to itself then.
+    The system's calls have no time limit. They run in a thread, which continues after a timeout.
     """
     found: list[T] = []
     failures: list[BaseException] = []
@@ -72,7 +72,7 @@ def _within(limit_s: float, asked: Callable[[], T]) -> T:
     def ask() -> None:
         try:
             found.append(asked())
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - the waiting caller raises it
             failures.append(error)
         done.release()
 
@@ -95,7 +95,7 @@ def current() -> Network:
 
 @contextlib.contextmanager
 def using(network: Network) -> Iterator[None]:
-    """Make pools that are made in the ``with`` block, in any thread, use another network."""
+    """Use another network for pools that are created in the ``with`` block, in any thread."""
     global _current
     before, _current = _current, network
     try:
@@ -110,9 +110,9 @@ _owners: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKey
 def when_forked(owner: T, let_go: Callable[[T], None]) -> None:
     """Call ``let_go(owner)`` in every child that is forked while ``owner`` exists; no thread or lock may be needed.
 
-    A fork copies descriptors and objects but no threads. A copied socket keeps open what the parent closed,
-    and two processes that use one socket or one epoll mix up each other's bytes. So the copy of their owner lets go
-    of them in the child, without a word to the other side.
+    A fork copies descriptors and objects but no threads. A copied socket keeps a connection open that the parent
+    closed, and two processes that use one socket or one epoll mix up each other's bytes. So their owner releases
+    them in the child, without sending anything.
     """
     _owners[owner] = let_go
 

@@ -1,8 +1,8 @@
-"""The open connections: opened when first needed, watched by one selector, dropped with a reason.
+"""The open connections: opened on first use, watched by one selector, closed with a reason.
 
-Keeps one connection per address and channel, waits between attempts as ``reconnect.backoff.ms`` says, replaces idle
-ones that the broker closed, and ends requests whose time is over. ``turn`` moves everything that can move. Knows
-nothing of bootstrap servers or of what requests mean.
+It keeps one connection per address and channel, waits ``reconnect.backoff.ms`` between attempts, replaces idle
+connections that the broker closed, and ends expired requests. ``turn`` lets all connections make progress. The pool
+does not interpret requests.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 MAX_WAIT_S = 1200.0
 CLOSED_TRIES = 3
-"""Connections that end at their first request, while no request was ever answered, until a login is taken to be wanted.
-An address must have ended two of them: each node of a cluster may be going down when it is asked first."""
+"""After so many connections that ended at their first request, and no response at all, the cluster requires a login.
+One address must have ended two of them: any node may be shutting down at its first request."""
 
 Key = tuple[str, int, str]
 
@@ -48,27 +48,27 @@ class _Backoff(NamedTuple):
 
 
 class ConnectionPool:
-    """See the module. ``rng`` is for the jitter of backoffs; None makes one."""
+    """See the module. ``rng`` is for the jitter of backoffs; None creates one."""
 
     def __init__(self, config: ClientConfig, clock: Clock, trace: Trace | None, rng: random.Random | None) -> None:
         self.config = config
         self.clock = clock
         self.reached: Node | None = None
-        """The bootstrap server that answered: what an unreachable advertised address is held against."""
+        """The bootstrap server that answered; the hint for an unreachable advertised address names it."""
         self._trace = trace
         self._rng = rng
         self._network = network.current()
         self._selector = self._network.selector()
         self._connections: dict[Key, NodeConnection] = {}
         self._registered: dict[NodeConnection, tuple[SocketTransport, int]] = {}
-        """The sockets that the selector watches, and for which events."""
+        """The sockets that the selector watches, and their events."""
         self._backoffs: dict[Key, _Backoff] = {}
         self._unanswered: set[tuple[str, int]] = set()
         """Addresses that could not be reached, or did not answer a request, until they answer one."""
         self._answering: set[tuple[str, int]] = set()
         """Addresses that have answered a request."""
         self._closed_at_first: dict[tuple[str, int], int] = {}
-        """How many connections to an address ended at their first request."""
+        """Number of connections to an address that ended at their first request."""
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
         self._was_used = False
@@ -81,25 +81,25 @@ class ConnectionPool:
         return connection is not None and connection.ready
 
     def is_suspect(self, node: Node) -> bool:
-        """Whether ``node`` could not be reached, or left the last request unanswered: others are worth a try first."""
+        """Whether ``node`` could not be reached, or left the last request unanswered: try other nodes first."""
         return (node.host, node.port) in self._unanswered
 
     def abandon(self, connection: NodeConnection) -> None:
-        """Close a connection that turned out not to be needed."""
+        """Close a connection that is not needed."""
         self._drop(connection, Disconnected("not needed"), count=False)
 
     def give_up(self, node: Node, channel: str) -> None:
-        """Close a connection on which an answer is no longer waited for."""
+        """Close the connection to a node whose response is no longer needed."""
         connection = self._connections.get((node.host, node.port, channel))
         if connection is not None:
             self._drop(connection, Disconnected(f"{node} did not answer: another node did"))
 
     def leave_to_parent(self) -> bool:
-        """In a forked child: let go of the parent's connections. Whether the parent had ever opened one.
+        """In a forked child: release the parent's connections. Returns whether the parent had ever opened one.
 
-        Nothing is sent: the connections stay the parent's. A pool that was never used is the child's to use.
+        Nothing is sent: the connections remain the parent's. The child may use a pool that was never used.
         """
-        self._selector.close()  # it is shared with the parent: whatever is registered in it would be so there
+        self._selector.close()  # the parent shares it: a registration here would affect the parent
         for connection in self._connections.values():
             if connection.transport is not None:
                 connection.transport.close()
@@ -109,13 +109,13 @@ class ConnectionPool:
         return self._was_used
 
     def close(self) -> None:
-        """Close every connection; what is still pending fails."""
+        """Close every connection; pending requests fail."""
         for connection in list(self._connections.values()):
             self._drop(connection, Disconnected("the client was closed"), count=False)
         self._selector.close()
 
     def connection(self, node: Node, channel: str = "", left_s: float | None = None) -> NodeConnection:
-        """The connection to a node, opened if there is none that can be used. Raises what prevents that at once.
+        """The connection to a node; opens one if there is no usable one. Raises errors that occur immediately.
 
         ``left_s``: how long the caller can wait for the node's name to be resolved.
         """
@@ -126,7 +126,7 @@ class ConnectionPool:
         return connection if connection is not None else self._open(key, node, left_s)
 
     def submit(self, connection: NodeConnection, pending: Pending) -> None:
-        """Queue a request, and write it if that can be done now; a connection that breaks meanwhile is dropped."""
+        """Queue a request, and send it now if possible; a connection that breaks meanwhile is dropped."""
         connection.queue.append(pending)
         try:
             connection.flush_queue()
@@ -134,7 +134,7 @@ class ConnectionPool:
             self._drop(connection, error)
 
     def _is_fresh(self, connection: NodeConnection) -> bool:
-        """Whether an idle connection can be used; else it is dropped. Brokers close idle ones without a word."""
+        """Whether an idle connection is usable; else it is dropped. Brokers close idle connections without notice."""
         now_s = self.clock.monotonic_s()
         max_idle_ms = self.config.number("connections.max.idle.ms")
         too_old = max_idle_ms >= 0 and now_s - connection.last_used_s > max_idle_ms / 1000
@@ -144,7 +144,7 @@ class ConnectionPool:
                 connection.advance(readable=True, writable=False)
                 return True
             except KafkaToolsError:
-                pass  # it is of no use any more, and nobody waits on it: a new one takes its place
+                pass  # it is unusable and no request waits on it: a new one replaces it
         self._drop(connection, Disconnected(f"connection to {connection.node} was idle"), count=False)
         return False
 
@@ -177,7 +177,7 @@ class ConnectionPool:
         connection.begins_s = None
         try:
             if self.config.uses_tls:
-                self._tls()  # settings that cannot work are found before anything is sent
+                self._tls()  # report invalid settings before anything is sent
             if self.config.uses_sasl and self.config.sasl_mechanism == "GSSAPI":
                 from kafka_tools.net.sasl.kerberos import require_gssapi
 
@@ -189,7 +189,7 @@ class ConnectionPool:
         self._watch(connection)
 
     def _drop(self, connection: NodeConnection, error: KafkaToolsError, *, count: bool = True) -> None:
-        """Close a connection and fail what waits on it; ``count`` it as a failure that calls for a backoff."""
+        """Close a connection and fail its requests; ``count``: count it as a failure that requires a backoff."""
         key = self._key_of(connection)
         if self._connections.pop(key, None) is None:
             return
@@ -215,9 +215,9 @@ class ConnectionPool:
             self._backoffs[key] = _Backoff(failures, self.clock.monotonic_s() + self._backoff_s(failures))
 
     def _backoff_s(self, failures: int) -> float:
-        """Doubles with each failure up to the maximum, give or take 20 % (KIP-144)."""
+        """Doubles with each failure up to the maximum, plus or minus 20 % (KIP-144)."""
         if self._rng is None:
-            import random  # 1 ms that a connection without failures does not pay
+            import random  # takes 1 ms; a connection without failures does not need it
 
             self._rng = random.Random()
         return self._doubled_s("reconnect.backoff", failures - 1) * self._rng.uniform(0.8, 1.2)
@@ -228,12 +228,12 @@ class ConnectionPool:
         return self._doubled_s("socket.connection.setup.timeout", failures)
 
     def _doubled_s(self, setting: str, times: int) -> float:
-        """A setting in ms, doubled so many times up to its maximum, in seconds."""
+        """A setting in ms, doubled ``times`` times up to its maximum, in seconds."""
         first, most = (self.config.number(f"{setting}.{name}") for name in ("ms", "max.ms"))
         return min(first * (1 << min(times, 30)), max(first, most)) / 1000
 
     def _with_advice(self, connection: NodeConnection, error: KafkaToolsError) -> KafkaToolsError:
-        """Say it when a bootstrap server works and the address that a broker advertises does not."""
+        """Add a hint if a bootstrap server works but the address that a broker advertises does not."""
         node, bootstrap = connection.node, self.reached
         if not isinstance(error, ConnectFailed) or isinstance(error, WrongNode):
             return error
@@ -248,11 +248,11 @@ class ConnectionPool:
         )
 
     def _with_login_advice(self, address: tuple[str, int], error: KafkaToolsError) -> KafkaToolsError:
-        """Say it when a listener wants a login; final once it is too regular for brokers that are going down."""
+        """Say that a listener requires a login; final once shutdowns of brokers cannot be the reason."""
         if not isinstance(error, ClosedAtFirstRequest) or address in self._answering:
             return error
         if self._answering and error.hint:
-            return error  # the cluster takes clients without a login: this request is too large for it
+            return error  # the cluster accepts clients without a login: this request is too large for it
         protocol = "SASL_SSL" if self.config.uses_tls else "SASL_PLAINTEXT (with TLS: SASL_SSL)"
         settings = f"security.protocol={protocol}, sasl.mechanism and sasl.jaas.config"
         times = self._closed_at_first[address] = self._closed_at_first.get(address, 0) + 1
@@ -298,7 +298,7 @@ class ConnectionPool:
     # moving bytes
 
     def turn(self, wait_s: float) -> None:
-        """Wait for sockets and timers at most ``wait_s``, then let every connection that can go on do so."""
+        """Wait for sockets and timers at most ``wait_s``, then let every connection make progress."""
         now_s = self.clock.monotonic_s()
         times = [connection.next_event_s() for connection in self._connections.values()]
         due = min((at_s for at_s in times if at_s is not None), default=now_s + MAX_WAIT_S)
@@ -348,7 +348,7 @@ class ConnectionPool:
             self._expire(connection, now_s)
 
     def _expire(self, connection: NodeConnection, now_s: float) -> None:
-        """End requests whose time is over. One in flight takes its connection with it: the answer may still come."""
+        """End expired requests. If one is in flight its connection ends too, because the response may still come."""
         sent = {id(item.context) for item in connection.session.in_flight}
         for pending in connection.waiting():
             if pending.done or pending.expires_s is None or now_s < pending.expires_s:
@@ -362,7 +362,7 @@ class ConnectionPool:
             return
 
     def _watch(self, connection: NodeConnection) -> None:
-        """Keep the selector in step with the socket of the connection (one for each address), and what it waits for."""
+        """Update the selector with the connection's current socket (one for each address) and its events."""
         transport = connection.transport
         if transport is None:
             return

@@ -1,7 +1,7 @@
 """Errors of requests that cannot be encoded, for operators: which value, why, and which Kafka release can take it.
 
-The codec speaks of structs and fields (``EncodeError``); this module puts that into words about the broker and the
-call. It knows which release brought which version (``protocol.releases``), and nothing of connections.
+``EncodeError`` names structs and fields; this module names the broker and the call instead, with the release that
+introduced a version (``protocol.releases``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_SUCH_FIELD = "has no such field"
 
 
 def explained(error: EncodeError, request: Request, version: int, peer: str) -> EncodeError:
-    """The same error in words for an operator, with what can be done about it."""
+    """The same error in words for an operator, with a hint."""
     name = registry.row_by_key(request.API_KEY).name
     field = error.field or ""
     what = str(error).partition(f"field {field}: ")[2] or str(error)
@@ -34,9 +34,9 @@ def explained(error: EncodeError, request: Request, version: int, peer: str) -> 
 
 
 def since(request: type[Request] | Request, version: int, *, kraft: bool = False) -> str | None:
-    """ "brokers of Kafka 2.4 and later speak ...": whose brokers have a version of an API; None when none has.
+    """ "brokers of Kafka 2.4 and later speak ...": the brokers that support a version of an API; None without any.
 
-    ``kraft``: the node at hand runs without ZooKeeper. Where only the mode is in the way the text says so.
+    ``kraft``: this node runs without ZooKeeper. If only the mode prevents the API, the text says so.
     """
     release = releases.first_with(request.API_KEY, version, kraft=kraft)
     other = releases.first_with(request.API_KEY, version, kraft=True)

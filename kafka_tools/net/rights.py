@@ -1,6 +1,6 @@
-"""Refusals for want of rights name the right that is missing: the definition of each request says what it takes.
+"""Authorization errors name the missing right, from the definition of each request.
 
-The error code of a refusal tells which kind of resource was in the way.
+The error code determines the kind of resource.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ KINDS = {
     error_codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional id",
     error_codes.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "delegation token",
 }
-"""Error code -> the kind of resource that the caller may not use, as definitions name it in ``rights``."""
+"""Error code -> the kind of resource that the caller is not allowed to use, as in ``rights`` of definitions."""
 
 
 def needed(request: Request | type[Request], code: int) -> str | None:
-    """The right that was missing for a request with error ``code``: ``Delete on the topic``; None where none was."""
+    """The missing right of a request with error ``code``: ``Delete on the topic``; None for other errors."""
     kind = KINDS.get(code)
     found = request.RIGHTS.get(kind or "")
     if found is None:
@@ -29,7 +29,7 @@ def needed(request: Request | type[Request], code: int) -> str | None:
 
 
 def with_right(text: str, request: Request | type[Request], code: int) -> str:
-    """The text of a refusal with the right that the request takes, where one is missing."""
+    """The text of an error, with the right that the request requires if ``code`` is an authorization error."""
     right = needed(request, code)
     return text if right is None or right in text else f"{text} (requires {right})"
 
@@ -37,12 +37,12 @@ def with_right(text: str, request: Request | type[Request], code: int) -> str:
 def refused(
     request: Request | type[Request], code: int, about: str, message: str | None = None, *, hint: str | None = None
 ) -> BrokerError:
-    """The refusal of a request, with the right that is missing, if one is; ``about``: what the request was about."""
+    """The error of a request, with the missing right if there is one; ``about``: the request's subject."""
     row = error_codes.error(code)
     return BrokerError(row, f"{with_right(message or row.text, request, code)} ({about})", hint=hint)
 
 
 def name_what_is_missing(error: Exception, request: Request | type[Request]) -> None:
-    """Add to a refusal for want of rights which right the request takes; leaves other errors alone."""
+    """Add the required right to an authorization error; leave other errors unchanged."""
     if isinstance(error, AuthorizationFailed):
         error.args = (with_right(str(error), request, error.code.code),)

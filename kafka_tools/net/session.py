@@ -1,8 +1,8 @@
 """The protocol of one connection, without its socket: bytes in, responses out; requests in, bytes out.
 
 ``ClientSession`` negotiates versions (KIP-35, KIP-511), authenticates (KIP-43, KIP-152), renews a login on its
-connection (KIP-368), numbers requests and matches responses to them in order. It knows neither sockets nor time;
-whoever moves the bytes raises what it raises and then closes the connection.
+connection (KIP-368), numbers requests and matches responses to them in order. It uses neither sockets nor time. When
+it raises an error, its caller closes the connection.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SASL_HANDSHAKE = registry.key_of("sasl_handshake")
 
 
 class WrongNode(ConnectFailed):
-    """The node is not the one that was meant, or is one of another cluster."""
+    """The node is not the intended one, or belongs to another cluster."""
 
 
 class SaslExchange(Protocol):
@@ -44,7 +44,7 @@ class SaslExchange(Protocol):
 
 
 class InFlight(NamedTuple):
-    """A request whose answer has not come, of so many bytes. ``context`` is the sender's own."""
+    """A request without a response yet, and its size. ``context`` is the sender's own."""
 
     correlation_id: int
     request: Request
@@ -57,9 +57,9 @@ class InFlight(NamedTuple):
 class ClientSession:
     """One connection's dialogue, from the first ApiVersions to the last answer.
 
-    ``sasl`` makes a fresh exchange when the connection authenticates; None for listeners without SASL.
-    ``intended``: the node that is to be reached; only for one that knows version 5 of ApiVersions.
-    ``versions`` maps API key to the node's (oldest, newest), None until the node has told them.
+    ``sasl`` creates an exchange for each authentication; None for listeners without SASL.
+    ``intended``: the intended node; only for a node that supports version 5 of ApiVersions.
+    ``versions`` maps API key to the node's (oldest, newest), None until the node has sent them.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ClientSession:
         self.stage = CONNECTED
         self.versions: dict[int, VersionRange] | None = None
         self.session_lifetime_ms = 0
-        """How long the authentication holds, from its end on (KIP-368); 0 without limit."""
+        """How long the authentication is valid after it was completed (KIP-368); 0 without limit."""
         self.answered = 0
         """Requests of the user that were answered on this connection."""
         self._sasl = sasl
@@ -94,13 +94,13 @@ class ClientSession:
 
     @property
     def oldest(self) -> InFlight | None:
-        """The request whose answer comes next; None when none is awaited."""
+        """The request whose response comes next; None when no response is expected."""
         return self.in_flight[0] if self.in_flight else None
 
     def start(self) -> None:
-        """Ask for the node's versions, in the newest form that says no more than is to be said.
+        """Ask for the node's versions: in v5, which names the intended node, if there is one, else in v4.
 
-        A node that does not know it refuses (KIP-511), and is asked again.
+        A node that does not support this version refuses (KIP-511), and gets an older version.
         """
         self.stage = VERSIONS
         self._ask_versions(NAMES_NODE if self._intended is not None else NAMES_NODE - 1)
@@ -108,17 +108,17 @@ class ClientSession:
     def log_in_again(self) -> None:
         """Renew the login on this connection (KIP-368); ready again once ``stage`` says so.
 
-        For a session that is ready, has nothing in flight and whose ``session_lifetime_ms`` is not 0: then the node
-        speaks SaslHandshake v1. Raises what making a fresh exchange raises; the session is then as it was.
+        The session must be ready, have nothing in flight and have a ``session_lifetime_ms`` above 0: then the node
+        supports SaslHandshake v1. If the new exchange cannot be created, the session stays as it is.
         """
         assert self.stage == READY
         assert not self.in_flight
         self._start_sasl()
 
     def send(self, request: Request, version: int | None = None, context: Any = None) -> InFlight:
-        """Queue a request in ``version``, else the newest both sides speak. Raises UnsupportedVersion, EncodeError.
+        """Queue a request in ``version``, else the newest common one. Raises UnsupportedVersion, EncodeError.
 
-        A produce with acks=0 has no answer (``is_answered``).
+        A produce with acks=0 has no response (``is_answered``).
         """
         if version is None:
             version = self.pick_version(type(request))
@@ -137,7 +137,7 @@ class ClientSession:
         return sent
 
     def pick_version(self, request: type[Request]) -> int:
-        """The newest version of an API that both sides speak; UnsupportedVersion names both ranges."""
+        """The newest version of an API that both sides support; UnsupportedVersion names both ranges."""
         return pick_version(request, self.versions or {}, self.peer)
 
     def outgoing(self) -> bytearray:
@@ -145,9 +145,9 @@ class ClientSession:
         return self._out
 
     def receive(self, data: bytes, deliver: Callable[[InFlight, Response], object]) -> None:
-        """Take bytes from the node and ``deliver`` the user's answers among them, in order, with their requests.
+        """Take bytes from the node and ``deliver`` the user's responses in order, with their requests.
 
-        What was delivered stands, also when what follows it is wrong.
+        Delivered responses remain valid, even if the bytes after them are invalid.
 
         Raises DecodeError for bytes that are not a valid response, AuthenticationFailed when SASL fails, and
         ConnectFailed when the peer is not a Kafka node; after any of them the connection must be closed.
@@ -158,7 +158,7 @@ class ClientSession:
                     self._continue_sasl(payload)
                 else:
                     self._take(payload, deliver)
-            data = b""  # an impossible length is raised only after the responses before it were taken
+            data = b""  # report an impossible length only after the responses before it
 
     def _payloads(self, data: bytes) -> list[bytes]:
         try:
@@ -191,9 +191,9 @@ class ClientSession:
             deliver(sent, response)
 
     def _decode(self, sent: InFlight, payload: bytes) -> Response:
-        """The response; a DecodeError says which node sent it, and in answer to what."""
+        """The response; a DecodeError names the node and the request."""
         try:
-            # A node that does not know our version answers in v0 whatever was asked (KIP-511).
+            # A node that does not support our version always answers in v0 (KIP-511).
             code = int.from_bytes(payload[4:6], "big", signed=True)
             if sent.response is ApiVersionsResponse and len(payload) >= 6 and code == error_codes.UNSUPPORTED_VERSION:
                 return decode(ApiVersionsResponse, 0, payload[4:])
@@ -219,7 +219,7 @@ class ClientSession:
 
     def _take_versions(self, response: ApiVersionsResponse) -> None:
         if response.error_code == error_codes.UNSUPPORTED_VERSION and self._asked_version > 0:
-            # Brokers since 2.4 tell their range in this answer, older ones send nothing: v0 is always understood.
+            # Brokers since 2.4 send their range in this response, older ones do not: all brokers support v0.
             theirs = {item.api_key: item.max_version for item in response.api_keys}
             offered = theirs.get(ApiVersionsRequest.API_KEY, 0)
             self._ask_versions(min(offered, self._asked_version - 1) if offered > 0 else 0)

@@ -1,9 +1,8 @@
-"""TLS from Java's ``ssl.*`` settings. It imports ssl, as only the listeners' ``encrypting`` does beside it: 11 ms, so
-that it is imported when TLS is used.
+"""TLS from Java's ``ssl.*`` settings. Import it only when TLS is used: it imports ssl, which takes 11 ms.
 
-Peers are verified unless the settings say otherwise, and the host name with them
-(``ssl.endpoint.identification.algorithm=https`` is Kafka's default). Without a trust store the system's
-certificate authorities are trusted. Every certificate in a trust store is an anchor, as in Java.
+Peers and their host names are verified unless the settings disable it
+(``ssl.endpoint.identification.algorithm=https`` is Kafka's default). Without a trust store, the system's certificate
+authorities are trusted. Every certificate in a trust store is a trust anchor, as in Java.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _TLS_1_3_SUITES = frozenset(
 class TlsSettings(NamedTuple):
     """A context that is ready for connections; ``server_side`` for a listener's.
 
-    ``suites``: the TLS 1.3 suites that are allowed, empty for all. OpenSSL's list of suites is that of older versions,
-    so these are checked once a connection has chosen one.
+    ``suites``: the TLS 1.3 suites that are allowed, empty for all. OpenSSL's list of suites applies only to older
+    versions, so these are checked once a connection has chosen one.
     """
 
     context: ssl.SSLContext
@@ -79,7 +78,7 @@ def server_settings(values: Mapping[str, str]) -> TlsSettings:
     if wanted not in modes:
         raise ConfigError(f"invalid ssl.client.auth '{wanted}': expected one of {', '.join(modes)}")
     context.verify_mode = modes[wanted]
-    context.options |= ssl.OP_NO_RENEGOTIATION  # a client would have the broker sign again and again
+    context.options |= ssl.OP_NO_RENEGOTIATION  # else a client could make the broker sign repeatedly
     trusted = _trusted(values)
     if trusted is not None:
         _trust(context, trusted)
@@ -102,7 +101,7 @@ def own_certificate(values: Mapping[str, str]) -> bytes:
 class TlsStream:
     """TLS over a connected, non-blocking socket. Raises BlockingIOError where a socket would.
 
-    ``host`` is what the certificate must be for; ``peer`` names the other side in messages.
+    The certificate must be valid for ``host``; ``peer`` names the other side in messages.
     """
 
     def __init__(self, sock: socket.socket, settings: TlsSettings, host: str, peer: str) -> None:
@@ -118,9 +117,9 @@ class TlsStream:
         )
 
     def handshake(self) -> bool:
-        """Go on with the handshake; True once it is complete, else ``wants_write`` says what it waits for.
+        """Continue the handshake; True once it is complete, else ``wants_write`` says which event it waits for.
 
-        Raises TlsFailed for what is refused, ConnectFailed when the peer ends the connection.
+        Raises TlsFailed for a refusal, ConnectFailed when the peer ends the connection.
         """
         try:
             self.socket.do_handshake()
@@ -131,7 +130,7 @@ class TlsStream:
             self.wants_write = True
             return False
         except (ssl.SSLEOFError, ConnectionError) as error:
-            # Nothing was judged: a node that goes down ends connections so, too.
+            # No side refused the other: a node that shuts down also ends connections like this.
             raise ConnectFailed(
                 f"TLS handshake with {self.peer} failed: the peer closed the connection", node=self.peer, hint=_NOT_TLS
             ) from error
@@ -153,7 +152,7 @@ class TlsStream:
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
             raise BlockingIOError from error
         except ssl.SSLEOFError:
-            return b""  # closed without a TLS goodbye, as many do
+            return b""  # closed without a TLS close_notify, which is common
         except ssl.SSLError as error:
             raise failure(error, self.peer) from error
 
@@ -176,7 +175,7 @@ _NO_CERTIFICATE = (
 
 
 def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
-    """What a TLS error means, with the next step."""
+    """The exception for a TLS error, with a hint."""
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
         if error.verify_code in (62, 64):  # X509_V_ERR_HOSTNAME_MISMATCH, _IP_ADDRESS_MISMATCH
@@ -192,7 +191,7 @@ def failure(error: ssl.SSLError, peer: str) -> TlsFailed:
     if "alert" in reason and ("certificate" in reason or "unknown ca" in reason or "handshake failure" in reason):
         return TlsFailed(f"TLS: {peer} refused the connection: {reason}", hint=_NO_CERTIFICATE)
     if reason == "unexpected message":
-        # Brokers before 2.3 end a handshake that they refuse with bytes that make no sense.
+        # Brokers before 2.3 end a refused handshake with invalid bytes.
         return TlsFailed(f"TLS: {peer} refused the connection in the handshake", hint=_NO_CERTIFICATE)
     return TlsFailed(f"TLS with {peer} failed: {reason}")
 
@@ -203,7 +202,7 @@ def _set_up(context: ssl.SSLContext, values: Mapping[str, str]) -> frozenset[str
     if any(name not in _PROTOCOLS and name not in _OLD_PROTOCOLS for name in names):
         raise ConfigError(f"ssl.enabled.protocols: unsupported value {', '.join(names)}; use TLSv1.2 or TLSv1.3")
     versions = {_PROTOCOLS[name] for name in names if name in _PROTOCOLS}
-    # Java trusts exactly the certificates in its store, be they authorities or not.
+    # Java trusts exactly the certificates in its store, whether they are authorities or not.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     suites = [name.strip() for name in values.get("ssl.cipher.suites", "").split(",") if name.strip()]
     older = [_openssl_name(name) for name in suites if "_WITH_" in name]
@@ -282,7 +281,7 @@ def _load_chain(context: ssl.SSLContext, material: KeyMaterial) -> None:
 
 @contextmanager
 def _unnamed_file(text: str) -> Iterator[str]:
-    """A path under which OpenSSL can read ``text``: in memory where the system can, else a file of mode 0600."""
+    """A path from which OpenSSL can read ``text``: in memory if the system supports it, else a file of mode 0600."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("key", os.MFD_CLOEXEC)
         try:

@@ -1,4 +1,4 @@
-"""A topic as a client knows it: its partitions with their leaders, from a broker's answer and from what was known."""
+"""A client's metadata of a topic: its partitions and leaders, from a response and the previous metadata."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_LEADER = -1
 
 
 class PartitionMetadata(NamedTuple):
-    """One partition: who leads it, since which epoch (-1: not known)."""
+    """One partition: its leader and the leader epoch (-1: not known)."""
 
     leader_id: int
     leader_epoch: int
@@ -31,13 +31,13 @@ class TopicMetadata(NamedTuple):
 
 
 def topic_metadata(name: str, row: MetadataResponse.ResponseTopic, known: TopicMetadata | None) -> TopicMetadata:
-    """The topic of an answer; a leader of an older epoch than is ``known`` does not count."""
+    """The topic of a response; a leader of an older epoch than in ``known`` is ignored."""
     same = known is not None and known.topic_id == row.topic_id
     partitions = {}
     for partition in row.partitions:
         found = PartitionMetadata(partition.leader_id, partition.leader_epoch)
         before = known.partitions.get(partition.partition_index) if known is not None and same else None
-        # An answer from a broker that lags behind; a topic made anew starts over.
+        # The response is of a broker that lags behind. A recreated topic starts over.
         if before is not None and found.leader_epoch < before.leader_epoch:
             found = before
         partitions[partition.partition_index] = found

@@ -1,7 +1,7 @@
-"""Named events of connections and requests, as lines of text: what ``--trace`` shows.
+"""Named events of connections and requests, as lines of text for ``--trace``.
 
 Messages are written in Kafka's JSON form with secrets and values of secret configs masked (``protocol.as_json``); SASL
-tokens and passwords never appear. Knows nothing of who reads the lines.
+tokens and passwords never appear.
 """
 
 from __future__ import annotations

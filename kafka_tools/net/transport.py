@@ -1,6 +1,6 @@
 """A connection as five verbs: read, write, start_tls, close, peer. None of them ever blocks.
 
-Knows neither frames nor messages. TLS itself lives in ``net.tls``, which is imported only when a connection uses it.
+It does not interpret the bytes. TLS is in ``net.tls``, which is imported only when a connection uses it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class SocketTransport:
 
     @classmethod
     def connect(cls, address: tuple[Any, ...], family: int, send_bytes: int, receive_bytes: int) -> SocketTransport:
-        """Begin to connect; ``finish_connect`` says how it ended. ``send_bytes``, ``receive_bytes``: socket buffers,
-        -1 leaves the system's. Raises ConnectFailed when it fails at once."""
+        """Begin to connect; ``finish_connect`` completes it. ``send_bytes``, ``receive_bytes``: socket buffers,
+        -1 for the system's default. Raises ConnectFailed when it fails immediately."""
         peer = format_address(str(address[0]), int(address[1]))
         try:
             sock = socket.socket(family, socket.SOCK_STREAM)
@@ -65,7 +65,7 @@ class SocketTransport:
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
-        """What has arrived; None when nothing has, ``b""`` at the end of the stream. Raises Disconnected, TlsFailed."""
+        """Bytes that arrived; None without any, ``b""`` at the end of the stream. Raises Disconnected, TlsFailed."""
         try:
             return self._socket.recv(READ_BYTES) if self._tls is None else self._tls.read(READ_BYTES)
         except BlockingIOError:
@@ -74,7 +74,7 @@ class SocketTransport:
             raise self._disconnected(error) from error
 
     def write(self, data: memoryview) -> int:
-        """How many of the bytes were taken; 0 when the peer must read first. Raises Disconnected, TlsFailed."""
+        """Number of bytes written; 0 when the peer must read first. Raises Disconnected, TlsFailed."""
         try:
             return self._socket.send(data) if self._tls is None else self._tls.write(data)
         except BlockingIOError:
@@ -100,11 +100,11 @@ class SocketTransport:
 
     @property
     def security(self) -> str:
-        """TLS version and suite, for those who look; empty without TLS."""
+        """TLS version and suite; empty without TLS."""
         return " ".join(self._tls.chosen) if self._tls is not None else ""
 
     def close(self) -> None:
-        """Release the connection; harmless when repeated."""
+        """Close the connection; repeated calls do nothing."""
         self._socket.close()
 
     @property

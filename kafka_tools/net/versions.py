@@ -12,7 +12,7 @@ from kafka_tools.values import Node
 
 API_VERSIONS = registry.key_of("api_versions")
 NAMES_NODE = 5
-"""The first version of ApiVersions that says which node is meant. It says nothing else that v4 does not."""
+"""The first version of ApiVersions that names the intended node. v4 contains everything else."""
 METADATA, VOTE = registry.key_of("metadata"), registry.key_of("vote")
 DESCRIBE_QUORUM = registry.key_of("describe_quorum")
 
@@ -25,7 +25,7 @@ def newest_stable(request: type[Request]) -> int:
 
 
 def pick_version(request: type[Request], versions: dict[int, VersionRange], peer: str) -> int:
-    """The newest version that both sides speak; UnsupportedVersion, with both ranges, when there is none."""
+    """The newest version that both sides support; UnsupportedVersion, with both ranges, when there is none."""
     name = registry.row_by_key(request.API_KEY).name
     low, high = request.MIN_VERSION, newest_stable(request)
     theirs = versions.get(request.API_KEY)
@@ -46,9 +46,9 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
 
 
 def _who_offers(request: type[Request], version: int, versions: dict[int, VersionRange]) -> str | None:
-    """Which brokers have a version of an API that the one with these ``versions`` lacks; None when none has.
+    """The brokers that support a version of an API which the node with these ``versions`` lacks; None without any.
 
-    An API that is missing beside the others of a release that has it is one that the bundled broker does not serve.
+    If a node supports the other APIs of a release but not this one, it is the bundled broker.
     """
     from kafka_tools.net.request_errors import since
     from kafka_tools.protocol import releases
@@ -69,26 +69,26 @@ class NodeVersions:
         self.peer = peer
 
     def newest(self, request: type[Request]) -> int:
-        """The newest version of an API that both sides speak; UnsupportedVersion when there is none."""
+        """The newest version of an API that both sides support; UnsupportedVersion when there is none."""
         return pick_version(request, self.ranges, self.peer)
 
     def has(self, request: type[Request], version: int = 0) -> bool:
-        """Whether the node speaks ``version`` of the API, or a later one."""
+        """Whether the node supports ``version`` of the API, or a later one."""
         theirs = self.ranges.get(request.API_KEY)
         return theirs is not None and theirs[1] >= version
 
     @property
     def is_kraft(self) -> bool:
-        """Whether the node runs without ZooKeeper: only such nodes tell of their quorum."""
+        """Whether the node runs without ZooKeeper: only such nodes support DescribeQuorum."""
         return DESCRIBE_QUORUM in self.ranges
 
     def require(self, request: type[Request], version: int, what: str, hint: str | None = None) -> None:
-        """UnsupportedVersion, saying ``what`` is not possible, unless the node speaks ``version`` or a later one."""
+        """Raise UnsupportedVersion for ``what`` unless the node supports ``version`` or a later one."""
         if not self.has(request, version):
             raise self.too_old(request, version, what, hint)
 
     def too_old(self, request: type[Request], version: int, what: str, hint: str | None = None) -> UnsupportedVersion:
-        """The error for ``what`` needing a version of an API that the node does not have."""
+        """The error if ``what`` needs a version of an API that the node does not support."""
         name = request.__name__.removesuffix("Request")
         theirs = self.ranges.get(request.API_KEY)
         supported = f"supports v{theirs[0]} to v{theirs[1]}" if theirs else "does not support this API"
@@ -98,40 +98,40 @@ class NodeVersions:
 
 
 class IntendedNode(NamedTuple):
-    """The node that a connection is meant to reach."""
+    """The node that a connection is intended to reach."""
 
     cluster_id: str
     node_id: int
 
 
 class ClusterCheck:
-    """Which nodes are to check that they are the ones that the client means (KIP-1242, Kafka 4.4).
+    """Lets nodes check that they are the ones that the client intends to reach (KIP-1242, Kafka 4.4).
 
-    Only one whose cluster is known to understand: all others would refuse that version of ApiVersions, and have to be
-    asked again on every connection. ``wanted``: whether the user wants any check.
+    Only nodes of a cluster that supports it: other nodes would refuse that version of ApiVersions and need another
+    request on every connection. ``wanted``: whether the user wants any check.
     """
 
     def __init__(self, wanted: bool) -> None:
         self._wanted = wanted
         self.cluster_id: str | None = None
-        """The cluster that the client works with; None until it has told its id."""
+        """The id of the client's cluster; None until it is known."""
         self.when_wrong: list[Callable[[], object]] = []
-        """What is called when a node turned out to be another one: the cluster has to be found anew."""
+        """Called when a connection reached the wrong node, so that the client rediscovers the cluster."""
         self._newest: dict[tuple[str, int], int] = {}
 
     def heard(self, node: Node, versions: dict[int, VersionRange]) -> None:
-        """Take what a node speaks."""
+        """Note the versions of a node."""
         self._newest[node.host, node.port] = versions.get(API_VERSIONS, (0, 0))[1]
 
     def intended(self, node: Node) -> IntendedNode | None:
-        """What a new connection to ``node`` is to say; None: nothing, as to bootstrap servers and older clusters."""
+        """The node that a new connection names; None for none, as for bootstrap servers and older clusters."""
         if not self._wanted or not self.cluster_id or node.id < 0:
             return None
         newest = self._newest.get((node.host, node.port), min(self._newest.values(), default=0))
         return IntendedNode(self.cluster_id, node.id) if newest >= NAMES_NODE else None
 
     def node_is_wrong(self) -> None:
-        """A node is not the one that was meant: what is known of the cluster is worth nothing."""
+        """A node is not the intended one: what is known of the cluster is invalid."""
         self.cluster_id = None
         for begin_again in self.when_wrong:
             begin_again()

@@ -1,8 +1,8 @@
 """SASL GSSAPI (RFC 4752): both halves, over Kerberos tickets. The only module that imports gssapi, an extra.
 
-Settings are Java's: ``sasl.kerberos.service.name`` and the ``Krb5LoginModule`` line, read for what it means. Realm,
-KDC and host names are the business of the machine's ``krb5.conf``. Sources beside the RFC: Kafka's
-``SaslClientAuthenticator``, ``SaslServerCallbackHandler`` and ``KerberosLogin``; no security layer is used, as there.
+Settings are Java's: ``sasl.kerberos.service.name`` and the options of the ``Krb5LoginModule`` line. The machine's
+``krb5.conf`` defines realm, KDC and host names. Sources besides the RFC: Kafka's ``SaslClientAuthenticator``,
+``SaslServerCallbackHandler`` and ``KerberosLogin``. Like Kafka, it uses no security layer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NO_LAYER = 1
 _NO_LAYER_CHOSEN = bytes([NO_LAYER, 0, 0, 0])
 _OTHERS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _REFUSED = "Authentication failed during authentication due to invalid credentials with SASL mechanism GSSAPI"
-"""What Kafka tells clients whose ticket is not accepted."""
+"""Kafka's message for clients whose ticket is not accepted."""
 _LOGIN_HINT = (
     "check that klist shows a ticket (kinit gets one), or check keyTab and principal in "
     "sasl.jaas.config; and address the broker by the name in its principal"
@@ -32,7 +32,7 @@ _LOGIN_HINT = (
 
 
 class KerberosLogin(NamedTuple):
-    """Whose tickets are used, and the broker's service name. Paths are None for the machine's defaults."""
+    """The principal of the tickets, and the broker's service name. Paths are None for the machine's defaults."""
 
     service: str
     principal: str | None
@@ -98,13 +98,13 @@ def _is_true(options: dict[str, str], name: str) -> bool:
 
 
 def _plain_path(value: str | None) -> str | None:
-    """A path as Java has it, with or without ``FILE:``; None for none."""
+    """A path in Java's form, with or without ``FILE:``; None for no path."""
     value = (value or "").strip().removeprefix("FILE:")
     return value or None
 
 
 class KerberosClient:
-    """Proves who we are to ``service@host``, and lets the broker prove the same. Then no security layer is agreed."""
+    """Authenticates us to ``service@host`` and the broker to us. Then both agree on no security layer."""
 
     mechanism = MECHANISM
 
@@ -130,7 +130,7 @@ class KerberosClient:
             offer = bytes(self._context.unwrap(challenge or b"").message)
             if len(offer) != 4 or not offer[0] & NO_LAYER:
                 raise AuthenticationFailed("GSSAPI: the broker requires a security layer, which Kafka does not use")
-            # No name after it: the broker takes the ticket's.
+            # Without a name after it, the broker uses the ticket's.
             answer = bytes(self._context.wrap(_NO_LAYER_CHOSEN, False).message)
         except self._gssapi.exceptions.GSSError as error:
             raise self._failed(error) from error
@@ -145,15 +145,15 @@ class KerberosClient:
 
 
 class KerberosServer:
-    """Checks one login with the keys of a service. ``keytab``: their file; ``principal``: which, None for any of them.
+    """Checks one login with the keys of a service in the file ``keytab``; ``principal``: the key's, None for any key.
 
-    AuthenticationFailed, with Kafka's text, ends the login; its cause says what Kerberos found.
+    AuthenticationFailed, with Kafka's text, ends the login; its cause is Kerberos's error.
     """
 
     mechanism = MECHANISM
 
     def __init__(self, keytab: str, principal: str | None) -> None:
-        """Raises ConfigError when the package or the keys are not there."""
+        """Raises ConfigError when the package or the keys are missing."""
         api = self._gssapi = require_gssapi()
         self.done = False
         self.username = ""
@@ -180,7 +180,7 @@ class KerberosServer:
             chosen = bytes(self._context.unwrap(message).message)
         except self._gssapi.exceptions.GSSError as error:
             raise AuthenticationFailed(_REFUSED) from error
-        # A name may follow; whoever shows the ticket is its owner, as for Kafka.
+        # A name may follow, but like in Kafka the ticket's name counts.
         if self.done or len(chosen) < 4 or chosen[0] != NO_LAYER:
             raise AuthenticationFailed(_REFUSED)
         self.username = short_name(str(self._context.initiator_name))
@@ -194,7 +194,7 @@ def short_name(principal: str) -> str:
 
 
 def require_gssapi() -> ModuleType:
-    """The package; ConfigError with the extra's name where it, or what it stands on, is not installed."""
+    """The package; ConfigError with the extra's name when it, or a library that it needs, is not installed."""
     try:
         import gssapi
         import gssapi.exceptions
@@ -208,7 +208,7 @@ def require_gssapi() -> ModuleType:
 
 
 def _credentials(api: Any, login: KerberosLogin) -> Any:
-    """Tickets of the cache, else got with the keytab and kept in memory. Raises GSSError."""
+    """Tickets of the cache, else tickets obtained with the keytab and kept in memory. Raises GSSError."""
     name = api.Name(login.principal, api.NameType.kerberos_principal) if login.principal else None
     if login.use_ticket_cache:
         store = {"ccache": f"FILE:{login.ticket_cache}"} if login.ticket_cache else None
@@ -223,7 +223,7 @@ def _credentials(api: Any, login: KerberosLogin) -> Any:
     try:
         return api.Credentials(name=name, usage="initiate", store={"client_keytab": login.keytab, "ccache": memory})
     except api.exceptions.GSSError:
-        # Of a keytab that lacks the principal this says only that there is no ticket; an acceptor's reading says more.
+        # For a keytab without the principal this says only that there is no ticket. An acceptor's error says more.
         api.Credentials(name=name, usage="accept", store={"keytab": login.keytab})
         raise
 

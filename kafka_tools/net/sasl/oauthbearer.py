@@ -1,6 +1,6 @@
 """SASL OAUTHBEARER (RFC 7628, KIP-255): both halves, bytes in and bytes out.
 
-Knows neither the sources of tokens (``oauth.tokens``) nor their checks (``unsecured_jws``). Sources beside the
+``oauth.tokens`` gets the tokens and ``unsecured_jws`` checks them. Sources besides the
 RFC: Kafka's ``OAuthBearerSaslClient``, ``OAuthBearerSaslServer`` and ``OAuthBearerClientInitialResponse``.
 """
 
@@ -20,13 +20,13 @@ _FIRST_MESSAGE = re.compile(
     "n,(?:a=((?:[^=,\0\x01\x80-\U0010ffff]|=2C|=3D)+))?,(?:\x01((?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01"
     "|(auth=[\x21-\x7e \t]+))"
 )
-"""Kafka 2.0 sent ``auth=`` bare, without the separators that the RFC asks for: both forms are taken."""
+"""Kafka 2.0 sent ``auth=`` bare, without the separators that the RFC requires: both forms are accepted."""
 _EXTENSION = re.compile("[A-Za-z]+=[\x21-\x7e \t\r\n]+")
 _AUTH = re.compile(r"(\w+) +([-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 
 
 class BearerToken(NamedTuple):
-    """A token that was found right: whose it is, what it allows, and when it ends (epoch, ms)."""
+    """A valid token: its principal, its scope, and the time when it expires (epoch, ms)."""
 
     principal: str
     scope: frozenset[str]
@@ -35,7 +35,7 @@ class BearerToken(NamedTuple):
 
 
 class TokenRefused(Exception):
-    """Why a token is not accepted: ``status`` and ``scope`` as the client is told; ``str()`` is for our log only."""
+    """A token is not accepted. The client gets ``status`` and ``scope``; ``str()`` is for our log only."""
 
     def __init__(self, reason: str, scope: str | None = None) -> None:
         super().__init__(reason)
@@ -44,15 +44,15 @@ class TokenRefused(Exception):
 
 
 class OAuthBearerClient:
-    """Sends the token; answers an error of the server with the byte that lets it say the login failed.
+    """Sends the token; answers a server's error with the byte that the server needs to end the login.
 
-    ``extensions`` travel with the token (KIP-342): what a provider of clusters wants to know beside it.
+    ``extensions`` are sent with the token (KIP-342); some cluster providers require them.
     """
 
     mechanism = MECHANISM
 
     def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
-        """ConfigError for an extension that no message can carry."""
+        """Raises ConfigError for an invalid extension."""
         self._token = token
         self._extensions = "".join(f"{name}={value}\x01" for name, value in (extensions or {}).items())
         for name, value in (extensions or {}).items():
@@ -84,7 +84,7 @@ class OAuthBearerClient:
 
 
 class OAuthBearerServer:
-    """Checks one login. ``validate(token)`` returns what the token says, or raises TokenRefused."""
+    """Checks one login. ``validate(token)`` returns the contents of a valid token, or raises TokenRefused."""
 
     mechanism = MECHANISM
 
@@ -104,11 +104,11 @@ class OAuthBearerServer:
 
     @property
     def expires_ms(self) -> int | None:
-        """When the credential ends (epoch, ms)."""
+        """The time when the token expires (epoch, ms)."""
         return self.token.expires_ms if self.token else None
 
     def step(self, message: bytes) -> bytes:
-        """The empty answer to a right token, a JSON error to a wrong one. AuthenticationFailed ends the login."""
+        """The empty response to a valid token, a JSON error to an invalid one. AuthenticationFailed ends the login."""
         if message == SEPARATOR and self._error is not None:
             raise AuthenticationFailed(self._error)
         self._error = None

@@ -1,6 +1,6 @@
 """SASL PLAIN (RFC 4616): both halves, bytes in and bytes out.
 
-Messages for a failed login are Kafka's (``PlainSaslServer``): an unknown user and a wrong password read alike.
+Messages for a failed login are Kafka's (``PlainSaslServer``): the same for an unknown user and a wrong password.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SASL SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677): both halves, bytes in and bytes out.
 
 Without channel binding, as in Kafka; the extension ``tokenauth=true`` marks a login by delegation token (KIP-48).
-Knows neither where credentials are stored nor what carries the messages. Source beside the RFCs: Kafka's
+It neither stores credentials nor transports messages. Source besides the RFCs: Kafka's
 ``ScramSaslClient``, ``ScramSaslServer`` and ``ScramMessages``.
 """
 
@@ -20,7 +20,7 @@ MAX_ITERATIONS_ACCEPTED = 1_000_000
 """The most iterations that a client computes (about a second): a hostile server could ask for any number."""
 MAX_MESSAGE_BYTES = 16 * 1024
 OTHER_ID = "Authentication failed: Client requested an authorization id that is different from username"
-"""The one refusal of a server that Kafka tells its client."""
+"""The only reason for a refusal that Kafka sends to its client."""
 
 _SERVER_FIRST = re.compile(r"(?:m=[^,]*,)?r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/]+={0,2}),i=([0-9]{1,9})(?:,.*)?")
 _SERVER_FINAL = re.compile(r"(?:e=([^,]+)|v=([A-Za-z0-9+/]+={0,2}))(?:,.*)?")
@@ -33,12 +33,12 @@ _CLIENT_FINAL = re.compile(
 
 
 def escaped(name: str) -> str:
-    """A user name as it stands in a message: ``=`` and ``,`` would end it."""
+    """A user name in the form for messages, in which ``=`` and ``,`` are escaped."""
     return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def unescaped(name: str) -> str:
-    """The user name behind its escaped form."""
+    """The user name of an escaped form."""
     return name.replace("=2C", ",").replace("=3D", "=")
 
 
@@ -158,7 +158,7 @@ class ScramServer:
         self._credential: ScramCredential | None = None
 
     def step(self, token: bytes) -> bytes:
-        """The answer to the client's message; AuthenticationFailed, and no way on, when it is wrong."""
+        """The response to the client's message; AuthenticationFailed, which ends the login, when it is wrong."""
         try:
             if self._state == "RECEIVE_CLIENT_FIRST_MESSAGE":
                 answer = self._first(token)

@@ -1,6 +1,6 @@
-"""Unsecured JSON web tokens (RFC 7515, algorithm "none"): made and checked as Kafka's test login module does.
+"""Unsecured JSON web tokens (RFC 7515, algorithm "none"), created and checked like Kafka's test login module does.
 
-For tests and development only: anybody can write one. Options and texts are those of Kafka's
+For tests and development only: anybody can create one. Options and texts are those of Kafka's
 ``OAuthBearerUnsecuredLoginCallbackHandler`` and ``OAuthBearerUnsecuredValidatorCallbackHandler`` (KIP-255).
 """
 
@@ -55,12 +55,12 @@ def list_of(value: str) -> list[str]:
     while items and not items[-1]:
         items.pop()
     if rest.startswith(delimiter) or rest.endswith(delimiter) or delimiter * 2 in rest:
-        items.append("")  # as Kafka's handler does, wherever the empty item stood
+        items.append("")  # as Kafka's handler does, at any position of the empty item
     return items
 
 
 class UnsecuredValidator:
-    """Says what an unsecured token says. Made from the ``unsecuredValidator...`` options of a JAAS entry."""
+    """Validates unsecured tokens with the ``unsecuredValidator...`` options of a JAAS entry."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """Raises ConfigError."""
@@ -77,7 +77,7 @@ class UnsecuredValidator:
             )
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """What the token says; TokenRefused when it is not an unsecured token, is expired, or allows too little."""
+        """The token's contents; TokenRefused for another kind of token, an expired one, or a missing scope."""
         claims = read_token(token)
         principal = _claim(claims, self._principal_claim, str)
         if principal is None or not trim(principal):
@@ -107,7 +107,7 @@ class UnsecuredValidator:
 
 
 def read_token(token: str) -> dict[str, Any]:
-    """The claims of an unsecured token; TokenRefused, without repeating it, when it is none."""
+    """The claims of an unsecured token; TokenRefused, without the token, for anything else."""
     if ".." in token:
         raise TokenRefused("Malformed compact serialization contains '..'")
     parts = token.split(".")
@@ -147,7 +147,7 @@ def _time(claims: dict[str, Any], name: str) -> float | None:
 
 
 def _decoded(part: str) -> dict[str, Any]:
-    if "+" in part or "/" in part:  # letters of plain Base64, which Python takes as well
+    if "+" in part or "/" in part:  # letters of plain Base64, which Python also accepts
         raise TokenRefused("malformed Base64 URL encoded value")
     try:
         raw = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)

@@ -1,1 +1,1 @@
-"""OAUTHBEARER: where tokens come from, and when they are renewed."""
+"""OAUTHBEARER: the sources of tokens, and when tokens are renewed."""

@@ -1,8 +1,8 @@
-"""An OAUTHBEARER token from a command, as credential helpers give them: ``sasl.oauthbearer.token.command``.
+"""An OAUTHBEARER token from a command, like a credential helper: ``sasl.oauthbearer.token.command``.
 
-The words of the setting are the command and its arguments; no shell sees them. The command has
-``sasl.login.read.timeout.ms`` to print the token, or a JSON object with an ``access_token`` and perhaps
-``expires_in`` (seconds), and to end with status 0. Nothing that it prints is ever repeated.
+The setting contains the command and its arguments; it does not run in a shell. Within ``sasl.login.read.timeout.ms``,
+the command has to exit with status 0 and print the token, or a JSON object with an ``access_token`` and optionally
+``expires_in`` (seconds). No message repeats its output.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_OUTPUT_BYTES = 512 * 1024
 
 
 def command_words(text: str) -> list[str]:
-    """Command and arguments, quoted as in a shell; ConfigError for a quote that is not closed."""
+    """Command and arguments, quoted as in a shell; ConfigError for an unterminated quote."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -33,9 +33,9 @@ def command_words(text: str) -> list[str]:
 
 
 def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None]:
-    """The token, and for how many seconds it is good if the command says so.
+    """The token, and its lifetime in seconds if the command prints one.
 
-    Raises AuthenticationFailed, naming the command but neither arguments nor output, when there is none.
+    Raises AuthenticationFailed, naming the command but neither arguments nor output, when there is no token.
     """
     import subprocess
 
@@ -46,7 +46,7 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # what it started ends with it
+            start_new_session=True,  # its child processes end with it
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a command"
@@ -74,7 +74,7 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
 
 
 def _output(process: subprocess.Popen[bytes], deadline: Deadline) -> bytes | None:
-    """All that it writes, or a little more than is allowed; None if time is up before."""
+    """The command's output, at most slightly more than the limit; None on a timeout."""
     import selectors
 
     assert process.stdout is not None
@@ -104,7 +104,7 @@ def _ended(process: subprocess.Popen[bytes], deadline: Deadline) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the command and its children, and take its status."""
+    """Kill the command and its children, and collect its status."""
     import signal
 
     assert process.stdout is not None

@@ -1,8 +1,8 @@
 """An OAUTHBEARER token from an identity provider: the client credentials grant over HTTPS (RFC 6749, KIP-768).
 
-One POST, with the ``ssl.*`` settings of the client for the provider's certificate. What may pass (no connection, a
-server's own error) is tried again for ``sasl.login.retry.backoff.max.ms``; a refusal is final. No message repeats id,
-secret or token. Source: ``HttpJwtRetriever`` of Kafka.
+It sends one POST and checks the provider's certificate with the ``ssl.*`` settings of the client. Temporary failures
+(no connection, a server error) are retried for ``sasl.login.retry.backoff.max.ms``; a refusal is final. No message
+repeats id, secret or token. Source: ``HttpJwtRetriever`` of Kafka.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ANSWER_BYTES = 1024 * 1024
 
 
 class Fetched(NamedTuple):
-    """A token, and for how many seconds its provider says it is good, if it does. Its ``repr`` hides the token."""
+    """A token, and its lifetime in seconds if the provider states it. Its ``repr`` hides the token."""
 
     token: str
     lifetime_s: float | None
@@ -35,11 +35,11 @@ class Fetched(NamedTuple):
 
 
 class _Refused(Exception):
-    """The provider will not give a token, however often it is asked."""
+    """The provider refuses to issue a token; retries do not help."""
 
 
 def place(url: SplitResult) -> str:
-    """Host and port of a URL, for messages; user and password, which may stand before them, are left out."""
+    """Host and port of a URL, for messages, without the user and password that it may contain."""
     return f"{url.hostname}:{url.port}" if url.port else str(url.hostname)
 
 
@@ -114,7 +114,7 @@ def _ask(config: ClientConfig, url: SplitResult, headers: dict[str, str], body: 
 
 @contextmanager
 def _ended_in_time(connection: HTTPConnection) -> Iterator[None]:
-    """Cut the connection off when its timeout has passed as a whole: a socket's own counts anew with every byte."""
+    """Shut the connection down after its timeout in total: a socket's own timeout restarts with every byte."""
     import socket
     import threading
 
@@ -123,7 +123,7 @@ def _ended_in_time(connection: HTTPConnection) -> Iterator[None]:
     def cut() -> None:
         is_late.set()
         with suppress(OSError):
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # the TLS layer above stays for the reader
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # the reader still uses the TLS layer above
 
     timer = threading.Timer(connection.timeout or 0, cut)
     timer.daemon = True
@@ -166,7 +166,7 @@ def _parsed(data: bytes) -> Fetched:
 
 
 def _reason(data: bytes) -> str:
-    """The ``error`` of RFC 6749 in a refusal, if it is one of the words that the RFC has there."""
+    """The ``error`` in a refusal, if RFC 6749 defines it."""
     try:
         word = json.loads(data[:10_000]).get("error")
     except (ValueError, AttributeError, RecursionError):

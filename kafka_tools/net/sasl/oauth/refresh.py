@@ -1,6 +1,6 @@
 """The time at which a token is renewed, as in Kafka's ``ExpiringCredentialRefreshingLogin``, without its thread.
 
-Knows neither tokens nor where they come from. A client that logs in after ``refresh_at_ms`` gets a new token first.
+A client that logs in after ``refresh_at_ms`` gets a new token first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MOST_S = 1e11
 
 
 class RefreshWindow(NamedTuple):
-    """``sasl.login.refresh.*``: parts of a token's life, and seconds."""
+    """``sasl.login.refresh.*``: parts of a token's lifetime, and seconds."""
 
     factor: float = 0.8
     jitter: float = 0.05
@@ -32,7 +32,7 @@ class RefreshWindow(NamedTuple):
 
 
 def seconds(value: object) -> float:
-    """A number of seconds that somebody else wrote; ValueError or TypeError when it cannot be one."""
+    """A number of seconds from another program; ValueError or TypeError for an invalid number."""
     number = float(value)  # type: ignore[arg-type]
     if not abs(number) < _MOST_S:
         raise ValueError("no time")
@@ -40,10 +40,10 @@ def seconds(value: object) -> float:
 
 
 def refresh_at_ms(start_ms: int, expires_ms: int, now_ms: int, window: RefreshWindow, luck: float) -> int:
-    """The moment from which a token is renewed; ``luck``, 0 to 1, spreads those of many clients.
+    """The time from which a token is renewed; ``luck``, 0 to 1, spreads the renewals of many clients.
 
-    ``factor`` of the life is used, and up to ``jitter`` more; then the time stays ``buffer`` away from the end and
-    ``min_period`` away from now, unless the life that is left has no room for both.
+    It is after ``factor`` of the lifetime, plus up to ``jitter``. It is at least ``buffer`` before the end and
+    ``min_period`` from now, unless the rest of the lifetime is too short for both.
     """
     proposed_ms = start_ms + int((expires_ms - start_ms) * (window.factor + window.jitter * luck))
     min_period_ms, buffer_ms = window.min_period_s * 1000, window.buffer_s * 1000

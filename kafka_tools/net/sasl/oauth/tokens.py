@@ -1,8 +1,9 @@
-"""Where a client gets its OAUTHBEARER token: from a provider, a file, a command, or made from options (tests only).
+"""The OAUTHBEARER token of a client: from a provider, a file or a command, or created from options (tests only).
 
-``sasl.oauthbearer.token.endpoint.url`` names provider or file, as for Kafka's ``JwtRetriever``s (KIP-768); a file is
-read anew for each login, so that whoever renews it needs not tell us. ``sasl.oauthbearer.token.command`` is ours.
-Tokens of providers and commands are kept and renewed in time (``refresh``). No message here repeats a token.
+``sasl.oauthbearer.token.endpoint.url`` names provider or file, as for Kafka's ``JwtRetriever``s (KIP-768). A file is
+read for each login, because another program may renew it. Kafka does not have ``sasl.oauthbearer.token.command``.
+Tokens of providers and commands are kept, and renewed before they expire (``refresh``). No message here repeats a
+token.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_TOKEN_BYTES = 256 * 1024
 PROVIDER_LIFETIME_S = 300.0
 """The lifetime assumed for a provider's token that states none."""
 _RETRY_MS = 10_000
-"""A token that could not be renewed is used on; its source is left alone for so long (as in Kafka)."""
+"""A token that could not be renewed remains in use; its source is asked again after this time (as in Kafka)."""
 
 _TOKEN = re.compile(r"[-_~+/.a-zA-Z0-9]+=*", re.ASCII)
 
@@ -45,7 +46,7 @@ class Tokens:
         self._kept: _Kept | None = None
 
     def token(self) -> str:
-        """The token to log in with now. Raises ConfigError, and AuthenticationFailed if its source gives none."""
+        """The token to log in with now. Raises ConfigError, and AuthenticationFailed if its source returns none."""
         options = self._config.oauth_options()
         url, command = self._config[URL_KEY].strip(), self._config[COMMAND_KEY].strip()
         if url and command:
@@ -58,7 +59,7 @@ class Tokens:
             return make_token(options, self._clock.now_ms())
         try:
             parts = urlsplit(url)
-            _ = parts.port  # a port that is not a number shows only when it is asked for
+            _ = parts.port  # raises ValueError if the port is not a number
         except ValueError:
             raise ConfigError(f"invalid {URL_KEY}: expected https://host/path or file:///path") from None
         if parts.scheme in ("https", "http") and parts.hostname:
@@ -78,7 +79,7 @@ class Tokens:
         }
 
     def _kept_or_new(self, url: SplitResult | None) -> str:
-        """The kept token until it should be renewed; also later, while it is good and its source gives no other."""
+        """The kept token until it should be renewed; also later, while it is valid and its source returns no other."""
         kept, now_ms = self._kept, self._clock.now_ms()
         if kept is not None and now_ms < kept.refresh_ms:
             return kept.token
@@ -94,7 +95,7 @@ class Tokens:
         return token
 
     def _to_keep(self, token: str, lifetime_s: float | None) -> _Kept | None:
-        """The token with its times: those that it states itself, else those of its source; None without any."""
+        """The token with the times that it states itself, else with the times of its source; None without any times."""
         import random
 
         now_ms = self._clock.now_ms()
