@@ -1,6 +1,6 @@
-"""Configs behind a broker or a controller: resources, client quotas, SCRAM credentials.
+"""Configs through a broker or a controller: resources, client quotas, SCRAM credentials.
 
-``kind`` of a row says which of the three it is; ``entity`` is type -> name, None for the default one.
+A row's ``kind`` is one of the three. Its ``entity`` is type -> name, with None for the default entity.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class BrokerPlace(Place):
-    """The configs that a broker or a controller reads and changes."""
+    """Reads and changes configs through a broker or a controller."""
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
@@ -45,7 +45,8 @@ class BrokerPlace(Place):
     # Changes
 
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        """A broker cannot validate credentials without storing them: with ``validate_only`` none are sent."""
+        """With ``validate_only`` no credentials are sent, because a broker cannot validate them without storing
+        them."""
         if is_resource(targets[0]):
             resources = {resource_of(target): target for target in targets}
             altered = dict.fromkeys(resources, changes)
@@ -56,7 +57,7 @@ class BrokerPlace(Place):
         return {each: None if validate_only else self._alter_scram(each, changes) for each in targets}
 
     def _alter_scram(self, target: Target, changes: Sequence[ConfigChange]) -> KafkaToolsError | None:
-        """One request for each mechanism: brokers refuse a user that appears twice in a request."""
+        """Send one request for each mechanism: brokers refuse a user that appears twice in a request."""
         from kafka_tools.admin.client import ScramDeletion, ScramUpsertion
 
         user = target[0].name or ""
@@ -126,14 +127,14 @@ class BrokerPlace(Place):
         return Rows(KIND, rows, errors)
 
     def _credentials_if_any(self, target: Target) -> Rows:
-        """As ``credentials``; brokers 2.6 tell quotas and not credentials, and the quotas are shown all the same."""
+        """As ``credentials``, but without failing: brokers 2.6 list quotas but no credentials."""
         try:
             return self.credentials([target])
         except UnsupportedVersion as error:
             return Rows(KIND, [], [ItemError.of(f"SCRAM credentials of {target_text(target)}", error)])
 
     def _quotas(self, target: Target) -> dict[QuotaEntity, dict[str, float]]:
-        """Quotas by entity, of exactly the kinds of entities asked for; by name, the default first."""
+        """Quotas by entity, of exactly these kinds of entities, sorted by name with the default first."""
         from kafka_tools.admin.calls.quotas import ANY, DEFAULT, EXACT, QuotaFilter
 
         matches = {None: ANY, "": DEFAULT}
@@ -175,7 +176,8 @@ class BrokerPlace(Place):
         return Rows(KIND, rows, errors)
 
     def _exists(self, entity: Entity) -> bool:
-        """Whether an entity without configs exists; brokers describe any group and any subscription."""
+        """Whether an entity without configs exists. Brokers also describe groups and subscriptions that do not
+        exist."""
         if entity.type == "groups":
             listing = self._admin.list_groups()
             return bool(listing.errors) or any(group.group_id == entity.name for group in listing)
@@ -195,7 +197,7 @@ class BrokerPlace(Place):
             names |= {resource.name for resource in admin.list_config_resources(["group"])}
         return sorted(names)
 
-    # What a plan starts from
+    # The values before a plan
 
     def held(self, target: Target, changes: Sequence[ConfigChange]) -> list[Held]:
         resource = resource_of(target)
@@ -238,7 +240,7 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity) -> Held:
     own = own_source(entity)
     below = [(each.value, each.source) for each in entry.synonyms if each.source != own]
     default = next((value for value, source in below if source == DEFAULT_CONFIG), default_of(entity.type, name))
-    # Where no synonym has a value brokers name none, and Kafka's default holds; but not for all brokers together.
+    # If no synonym has a value, brokers return none, and Kafka's default applies; but not for all brokers together.
     everybody = own == DYNAMIC_DEFAULT_BROKER or default is None
     beneath = below[0] if below else (None, None) if everybody else (default, DEFAULT_CONFIG)
     base = entry.value if entry.source == own else default
@@ -246,7 +248,7 @@ def _held(entry: ConfigEntry | None, name: str, entity: Entity) -> Held:
 
 
 def _is_missing(error: KafkaToolsError) -> bool:
-    """A user without credentials is not a failure: there is nothing to show."""
+    """Whether a user has no credentials, which is not a failure."""
     from kafka_tools.protocol import error_codes
 
     return getattr(getattr(error, "code", None), "code", None) == error_codes.RESOURCE_NOT_FOUND

@@ -1,7 +1,7 @@
 """The changes of ``kafka-configs --alter``: values of ``--add-config``, ``--delete-config`` and similar options.
 
-``k1=v1,k2=[v1,v2],k3=v3``: commas separate pairs except inside square brackets; a pair is split at its first ``=``; one
-pair of brackets around the whole value is dropped. (Kafka drops brackets anywhere and refuses a second ``=``.)
+``k1=v1,k2=[v1,v2],k3=v3``: commas separate pairs except inside square brackets. The first ``=`` splits a pair. One pair
+of brackets around the whole value is removed. (Kafka removes brackets anywhere and refuses a second ``=``.)
 Values may be passwords, so no message repeats one.
 """
 
@@ -31,7 +31,7 @@ _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)", re.DOTALL)
 
 
 class ScramChange(NamedTuple):
-    """A credential to store. ``password`` is the clear text; its repr is masked."""
+    """A credential to store. ``password`` is the clear text, which ``repr`` masks."""
 
     mechanism: str
     iterations: int
@@ -42,10 +42,10 @@ class ScramChange(NamedTuple):
 
 
 def parse_settings(text: str, place: str = "--add-config", operation: str = "set") -> list[ConfigChange]:
-    """The changes of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``; UsageError for any other form.
+    """The changes of ``k1=v1,k2=[v1,v2]``, the value of the option ``place``. Raises UsageError for other forms.
 
-    ``k+=v`` appends to a list and ``k-=v`` takes from it, whatever ``operation`` is. There a part that is not a pair
-    belongs to the list before it: ``k+=v1,v2``.
+    ``k+=v`` appends to a list and ``k-=v`` removes from it, whatever ``operation`` is. After them, a part that is not a
+    pair belongs to the list before it: ``k+=v1,v2``.
     """
     from kafka_tools.admin.calls.config_changes import ConfigChange
 
@@ -80,7 +80,7 @@ def _no_list(change: ConfigChange) -> str:
 
 
 def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
-    """Key -> value of ``k1=v1,k2=[v1,v2]``, where nothing can be appended; UsageError for any other form."""
+    """Key -> value of ``k1=v1,k2=[v1,v2]``, without list operations. Raises UsageError for other forms."""
     changes = parse_settings(text, place)
     for change in changes:
         if change.operation in LIST_OPERATIONS:
@@ -89,7 +89,7 @@ def parse_added(text: str, place: str = "--add-config") -> dict[str, str]:
 
 
 def refuse_repeated(changes: Sequence[ConfigChange], place: str = "--alter") -> None:
-    """UsageError when a key is changed twice: brokers refuse that, and the order would matter."""
+    """Raise UsageError if a key is changed twice: brokers refuse it, and the order would matter."""
     seen: set[str] = set()
     for change in changes:
         if change.name in seen:
@@ -98,7 +98,7 @@ def refuse_repeated(changes: Sequence[ConfigChange], place: str = "--alter") -> 
 
 
 def parse_added_file(data: bytes, place: str) -> dict[str, str]:
-    """Key -> value of a Java properties file. A line that is one word may be a password, so it is not repeated."""
+    """Key -> value of a Java properties file. No message repeats a line of one word, which may be a password."""
     from kafka_tools.texts.properties import load_properties
 
     added = load_properties(data, place)
@@ -112,7 +112,7 @@ def parse_added_file(data: bytes, place: str) -> dict[str, str]:
 
 
 def parse_deleted(texts: Sequence[str]) -> list[str]:
-    """The keys of all ``--delete-config`` options, in order, each once."""
+    """The keys of all ``--delete-config`` options, in order, without duplicates."""
     keys = [key.strip() for text in texts for key in text.split(",")]
     if "" in keys:
         raise UsageError("--delete-config: empty config name")
@@ -120,7 +120,8 @@ def parse_deleted(texts: Sequence[str]) -> list[str]:
 
 
 def parse_scram(mechanism: str, value: str) -> ScramChange:
-    """The credential of ``SCRAM-SHA-512=[iterations=8192,password=...]``; iterations -1 or absent is 4096."""
+    """The credential of ``SCRAM-SHA-512=[iterations=8192,password=...]``. Iterations default to 4096, and so does
+    -1."""
     match = _CREDENTIAL.fullmatch(value)
     if match is None:
         raise UsageError(f"invalid credential of {mechanism}: expected [iterations=N,password=...] or [password=...]")
@@ -140,19 +141,19 @@ def parse_scram(mechanism: str, value: str) -> ScramChange:
 
 
 def parse_quota(key: str, value: str) -> float:
-    """The number of a quota; UsageError when it is none."""
+    """The number of a quota. Raises UsageError for other texts."""
     try:
         number = float(value)
     except ValueError:
         number = math.nan
-    # "nan" and "inf" are numbers to Python, but no rate: a broker that stored one could not say what it allows.
+    # "nan" and "inf" are numbers in Python, but not rates that a broker can apply.
     if not math.isfinite(number):
         raise UsageError(f"Cannot parse quota configuration value for {key}: {value}")
     return number
 
 
 def split_outside_brackets(text: str, place: str) -> list[str]:
-    """The parts between commas that stand in no square brackets. UsageError for brackets that do not pair up."""
+    """Split at commas outside square brackets. Raises UsageError for unbalanced brackets."""
     parts = [""]
     depth = 0
     for character in text:
@@ -174,7 +175,7 @@ def _check_key(key: str, place: str) -> None:
 
 
 def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, object]) -> InputError | None:
-    """The error for quotas or credentials to delete that are not there."""
+    """The error for deletions of quotas or credentials that do not exist."""
     missing = [change.name for change in changes if change.operation == "delete" and change.name not in existing]
     if not missing:
         return None
@@ -182,7 +183,7 @@ def missing_quotas(changes: Iterable[ConfigChange], existing: Mapping[str, objec
 
 
 def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
-    """UsageError for changes that no target of these types can have; values of quotas and credentials included."""
+    """Raise UsageError for changes, including values, that no target of these types can have."""
     if is_resource(targets[0]):
         return
     check_names(targets, [change.name for change in changes])
@@ -195,7 +196,7 @@ def check(targets: Sequence[Target], changes: Sequence[ConfigChange]) -> None:
 
 
 def check_names(targets: Sequence[Target], names: Sequence[str]) -> None:
-    """UsageError unless users, clients or addresses may have these quotas, or these SCRAM credentials."""
+    """Raise UsageError unless the targets can have these quotas or SCRAM credentials."""
     kinds = [entity.type for entity in targets[0]]
     alone = kinds == ["users"]
     known = IP_QUOTAS if kinds == ["ips"] else (*USER_QUOTAS, *(MECHANISMS if alone else ()))

@@ -1,7 +1,7 @@
 """``kafka-configs``: show and change the configuration of topics, brokers, users, clients and more (ConfigCommand).
 
-Changes are incremental: what is not named stays. The Java tool prints its whole argument line, passwords included, when
-it fails; no message here repeats the value of a secret.
+Changes are incremental: other configs stay. If the Java tool fails, it prints its whole argument line, including
+passwords. Messages here never contain the value of a secret.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
-    """A usage error for options that do not go together."""
+    """Raise a usage error for options that do not go together."""
     if not (given["describe"] or given["alter"]):
         raise click.UsageError("Give one of --describe, --alter.", ctx=context)
     if not given["alter"]:
@@ -163,7 +163,7 @@ def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
 
 
 def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:
-    """The configs to set, remove, append and subtract; UsageError for options that do not fit together."""
+    """The configs to set, remove, append and subtract. Raises UsageError for options that do not go together."""
     if not given["alter"]:
         return []
     from kafka_tools.admin.calls.config_changes import ConfigChange
@@ -236,7 +236,7 @@ def _place(
 def _alter(
     place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None, given: dict[str, Any]
 ) -> int:
-    """Make the changes; tell of each entity that was changed, or show what holds there now."""
+    """Apply the changes, and print each changed entity, or its new values."""
     from kafka_tools.commands.configs.places import failures, warnings_of_unknown
     from kafka_tools.output.kafka import text as kafka_text
     from kafka_tools.output.rows import Rows
@@ -256,7 +256,7 @@ def _alter(
 
 
 def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
-    """Show what the changes would do."""
+    """Show the effect of the changes without applying them."""
     from kafka_tools.commands.configs.places import show_plan, warnings_of_unknown
 
     for warning in warnings_of_unknown(place, chosen, changes):
@@ -265,7 +265,7 @@ def _plan(place: Place, chosen: list[Target], changes: list[ConfigChange], outpu
 
 
 def _explain(place: Place, chosen: list[Target], output_format: str | None) -> int:
-    """Show which level of quotas wins."""
+    """Show the level of quotas that applies."""
     from kafka_tools.commands.configs import explain
 
     explain.check(chosen)
@@ -279,7 +279,7 @@ def _described(place: Place, chosen: list[Target], given: dict[str, Any], output
 
 
 def _show(result: Rows, show_all: bool, output_format: str | None) -> int:
-    """Print the configuration, in the form that is asked for, and what failed."""
+    """Print the configuration in the requested form, and the failures."""
     from kafka_tools.commands.configs import rows as config_rows
 
     if output_format is None:

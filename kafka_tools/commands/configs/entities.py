@@ -1,8 +1,8 @@
 """The entities of ``kafka-configs``: types and names, from long and short options.
 
-Follows ConfigCommand.ConfigCommandOptions of Kafka: several types only for a user and a client together, names
-paired with types in the order they were given, an empty name standing for the default entity. Beyond it names repeat:
-``--topic a --topic b`` are two entities, ``--user a --user b --client c`` two pairs.
+Like Kafka's ConfigCommand.ConfigCommandOptions: several types only for a user and a client together, names paired with
+types in their order, and an empty name for the default entity. In addition, names can be repeated: ``--topic a --topic
+b`` are two entities, ``--user a --user b --client c`` two pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_tools.values import parse_integer
 
 DEFAULT_TYPES = ("clients", "users", "brokers", "ips")
 QUOTA_TYPES = {"users": USER, "clients": CLIENT_ID, "ips": IP}
-"""Entity type -> the protocol's name of it in a client quota."""
+"""Entity type -> its name in the protocol's client quotas."""
 
 # Short option -> type, in the order in which Kafka reads them.
 SHORT = {
@@ -39,7 +39,7 @@ SHORT_DEFAULTS = {
 
 
 class Entity(NamedTuple):
-    """One entity: plural type, and a name; the name is None for all of the type and "" for the default one."""
+    """One entity: plural type and name. The name None means all entities of the type, "" the default entity."""
 
     type: str
     name: str | None
@@ -54,12 +54,12 @@ Target = tuple[Entity, ...]
 
 
 def target_text(target: Target) -> str:
-    """``topic 'orders'``, ``user 'alice', default client``: how a message names it."""
+    """The target in a message: ``topic 'orders'``, ``user 'alice', default client``."""
     return ", ".join(f"{each.singular} '{each.name}'" if each.name else f"default {each.singular}" for each in target)
 
 
 def targets(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> list[Target]:
-    """The targets that the options name, of the same type or types, each once. UsageError where options clash."""
+    """The targets of the options, of the same type or types, without duplicates. Raises UsageError for conflicts."""
     short = _short_forms(given)
     types = list(given["entity_type"])
     names = names_in_order(arguments)
@@ -78,7 +78,7 @@ def targets(given: Mapping[str, Any], arguments: Sequence[str], alter: bool) -> 
 
 
 def _short_forms(given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Entity type -> names that short forms gave, "" for the default entity."""
+    """Entity type -> names of short options, with "" for the default entity."""
     found = {kind: list(given[option]) for option, kind in SHORT.items() if given[option]}
     for option, kind in SHORT_DEFAULTS.items():
         if given[option]:
@@ -87,7 +87,7 @@ def _short_forms(given: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[str, Sequence[str | None]]:
-    """Entity type -> names, from --entity-type and --entity-name; None is all of the type."""
+    """Entity type -> names, from --entity-type and --entity-name; None means all entities of the type."""
     if not types:
         raise UsageError("missing entity type: give --entity-type, or a short form such as --topic NAME")
     nameless = UsageError(

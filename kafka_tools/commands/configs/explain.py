@@ -1,7 +1,7 @@
-"""``kafka-configs --describe --explain``: which of the levels of quotas wins for a user and a client, or an address.
+"""``kafka-configs --describe --explain``: the quota level that applies to a user and a client, or to an address.
 
-A broker looks at eight levels, the most specific first, for each quota by itself; the first that has this quota counts
-and the others are not combined with it (KIP-55, KIP-257, ``ClientQuotaManager.DefaultQuotaCallback``).
+For each quota, a broker checks eight levels, the most specific first. The first level with this quota applies, and is
+not combined with the others (KIP-55, KIP-257, ``ClientQuotaManager.DefaultQuotaCallback``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kafka_tools.output.cells import Row
 from kafka_tools.texts.java_numbers import java_double
 
 QuotasOf = Callable[[QuotaEntity], dict[str, float]]
-"""The quotas that are set for exactly one entity."""
+"""A function for the quotas of exactly one entity."""
 
 
 def check(targets: list[Target]) -> None:
-    """UsageError unless each target is a named or default user, client, both of them, or an address."""
+    """Raise UsageError unless each target is a named or default user, client, both of them, or an address."""
     for target in targets:
         if target[0].type not in ("users", "clients", "ips") or any(entity.name is None for entity in target):
             raise UsageError(
@@ -30,9 +30,9 @@ def check(targets: list[Target]) -> None:
 
 
 def explain(targets: list[Target], quotas_of: QuotasOf) -> list[Row]:
-    """A row for each target and quota: the level that wins, and what each level has.
+    """A row for each target and quota: the level that applies, and the value of each level.
 
-    Without a client it is about clients that have no quota of their own, and likewise for users.
+    Without a client the row is about clients that have no quota of their own, and likewise for users.
     """
     return [row for target in targets for row in _explain(target, quotas_of)]
 
@@ -64,7 +64,7 @@ def _explain(target: Target, quotas_of: QuotasOf) -> list[Row]:
 
 
 def _levels(names: dict[str, str | None]) -> tuple[tuple[str, ...], list[tuple[int, str, QuotaEntity]]]:
-    """The quotas that there can be, and the levels to look at: number, name and entity, the one that wins first."""
+    """The possible quotas, and the levels in order of precedence: number, name and entity."""
     if "ips" in names:
         own: QuotaEntity = ((IP, names["ips"]),)
         of_address: list[tuple[int, str, QuotaEntity]] = [(1, "Ip", own), (2, "Default ip", ((IP, None),))]
@@ -74,7 +74,7 @@ def _levels(names: dict[str, str | None]) -> tuple[tuple[str, ...], list[tuple[i
 
 
 def as_text(rows: list[Row]) -> str:
-    """A heading for each target; for each quota a line with what holds, then the levels that have it."""
+    """A heading for each target. Each quota has a line with the value that applies, then the levels that have it."""
     text = ""
     target = None
     for row in rows:

@@ -1,8 +1,9 @@
-"""The check whether a cluster takes the configs that ``--zookeeper`` is to store: by one of its brokers, and by the
-tables of its release. ZooKeeper checks nothing: a config in ZooKeeper that brokers cannot read keeps them from
-starting. A broker that runs is asked for its release (ApiVersions) and to judge configs of topics (AlterConfigs,
-validate only: with what it was started with and with its policy); where none answers the registrations tell what
-releases are possible, and where none is registered only what every release with ZooKeeper takes is stored.
+"""Validates configs for ``--zookeeper`` with one of the cluster's brokers, and with the tables of its release.
+
+ZooKeeper validates nothing, and brokers do not start with a config that they cannot read. A running broker reports its
+release (ApiVersions) and validates configs of topics (AlterConfigs, validate only) with its own settings and policy.
+If no broker responds, the registrations show the possible releases. Without a registration, only configs that every
+release with ZooKeeper accepts are stored.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
     from kafka_tools.zookeeper.nodes import Registration
 
 ASK_S = 5.0
-"""How long brokers may take to answer, for each question."""
+"""Timeout of each request to brokers."""
 _FIRST_WITH_FORM_5 = "2.7"
 """The first release whose brokers may register in form 5."""
 
 
 def stated_release(text: str) -> str:
-    """The release that ``--zk-release`` names, its patch level aside. Raises UsageError."""
+    """The release of ``--zk-release`` without its patch level. Raises UsageError."""
     release = ".".join(text.split(".")[:2])
     if release not in RELEASES:
         raise UsageError(
@@ -45,25 +46,25 @@ def stated_release(text: str) -> str:
 
 
 class Judge:
-    """Says what the cluster takes. ``releases``: those that its brokers may be of, oldest first."""
+    """Validates configs for a cluster. ``releases``: the possible releases of its brokers, oldest first."""
 
     def __init__(self, releases: Sequence[str], admin: AdminClient | None = None) -> None:
         self.releases = releases
         self._admin = admin
 
     def check_value(self, target: Target, name: str, value: str) -> None:
-        """Raise InputError unless every release that is possible takes ``name=value`` for the target."""
+        """Raise InputError unless every possible release accepts ``name=value`` for the target."""
         check_value(self.releases, kind_of(target), name, value)
 
     def check_whole(self, target: Target, values: Mapping[str, str]) -> None:
-        """Raise InputError, BrokerError unless a topic can have these configs and no others."""
+        """Raise InputError or BrokerError unless a topic can have exactly these configs."""
         if target[0].type != "topics":
             return
         judged = self._admin is not None and self._ask(target, values)
         check_together(self.releases, values, judged)
 
     def _ask(self, target: Target, values: Mapping[str, str]) -> bool:
-        """Let a broker judge; whether it did. Raises its refusal."""
+        """Let a broker validate. Returns whether it did. Raises the broker's error."""
         from kafka_tools.admin.client import ConfigResource
         from kafka_tools.protocol import error_codes
 
@@ -86,7 +87,7 @@ class Judge:
 
 
 def kind_of(target: Target) -> Kind:
-    """Which of Kafka's definitions a target's configs follow."""
+    """The kind of Kafka's definitions for a target's configs."""
     first = target[0]
     if len(target) > 1 or first.type == "clients" or (first.type == "users" and not first.name):
         return "client"
@@ -98,9 +99,9 @@ def kind_of(target: Target) -> Kind:
 
 @contextmanager
 def judging(configs: ZooKeeperConfigs, connection: ConnectionOptions, release: str | None) -> Iterator[Judge]:
-    """The judge of a cluster, for the ``with`` block; a line on stderr says who it is.
+    """The judge of a cluster, for the ``with`` block. A line on stderr names the source of the release.
 
-    ``release``: the brokers' release ("2.8"), where it is known and no broker tells it. Raises StoreError, ConfigError.
+    ``release``: the brokers' release ("2.8"), if it is known and no broker reports it. Raises StoreError, ConfigError.
     """
     stated = (release,) if release else ()
     registered = configs.registrations()
@@ -131,7 +132,7 @@ def judging(configs: ZooKeeperConfigs, connection: ConnectionOptions, release: s
 def _connected(
     stack: ExitStack, connection: ConnectionOptions, registered: Sequence[Registration]
 ) -> tuple[AdminClient | None, str]:
-    """A client of the brokers that are registered, or why there is none."""
+    """A client of the registered brokers, or the reason why there is none."""
     from kafka_tools.admin.client import AdminClient
     from kafka_tools.commands.options.connection import tracer
     from kafka_tools.values import format_address
@@ -147,7 +148,7 @@ def _connected(
 
 
 def _told_releases(admin: AdminClient) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Broker -> its release, of those that answer; and why others do not."""
+    """Broker -> its release, for brokers that respond; and the error of others."""
     try:
         versions = admin.api_versions()
     except KafkaToolsError as error:
@@ -157,14 +158,14 @@ def _told_releases(admin: AdminClient) -> tuple[dict[str, tuple[str, ...]], str]
 
 
 def _registered_releases(registration: Registration) -> tuple[str, ...]:
-    """The releases that register in this form: an old form is a new release's too, while its IBP is old."""
+    """The releases that register in this format. A new release also uses an old format if its IBP is old."""
     if registration.version >= 5:
         return RELEASES[RELEASES.index(_FIRST_WITH_FORM_5) :]
     return RELEASES
 
 
 def _release_of(advertised: Mapping[int, tuple[int, int]]) -> str:
-    """The release that these API versions are of, or the nearest one."""
+    """The release with these API versions, or the nearest one."""
     from kafka_tools.protocol.releases import guess_release, releases
 
     found = guess_release(dict(advertised))

@@ -1,7 +1,7 @@
-"""Names and values of configs that TAB offers, and names that Kafka does not have.
+"""Completes names and values of configs, and finds names that Kafka does not have.
 
-``shell_complete`` callbacks of options that take ``key=value`` or keys. A value is offered where Kafka only takes some.
-No cluster is asked.
+The functions are ``shell_complete`` callbacks of options with ``key=value`` or keys. They complete values if Kafka
+accepts only some, and do not contact a cluster.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def deleted_keys(context: click.Context, _option: click.Parameter, incomplete: s
 
 
 def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those of ``names`` that Kafka does not have for the entity type; and all that it has.
+    """The ``names`` that Kafka does not have for the entity type, and all names that it has.
 
-    Nothing is unknown for other types.
+    No name of another type counts as unknown.
     """
     from kafka_tools.config_definitions.lookup import row_of, table_of
 
@@ -57,7 +57,7 @@ def unknown_names(entity_type: str, names: Iterable[str]) -> tuple[list[str], li
 
 
 class EntityType(click.Choice[str]):
-    """One of the entity types; a misspelt one is answered with the nearest."""
+    """One of the entity types. The error for a misspelt type suggests the nearest one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
@@ -77,7 +77,7 @@ def _settings(before: str, incomplete: str, choices: dict[str, list[str]]) -> li
 
 
 def _choices_of(context: click.Context, lists: bool = False) -> dict[str, list[str]]:
-    """Config key -> values to choose from, of the entity types that the line names so far; ``lists``: only of lists."""
+    """Config key -> possible values, for the entity types of the command line. ``lists``: only lists."""
     from kafka_tools.commands.configs.changes import IP_QUOTAS, USER_QUOTAS
     from kafka_tools.commands.configs.entities import SHORT, SHORT_DEFAULTS
     from kafka_tools.scram_math import MECHANISMS
@@ -101,7 +101,7 @@ def _table(entity_type: str, lists: bool = False) -> dict[str, list[str]]:
 
     table = table_of(entity_type)
     if entity_type == "brokers":
-        # The others only change with a restart.
+        # The other configs change only with a restart.
         changeable = dynamic.PER_BROKER | dynamic.CLUSTER_WIDE
         table = {key: row for key, row in table.items() if key in changeable} | dynamic.THROTTLES
     found = {}

@@ -1,7 +1,7 @@
-"""Where configs are kept: behind a broker, or in the ZooKeeper of a cluster before 4.0.
+"""The place of configs: behind a broker, or in the ZooKeeper of a cluster before 4.0.
 
-``kafka-configs`` and ``kafka-scram`` know a ``Place``, and not which of the two it is. What became of each target of a
-change is a value, and ends as a line of its own: one that cannot be changed leaves the others alone.
+``kafka-configs`` and ``kafka-scram`` use a ``Place`` without knowing which one. The result for each target of a change
+is a value and gets its own line. A target that cannot be changed does not affect the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Ended = dict[Target, KafkaToolsError | None]
-"""Target -> the error that kept it from being changed, None for a changed one."""
+"""Target -> its error, None for a changed target."""
 
 
 class Place(ABC):
@@ -37,15 +37,15 @@ class Place(ABC):
 
     @abstractmethod
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        """Make the changes on every target, or only validate them."""
+        """Apply the changes to every target, or only validate them."""
 
     @abstractmethod
     def describe(self, targets: Sequence[Target], show_all: bool, documentation: bool) -> Rows:
-        """The rows of each target: one entity, all of a type, or pairs of users and clients."""
+        """The rows of each target: one entity, all entities of a type, or pairs of users and clients."""
 
     @abstractmethod
     def credentials(self, users: Sequence[Target]) -> Rows:
-        """The SCRAM credentials of these users, or of all users if none are named."""
+        """The SCRAM credentials of these users, or of all users."""
 
     def planned(self, target: Target, changes: Sequence[ConfigChange]) -> list[Row]:
         """The effect of the changes on one target, as rows. Raises an error of ``OF_ONE_TARGET``."""
@@ -64,7 +64,7 @@ class Place(ABC):
 
     @abstractmethod
     def held(self, target: Target, changes: Sequence[ConfigChange]) -> list[plan.Held]:
-        """The effective value of each config of a resource that is changed."""
+        """The effective value of each changed config of a resource."""
 
     @abstractmethod
     def iterations(self, target: Target) -> dict[str, int]:
@@ -79,14 +79,14 @@ class Place(ABC):
         """The quotas of exactly one entity."""
 
     def described_names(self, target: Target, names: Sequence[str]) -> set[str]:
-        """Those of ``names`` that the cluster tells among the configs of a resource; none where it cannot be asked."""
+        """The ``names`` that the cluster returns among the configs of a resource; empty if it cannot be asked."""
         return set()
 
 
 def show_plan(
     place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange], output_format: str | None
 ) -> int:
-    """Show what the changes would do: the rows of the targets whose changes are valid, and the errors of the others."""
+    """Show the effect of the changes: the rows of targets with valid changes, and the errors of the others."""
     rows: list[Row] = []
     ended = place.alter(targets, changes, validate_only=True)
     for target in targets:
@@ -99,7 +99,7 @@ def show_plan(
 
 
 def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
-    """The targets that were not changed, with what to do about it: the error's hint, or the keys that may be meant."""
+    """The targets that were not changed, with a hint: the error's own, or similar keys."""
     found = []
     for target, error in ended.items():
         if error is None:
@@ -113,10 +113,10 @@ def failures(ended: Ended, changes: Sequence[ConfigChange]) -> list[ItemError]:
 
 
 def warnings_of_unknown(place: Place, targets: Sequence[Target], changes: Sequence[ConfigChange]) -> Iterator[str]:
-    """Remarks about keys that are not in the tables here: those that the brokers have (of a later release, or of an
-    earlier one), and those that look misspelt and that brokers take all the same.
+    """Remarks about keys that are not in the tables here: keys that only the brokers have (of another release), and
+    keys that look misspelt but that brokers accept.
 
-    Brokers take any name for a config of a broker, since a plugin may read it, and the deletion of any name.
+    Brokers accept any name for a broker's config, because a plugin may read it, and the deletion of any name.
     """
     kind = targets[0][0].type
     unknown, known = unknown_names(kind, [change.name for change in changes])

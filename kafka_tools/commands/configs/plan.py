@@ -1,7 +1,7 @@
 """The rows of ``kafka-configs --alter --dry-run``: each key of each target, before and after.
 
-A setting is what holds, not only what is set: deleting one brings back what is beneath it (the cluster's default,
-server.properties, Kafka's default), and the row says so. The value of a secret is nowhere in a row.
+The values are the effective ones. If a config is deleted, the value beneath it (the cluster's default,
+server.properties, Kafka's default) takes effect, and the row contains it. No row contains the value of a secret.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COLUMNS = ("entity", "name", "operation", "old", "new", "new_source")
 
 
 class Held(NamedTuple):
-    """The effective value of a key: None where there is none, or it is hidden; ``beneath`` is that after its deletion.
+    """The effective value of a key: None if it has none or is hidden. ``beneath`` is the value after its deletion.
 
-    ``list_base`` is what APPEND and SUBTRACT start from: brokers take Kafka's default where nothing is set.
+    APPEND and SUBTRACT start from ``list_base``: brokers use Kafka's default if nothing is set.
     """
 
     value: str | None
@@ -37,7 +37,7 @@ class Held(NamedTuple):
 
 
 def resource_row(target: Target, change: ConfigChange, held: Held, own_source: str) -> Row:
-    """The row of one change of a resource; ``own_source`` is where the target's own settings come from."""
+    """The row of one change of a resource. ``own_source`` is the source of the target's own settings."""
     new, source = change.value, own_source
     if change.operation == "delete":
         new, found = held.beneath
@@ -65,7 +65,8 @@ def quota_row(target: Target, change: ConfigChange, quotas: Mapping[str, float])
 
 
 def scram_row(target: Target, change: ConfigChange, iterations: Mapping[str, int]) -> Row:
-    """The row of one change of a user's credentials. ``iterations``: mechanism -> of the credential there is."""
+    """The row of one change of a user's credentials. ``iterations``: mechanism -> iterations of existing
+    credentials."""
     old = iterations.get(change.name)
     new = None if change.operation == "delete" else parse_scram(change.name, change.value or "").iterations
     row = _row({"user": target[0].name}, change, sensitive=True)
@@ -74,7 +75,7 @@ def scram_row(target: Target, change: ConfigChange, iterations: Mapping[str, int
 
 
 def as_text(rows: Sequence[Row]) -> str:
-    """One heading for each target, below it a line for each key: ``name: old -> new``, and where each comes from."""
+    """One heading for each target, with a line below for each key: ``name: old -> new``, and their sources."""
     text = ""
     target = None
     for row in rows:

@@ -19,7 +19,7 @@ DEFAULT_CONFIG = ConfigSource.word(ConfigSource.DEFAULT_CONFIG)
 
 
 def as_kafka_text(result: Rows, show_all: bool) -> str:
-    """The text that Kafka's tool prints."""
+    """The output of Kafka's tool."""
     texts: list[str] = []
     for row in running.shown(result.rows):
         if row["kind"] == "resource":
@@ -34,7 +34,7 @@ def as_kafka_text(result: Rows, show_all: bool) -> str:
 
 
 def config_row(entry: ConfigEntry, documentation: bool) -> Row:
-    """One setting of a resource; ``documentation`` is the broker's own text, if it gives one."""
+    """One setting of a resource. ``documentation``: include the broker's own text, if it has one."""
     row = {
         "name": entry.name,
         "value": entry.value,
@@ -48,6 +48,6 @@ def config_row(entry: ConfigEntry, documentation: bool) -> Row:
 
 
 def default_of(entity_type: str, name: str) -> str | None:
-    """Kafka's default of a config; None where it has none, and for groups, whose defaults are configs of brokers."""
+    """Kafka's default of a config; None if it has none, and for groups, whose defaults are configs of brokers."""
     row = None if entity_type == "groups" else row_of(entity_type, name)
     return row[1] if row else None

@@ -31,16 +31,16 @@ DYNAMIC_SOURCES = {
 DYNAMIC_DEFAULT_BROKER = ConfigSource.word(ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
 
 OF_ONE_TARGET = (BrokerError, InputError)
-"""Errors that are about one target; any other ends the command."""
+"""Errors of a single target. Other errors end the command."""
 
 
 def is_resource(target: Target) -> bool:
-    """Whether the target's configuration is a resource's, not quotas and credentials."""
+    """Whether the target has the configs of a resource, not quotas and credentials."""
     return target[0].type in RESOURCE_TYPES
 
 
 def resource_of(target: Target) -> ConfigResource:
-    """The resource whose configuration a target's is."""
+    """The resource of a target."""
     from kafka_tools.admin.client import ConfigResource
 
     return ConfigResource(RESOURCE_TYPES[target[0].type], target[0].name or "")
@@ -54,5 +54,5 @@ def quota_key(target: Target) -> QuotaEntity:
 
 
 def own_source(entity: Entity) -> str:
-    """Where a setting of this very entity comes from, as ``ConfigSource`` names it."""
+    """The source of an entity's own settings, by its name in ``ConfigSource``."""
     return DYNAMIC_DEFAULT_BROKER if entity.type == "brokers" and not entity.name else DYNAMIC_SOURCES[entity.type]

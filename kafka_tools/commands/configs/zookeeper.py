@@ -1,7 +1,7 @@
 """``kafka-configs --zookeeper``: configs, quotas and SCRAM credentials of clusters before 4.0, without a broker.
 
-What Kafka 1.1 to 3.9 take through ZooKeeper, judged by ``judge``. Describing never shows a credential's salt
-and keys, which Kafka's tool printed.
+It changes what Kafka 1.1 to 3.9 change through ZooKeeper; ``judge`` validates the values. It never shows a credential's
+salt and keys, which Kafka's tool printed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOPIC_NAME = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
 
 
 def check_types(targets: Sequence[Target]) -> None:
-    """UsageError for an entity type that Kafka never kept in ZooKeeper."""
+    """Raise UsageError for an entity type that Kafka never stored in ZooKeeper."""
     for entity in targets[0]:
         if entity.type not in TYPES:
             raise UsageError(
@@ -44,7 +44,7 @@ def check_types(targets: Sequence[Target]) -> None:
 
 
 class ZooKeeperPlace(Place):
-    """The configs in ZooKeeper's nodes. ``judge`` validates values; only with a judge can values be set."""
+    """The configs in ZooKeeper's nodes. ``judge`` validates values; setting values requires it."""
 
     def __init__(self, configs: ZooKeeperConfigs) -> None:
         self._configs = configs
@@ -53,9 +53,9 @@ class ZooKeeperPlace(Place):
     # Changes
 
     def alter(self, targets: Sequence[Target], changes: Sequence[ConfigChange], validate_only: bool = False) -> Ended:
-        """An error of one target does not keep the others from being changed.
+        """An error of one target does not affect the others.
 
-        A lost session does: then each target that is left says that it was not tried.
+        But a lost session does: each remaining target gets an error that it was not tried.
         """
         from kafka_tools.zookeeper.configs import SessionLost
 
@@ -78,9 +78,9 @@ class ZooKeeperPlace(Place):
         return ended
 
     def _editor(self, target: Target, changes: Sequence[ConfigChange]) -> Callable[[dict[str, str]], dict[str, str]]:
-        """The edit of the target's node, from old to new. It raises InputError, BrokerError for refused values.
+        """The edit of the target's node, from old to new. It raises InputError or BrokerError for refused values.
 
-        A credential is made here, once: making one takes thousands of hashes.
+        Credentials are created only once, because that takes thousands of hashes.
         """
         entity, judge = target[0], self.judge
         _check_name(self._configs, entity)
@@ -116,7 +116,7 @@ class ZooKeeperPlace(Place):
         return edit
 
     def _check_cleaner(self, entity: Entity, values: Mapping[str, str], changes: Sequence[ConfigChange]) -> None:
-        """Raise InputError where a broker would leave out its dynamic configs: what is its own, over all brokers'."""
+        """Raise InputError if a broker could not load its dynamic configs: its own, over those of all brokers."""
         from kafka_tools.config_definitions.zookeeper.loads import CLEANER, check_cleaner
 
         if not any(change.name in CLEANER for change in changes):
@@ -153,7 +153,7 @@ class ZooKeeperPlace(Place):
         described = self.describe(users or [(Entity("users", None),)], show_all=False, documentation=False)
         return described._replace(rows=[row for row in described.rows if row["kind"] == "scram"])
 
-    # What a plan starts from
+    # The values before a plan
 
     def held(self, target: Target, changes: Sequence[ConfigChange]) -> list[Held]:
         from kafka_tools.config_definitions.zookeeper.releases import RELEASES
@@ -176,7 +176,7 @@ class ZooKeeperPlace(Place):
 
 
 def _new_text(judge: Judge, target: Target, change: ConfigChange, now: str | None) -> str:
-    """What a change makes of a value; ``now`` is None where none is set. Raises InputError."""
+    """The new value of a change. ``now`` is None if nothing is set. Raises InputError."""
     if change.operation not in LIST_OPERATIONS:
         return (change.value or "").strip()
     from kafka_tools.admin.calls.merged_configs import changed_list
@@ -210,7 +210,7 @@ def _check_name(configs: ZooKeeperConfigs, entity: Entity) -> None:
 
 
 def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: Sequence[ConfigChange]) -> None:
-    """Raise InputError for what is not set through ZooKeeper while the broker (None: any broker) runs."""
+    """Raise InputError for changes that are not possible through ZooKeeper while the broker (None: any broker) runs."""
     from kafka_tools.config_definitions.zookeeper.releases import THROTTLES
 
     if all(change.operation == "delete" or change.name in THROTTLES for change in changes):
@@ -227,7 +227,7 @@ def _check_not_running(configs: ZooKeeperConfigs, broker: str | None, changes: S
 
 
 def _held(target: Target, name: str, values: Mapping[str, str], release: str) -> Held:
-    """What ZooKeeper knows of a config: brokers' own files are not there, so what is beneath is Kafka's default."""
+    """The value of a config in ZooKeeper. It does not contain brokers' files, so Kafka's default is beneath."""
     from kafka_tools.config_definitions.secrets import is_sensitive
 
     row = _row(target, name, release)
@@ -287,7 +287,7 @@ def _iterations(values: Mapping[str, str]) -> dict[str, int]:
 
 
 def _asked_for(configs: ZooKeeperConfigs, entities: Target) -> list[NodeEntity]:
-    """The entities with nodes that a described entity stands for: a name of None is all of a type."""
+    """The existing entities for a described entity. The name None means all entities of a type."""
     if all(entity.name is not None for entity in entities):
         return [_node_entity(entities)]
     ordered = sorted(entities, key=_users_first)
