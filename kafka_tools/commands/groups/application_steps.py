@@ -29,8 +29,8 @@ Offsets = dict[TopicPartition, int]
 
 
 class ApplicationReset:
-    """One reset. ``given``: the options; ``mode``: the one that says where input topics go; ``has_text``: print Kafka's
-    text."""
+    """One reset. ``given``: the options. ``mode``: the option that selects the offsets of input topics. ``has_text``:
+    print Kafka's text."""
 
     def __init__(self, admin: AdminClient, given: Mapping[str, Any], mode: str, has_text: bool) -> None:
         self._admin = admin
@@ -43,9 +43,9 @@ class ApplicationReset:
         self._errors: list[ItemError] = []
         self._committed: Offsets = {}
         self._since = EARLIEST
-        """The moment of --to-datetime or --by-duration, as ListOffsets takes it."""
+        """The time of --to-datetime or --by-duration, in the form of ListOffsets."""
         self._absent = ""
-        """That topics of the command line do not exist."""
+        """A message that topics of the command line do not exist."""
         self._plan: Offsets = {}
         """The offsets of --from-file."""
         self._read_target()
@@ -67,7 +67,7 @@ class ApplicationReset:
         rows = self._offset_rows(done)
         unmet = "some offsets could not be committed" if len(done) < len(offsets) else self._absent
         if unmet:
-            # Without its state an application that goes on where it was would count from nothing.
+            # An application that continues at its old offsets without its state would count from zero.
             running.note(f"internal topics {'would not be' if self._dry_run else 'were not'} deleted: {unmet}")
         if self._dry_run or not unmet:  # the text of a dry run is Kafka's in any case
             self._say(text.DONE if offsets else "")
@@ -80,7 +80,7 @@ class ApplicationReset:
             running.emit(said)
 
     def _read_target(self) -> None:
-        """Read the value of the mode: a file or a moment. Asks no broker."""
+        """Read the value of the mode: a file or a time. Contacts no broker."""
         if self._mode == "from_file":
             place = self._given["from_file"]
             content = read_text(place, "reset plan", keeps_line_ends=True)
@@ -95,7 +95,7 @@ class ApplicationReset:
             self._since = since(self._mode, self._given)
 
     def _has_members(self) -> bool:
-        """Whether there are members to be removed; without ``--force`` a group that has some is refused."""
+        """Whether there are members to remove. Without ``--force``, raises an error if there are."""
         group = self._group
         outcome = self._admin.describe_groups([group])[group]
         if isinstance(outcome.error, NotFound):
@@ -119,11 +119,11 @@ class ApplicationReset:
             return
         with running.about(group):
             for member, error in self._admin.remove_members(group, None).failures().items():
-                if not has_code(error, error_codes.UNKNOWN_MEMBER_ID):  # such a one has gone by itself
+                if not has_code(error, error_codes.UNKNOWN_MEMBER_ID):  # the member left by itself
                     raise InputError(f"cannot remove member '{member}': {error}") from error
 
     def _without_streams_members(self) -> None:
-        """The same for a group of the streams protocol (KIP-1071), which Kafka's tool does not see."""
+        """The same check for a group of the streams protocol (KIP-1071), which Kafka's tool does not have."""
         outcome = self._admin.describe_streams_groups([self._group])[self._group]
         if isinstance(outcome.error, NotFound | UnsupportedVersion):
             return
@@ -152,7 +152,7 @@ class ApplicationReset:
         return wanted or inferred
 
     def _own(self, inferred: Sequence[str]) -> list[str]:
-        """Those of ``inferred`` that are not of another application too, whose id begins like this one's.
+        """The ``inferred`` topics without those of another application whose id starts like this one's.
 
         Kafka's tool deletes ``app-2-store-changelog`` with the topics of ``app``.
         """
@@ -173,7 +173,7 @@ class ApplicationReset:
         return [topic for topic in inferred if topic not in others]
 
     def _new_offsets(self, topics: set[str]) -> Offsets:
-        """Where the application goes on in its input and intermediate topics."""
+        """The new offsets of the application in its input and intermediate topics."""
         inputs, intermediates = self._given["input_topics"], self._given["intermediate_topics"]
         if intermediates:
             self._say(text.DEPRECATED_INTERMEDIATE)
@@ -193,7 +193,7 @@ class ApplicationReset:
         offsets: Offsets = {}
         if self._has_text is False or self._mode == "shift_by":
             found = self._admin.list_group_offsets(self._group)
-            if self._mode == "shift_by":  # an offset that is not told is not one that is not there
+            if self._mode == "shift_by":  # an unknown offset is not a missing offset
                 for key in sorted(found.failures().keys() & set(read)):
                     with running.about(key), running.doing(f"the committed offset of {key}"):
                         found[key].get()
@@ -230,7 +230,7 @@ class ApplicationReset:
         if mode == "to_offset":
             wanted = dict.fromkeys(keys, self._given["to_offset"])
         elif mode == "shift_by":
-            # Where a group has no offset, a consumer begins at the end.
+            # If a group has no offset, a consumer starts at the end.
             wanted = {key: self._committed.get(key, self._log.at(key, LATEST)) for key in keys}
             wanted = {key: offset + self._given["shift_by"] for key, offset in wanted.items()}
         else:
@@ -256,7 +256,7 @@ class ApplicationReset:
         return instead
 
     def _commit(self, offsets: Offsets) -> Offsets:
-        """Commit the offsets; returns those that were committed."""
+        """Commit the offsets. Returns the committed ones."""
         with running.about(self._group):
             failures = self._admin.alter_group_offsets(self._group, offsets).failures()
         is_held = any(map(is_blocked, failures.values()))
@@ -272,7 +272,7 @@ class ApplicationReset:
         return [_row(row | {"action": "reset"}) for row in rows]
 
     def _delete(self, topics: Sequence[str]) -> list[Row]:
-        """Delete internal topics; returns a row for each that is deleted, or would be."""
+        """Delete internal topics. Returns a row for each topic that is, or in a dry run would be, deleted."""
         self._say(text.deleted(running.shown(topics), are_named=bool(self._given["internal_topics"])))
         failures = {} if self._dry_run or not topics else self._admin.delete_topics(topics).failures()
         self._errors += [ItemError.of(f"internal topic {topic}", error) for topic, error in failures.items()]

@@ -1,6 +1,6 @@
-"""``kafka-consumer-groups``: list, describe and delete groups, move and drop their offsets (ConsumerGroupCommand).
+"""``kafka-consumer-groups``: list, describe and delete groups, reset and delete their offsets (ConsumerGroupCommand).
 
-Kafka's tool ends with status 0 and prints its errors on stdout; this one reports them on stderr and exits 1.
+Kafka's tool prints its errors on stdout and exits 0. This command reports them on stderr and exits 1.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def _remove_members(admin: AdminClient, given: dict[str, Any], output_format: st
 
 
 def _groups(admin: AdminClient, given: dict[str, Any]) -> tuple[list[str], list[ItemError]]:
-    """The groups that the command line means, and the brokers that could not tell theirs."""
+    """The groups of the command line, and the brokers that could not list theirs."""
     if not given["all_groups"]:
         return list(dict.fromkeys(given["group"])), []
     from kafka_tools.commands.groups import rows as group_rows

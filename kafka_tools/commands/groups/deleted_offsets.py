@@ -24,11 +24,12 @@ def delete(
     describe: Describe,
     output_format: str | None,
 ) -> int:
-    """Delete the offsets of a group, and print the result of each partition and of missing topics; the exit status.
+    """Delete the offsets of a group, and print the result of each partition and of missing topics. Returns the exit
+    status.
 
-    ``describe`` gives the members of the group, to be named for partitions that they still consume.
+    ``describe`` returns the members of the group, to name those that still consume a partition.
     """
-    # Brokers report success for a partition without an offset, too.
+    # Brokers also report success for a partition without an offset.
     committed = admin.list_group_offsets(group, partitions) if partitions else {}
     with running.about(group), running.doing(f"group '{group}'"), naming_holders(describe, group):
         outcomes = admin.delete_group_offsets(group, partitions)

@@ -1,4 +1,4 @@
-"""``kafka-groups``: the groups of every type, whatever runs in them (KIP-1043; Kafka's GroupsCommand)."""
+"""``kafka-groups``: the groups of every type (KIP-1043; Kafka's GroupsCommand)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _is_wanted(group: GroupListing, group_type: str | None, given: dict[str, Any]) -> bool:
-    # Brokers before 3.8 do not tell the type: all their groups are classic ones.
+    # Brokers before 3.8 do not return the type: all their groups are classic.
     found = group.type or CoordinatorGroupType.CLASSIC
     if given["consumer"]:
         return found == CoordinatorGroupType.CONSUMER or group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
@@ -89,5 +89,5 @@ def _is_wanted(group: GroupListing, group_type: str | None, given: dict[str, Any
 
 
 def _type(found: str) -> str:
-    """A type as Kafka's tools write it: ``Classic``; what they do not know is Unknown."""
+    """A type in the form of Kafka's tools: ``Classic``. A type that they do not know is Unknown."""
     return found.capitalize() if found in TYPES else unknown_word(found)

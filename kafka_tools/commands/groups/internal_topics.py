@@ -9,9 +9,9 @@ _INTERNAL = re.compile(
     r"|.-KTABLE-FK-JOIN-SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-[0-9]+-topic)",
     re.DOTALL,
 )
-"""StreamsResetter.matchesInternalTopicFormat; the last ones are those of foreign-key joins."""
+"""StreamsResetter.matchesInternalTopicFormat. The last forms are those of foreign-key joins."""
 
 
 def is_internal(topic: str, application: str) -> bool:
-    """Whether the name is one of an internal topic of the application with this id."""
+    """Whether the topic is an internal topic of the application with this id."""
     return topic.startswith(f"{application}-") and _INTERNAL.fullmatch(topic) is not None

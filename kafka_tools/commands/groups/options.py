@@ -46,7 +46,7 @@ _OFFSETS: dict[str, Decorator] = {
 }
 
 KAFKAS_MODES = tuple(_OFFSETS)
-"""Modes of a reset that Kafka's tools have: the Python names of the options that say where it puts a group."""
+"""Modes of a reset that Kafka's tools have: the Python names of the options that select the new offsets."""
 _OFFSETS["from_group"] = _mode(
     "--from-group",
     metavar="ID",
@@ -67,7 +67,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 
 def group_option() -> Decorator:
-    """``--group``, which may be repeated. Its id may be empty, as brokers keep offsets of such a group too."""
+    """``--group``, which is repeatable. Its id may be empty, because brokers store offsets of such a group too."""
     return option(
         "--group",
         metavar="ID",
@@ -79,7 +79,7 @@ def group_option() -> Decorator:
 
 
 def topic_option(name: str, help: str) -> Decorator:
-    """A topic or some of its partitions, which may be repeated."""
+    """A topic or some of its partitions. The option is repeatable."""
     return option(name, metavar="NAME[:N,...]", multiple=True, shell_complete=topic_names, help=help)
 
 

@@ -1,7 +1,7 @@
 """Plans of ``kafka-consumer-groups --reset-offsets``: times, durations and CSV files of offsets, as text.
 
-CSV: ``topic,partition,offset`` for one group, ``group,topic,partition,offset`` for several; no header, quotes where a
-name needs them (org.apache.kafka.tools.consumer.group.CsvUtils).
+CSV: ``topic,partition,offset`` for one group, ``group,topic,partition,offset`` for several; without a header, with
+quotes only if a name needs them (org.apache.kafka.tools.consumer.group.CsvUtils).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kafka_tools.texts.moments import LONGEST_TEXT, in_range, moment_ms, span_ms
 from kafka_tools.values import TopicPartition, number_below
 
 _LOOKED_THROUGH = 24
-"""Longer names are quoted in any case."""
+"""Longer names are always quoted."""
 Plan = dict[str, dict[TopicPartition, int]]
 """Group -> partition -> offset."""
 
@@ -26,7 +26,7 @@ _ISO_DURATION = re.compile(
 
 
 def parse_moment_ms(text: str, now_ms: int) -> int:
-    """Milliseconds since the epoch of ``YYYY-MM-DDThh:mm:ss.sss`` or another moment, UTC where no zone is given."""
+    """Milliseconds since the epoch of ``YYYY-MM-DDThh:mm:ss.sss`` or another time, in UTC without a zone."""
     with _about("--to-datetime"):
         return moment_ms(text, now_ms)
 
@@ -51,15 +51,15 @@ def parse_duration_ms(text: str) -> int:
 
 
 def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
-    """The plan of a CSV file; rows without a group belong to the one group that was named.
+    """The plan of a CSV file. Rows without a group belong to the one group that was named.
 
-    InputError, with the line, for a row of another form, a partition given twice, or a missing group.
+    Raises InputError, with the line, for an invalid row, a duplicate partition, or a missing group.
     """
     import csv
     import io
 
     plan: Plan = {}
-    reader = csv.reader(io.StringIO(text, newline=""))  # a quoted name may hold line ends
+    reader = csv.reader(io.StringIO(text, newline=""))  # a quoted name may contain line ends
     try:
         for row in reader:
             if not any(field.strip() for field in row):
@@ -82,7 +82,7 @@ def read_plan(text: str, place: str, groups: Sequence[str]) -> Plan:
 
 
 def plan_csv(plan: Mapping[str, Mapping[TopicPartition, int]], with_group: bool) -> str:
-    """The CSV of a plan, as ``read_plan`` takes it and Kafka's tool writes it."""
+    """The CSV of a plan, in the form of ``read_plan`` and Kafka's tool."""
     lines = []
     for group, offsets in plan.items():
         head = f"{_quoted(group)}," if with_group else ""
@@ -91,14 +91,14 @@ def plan_csv(plan: Mapping[str, Mapping[TopicPartition, int]], with_group: bool)
 
 
 def _quoted(name: str) -> str:
-    """A name in CSV: Jackson quotes what may need it, and what is too long to look through (CsvEncoder)."""
+    """A name in CSV. Jackson quotes long names without a check, and names that may need quotes (CsvEncoder)."""
     if len(name) <= _LOOKED_THROUGH and not any(character <= "," or character == "\\" for character in name):
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def parse_topics(texts: Iterable[str]) -> dict[str, list[int] | None]:
-    """``orders`` or ``orders:0,1`` -> partitions of each topic, None for all of them."""
+    """``orders`` or ``orders:0,1`` -> partitions of each topic, None for all partitions."""
     topics: dict[str, list[int] | None] = {}
     for text in texts:
         topic, colon, partitions = text.partition(":")
@@ -119,7 +119,7 @@ def parse_topics(texts: Iterable[str]) -> dict[str, list[int] | None]:
 
 @contextlib.contextmanager
 def _about(option: str) -> Iterator[None]:
-    """A mistake in the value of an option makes the command line wrong."""
+    """Convert an InputError about the value of an option to UsageError."""
     try:
         yield
     except InputError as error:

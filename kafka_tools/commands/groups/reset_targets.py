@@ -1,4 +1,4 @@
-"""The offsets to which a reset puts groups, for each of its modes (Kafka's OffsetsUtils).
+"""The new offsets of groups, for each mode of a reset (Kafka's OffsetsUtils).
 
 An offset outside the log becomes its start or its end, with a warning.
 """
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 BY_TIME = ("to_datetime", "by_duration")
-"""The modes that look for the first record at or after a moment."""
+"""The modes that find the first record at or after a time."""
 
 
 class LogOffsets:
-    """Offsets of the logs of partitions, each asked for once however many groups want it."""
+    """Offsets of the logs of partitions. Each offset is requested once for all groups."""
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
@@ -36,7 +36,7 @@ class LogOffsets:
         """Partitions that do not exist."""
 
     def ask(self, keys: Iterable[TopicPartition], *specs: int) -> None:
-        """Ask for offsets that are not known yet; a spec is a moment (ms since the epoch), EARLIEST or LATEST."""
+        """Request offsets that are not known yet. A spec is a time (ms since the epoch), EARLIEST or LATEST."""
         for spec in specs:
             wanted = {key: spec for key in sorted(set(keys)) if (key, spec) not in self._found}
             for key, outcome in (self._admin.list_offsets(wanted) if wanted else {}).items():
@@ -58,7 +58,7 @@ class Target:
     """The meaning of one mode of a reset for each group.
 
     ``mode``: the option; ``given``: the options with their values; ``groups``: the groups to reset. Raises InputError
-    for a value or a file that is not valid, and for another group without offsets.
+    for an invalid value or file, and for another group without offsets.
     """
 
     def __init__(self, kind: GroupResets, mode: str, given: Mapping[str, Any], groups: Sequence[str]) -> None:
@@ -66,9 +66,9 @@ class Target:
         self._given = given
         self._log = LogOffsets(kind.admin)
         self._since = EARLIEST
-        """The moment (ms since the epoch), or EARLIEST."""
+        """The time (ms since the epoch), or EARLIEST."""
         self._wanted: Plan | None = None
-        """Offsets by group and partition, if the mode itself gives them (a file, another group)."""
+        """Offsets by group and partition, if the mode itself defines them (a file, another group)."""
         self._said: set[str] = set()
         if mode == "from_file":
             place = given["from_file"]
@@ -83,7 +83,7 @@ class Target:
     def partitions(self, groups: Iterable[str], topics: Topics) -> Outcomes[str, list[TopicPartition]] | None:
         """The partitions of each group that the mode itself names; None if it names none.
 
-        ``topics`` restricts them; empty for all.
+        ``topics`` restricts them; empty for all topics.
         """
         if self._wanted is None:
             return None
@@ -104,7 +104,7 @@ class Target:
         return Outcome(sorted(chosen if topics else plan))
 
     def look_up(self, keys: Mapping[str, Sequence[TopicPartition]], committed: Mapping[str, Offsets]) -> None:
-        """Ask for the log offsets that ``offsets`` needs, for all groups together."""
+        """Request the log offsets that ``offsets`` needs, for all groups together."""
         union = {key for each in keys.values() for key in each}
         if self._mode == "to_earliest":
             self._log.ask(union, EARLIEST)
@@ -130,7 +130,7 @@ class Target:
 
     @property
     def _skips_gone(self) -> bool:
-        """Whether partitions were only named by what a group committed, maybe long ago."""
+        """Whether the partitions come only from committed offsets, which may be old."""
         return self._given["all_topics"] or self._mode == "from_group"
 
     def _is_late(self, key: TopicPartition) -> bool:
@@ -177,7 +177,7 @@ class Target:
 
 
 def since(mode: str, given: Mapping[str, Any]) -> int:
-    """The moment of ``--to-datetime`` or ``--by-duration``, as ListOffsets takes it; says on stderr which it is."""
+    """The time of ``--to-datetime`` or ``--by-duration``, in the form of ListOffsets. Prints it on stderr."""
     now_ms = SystemClock().now_ms()
     if mode == "to_datetime":
         moment_ms = parse_moment_ms(given["to_datetime"], now_ms)

@@ -1,7 +1,7 @@
-"""The offsets that a reset plans and commits (ConsumerGroupCommand and OffsetsUtils), for groups of each kind.
+"""Plans and commits the offsets of a reset (ConsumerGroupCommand and OffsetsUtils), for groups of each kind.
 
-Only groups that are empty, dead or unknown are reset. An offset outside the log becomes its start or its end, with a
-warning. A group that cannot be reset leaves the others alone.
+Only empty, dead or unknown groups are reset. An offset outside the log becomes its start or its end, with a warning. A
+group that cannot be reset does not affect the others.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kafka_tools.output.rows import ItemError, Rows
 from kafka_tools.values import TopicPartition
 
 _AT_ONCE = 1000
-"""Groups whose offsets are committed within one deadline."""
+"""Maximum number of groups whose offsets are committed within one deadline."""
 _MOST_NAMED = 10
-"""New groups that a remark names."""
+"""Maximum number of new groups that a remark names."""
 
 
 def run(
@@ -37,11 +37,11 @@ def run(
     warning: str | None = None,
     unlisted: Sequence[ItemError] = (),
 ) -> int:
-    """Plan the reset of groups, commit it with ``--execute``, and print it; the exit status.
+    """Plan the reset of groups, commit it with ``--execute``, and print it. Returns the exit status.
 
-    ``mode`` and ``given`` as for ``prepare``; ``text``: the plan as Kafka's tool of this kind of groups prints it;
-    ``then``: deletes the internal topics of groups that were reset as a whole, and returns what failed. ``warning`` is
-    told once the command line is right. ``unlisted``: the brokers whose groups are not known.
+    ``mode`` and ``given`` as for ``prepare``. ``text``: formats the plan like Kafka's tool for this kind of groups.
+    ``then``: deletes the internal topics of groups that were completely reset, and returns the failures. ``warning`` is
+    printed if the command line is valid. ``unlisted``: the brokers whose groups are unknown.
     """
     plan, errors = prepare(kind, groups, mode, given)
     errors = [*unlisted, *errors]
@@ -70,9 +70,9 @@ def prepare(
 ) -> tuple[Plan, list[ItemError]]:
     """Group -> partition -> new offset, and the groups that cannot be reset.
 
-    A group for which no plan can be made is not among them; one that may not be reset has an empty plan, as in Kafka.
-    ``mode``: the option that says where. ``given``: its value, and ``topic`` and ``all_topics``. Everything is asked of
-    all groups at once: the number of requests depends on brokers, not on groups.
+    A group without a possible plan is left out. A group that must not be reset has an empty plan, as in Kafka.
+    ``mode``: the option that selects the offsets. ``given``: its value, and ``topic`` and ``all_topics``. Requests are
+    for all groups together: their number depends on brokers, not on groups.
     """
     topics = parse_topics(given["topic"])
     target = Target(kind, mode, given, groups)
@@ -136,7 +136,8 @@ def _tell_empty(groups: Sequence[str]) -> None:
 
 
 def _tell_undone(groups: Sequence[str]) -> None:
-    """Without its state an application that goes on where it was would count from nothing."""
+    """Note groups whose internal topics stay: without state, an application at its old offsets would count from
+    zero."""
     if groups:
         whose = "group" if len(groups) == 1 else "groups"
         running.note(
@@ -150,7 +151,7 @@ def _listed(groups: Sequence[str]) -> str:
 
 
 def commit(kind: GroupResets, plan: Plan) -> tuple[Plan, list[ItemError]]:
-    """Commit the offsets of each group; the part of the plan that was done, and an error per group or partition."""
+    """Commit the offsets of each group. Returns the committed part of the plan, and an error per group or partition."""
     outcomes: dict[str, Outcome[Outcomes[TopicPartition, None]]] = {}
     wanted = [group for group, offsets in plan.items() if offsets]
     for start in range(0, len(wanted), _AT_ONCE):
@@ -178,13 +179,13 @@ def commit(kind: GroupResets, plan: Plan) -> tuple[Plan, list[ItemError]]:
 
 
 def _has_members(outcome: Outcome[Outcomes[TopicPartition, None]]) -> bool:
-    """Whether a coordinator refused offsets because somebody has joined the group meanwhile."""
+    """Whether a coordinator refused offsets because a member joined the group meanwhile."""
     failures = outcome.get().failures().values() if outcome.error is None else [outcome.error]
     return any(is_blocked(error) for error in failures)
 
 
 def plan_rows(plan: Plan, before: Mapping[str, Offsets], result: str) -> list[Row]:
-    """A row per partition: old and new offset, and how many offsets are skipped or repeated."""
+    """A row per partition: old and new offset, and the number of skipped or repeated offsets."""
     rows: list[Row] = []
     for group, offsets in plan.items():
         for key, offset in offsets.items():

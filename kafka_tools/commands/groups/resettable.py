@@ -1,4 +1,4 @@
-"""What a reset needs of groups of one kind: their states, offsets and partitions, and refusals."""
+"""The interface of a reset to groups of one kind: their states, offsets and partitions, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Topics = Mapping[str, list[int] | None]
 
 
 class OutsideGroup(InputError):
-    """A topic or partition does not belong to the group; other groups are reset all the same."""
+    """A topic or partition does not belong to the group. Other groups are still reset."""
 
 
 class Described(Protocol):
@@ -47,13 +47,13 @@ class Standing(NamedTuple):
     """Whether a group may be reset."""
 
     refusal: ItemError | None = None
-    """The reason why not; None if it may."""
+    """The reason why the group may not be reset; None if it may."""
     is_new: bool = False
-    """Whether it does not exist yet: the first commit makes it."""
+    """Whether the group does not exist yet: the first commit creates it."""
 
 
 class GroupResets(ABC):
-    """The questions and changes of a reset for groups of one kind; each call is for all groups at once."""
+    """The requests of a reset for groups of one kind. Each call is for all groups together."""
 
     def __init__(self, admin: AdminClient) -> None:
         self.admin = admin
@@ -63,7 +63,7 @@ class GroupResets(ABC):
         """Whether each group may be reset."""
 
     def committed(self, groups: Sequence[str]) -> Outcomes[str, Offsets]:
-        """The committed offsets of each group; a group with an error for a partition fails as a whole."""
+        """The committed offsets of each group. An error for a partition fails its whole group."""
         found = self.admin.list_groups_offsets(dict.fromkeys(groups)) if groups else Outcomes(())
         return Outcomes((name, _offsets(outcome)) for name, outcome in found.items())
 
@@ -98,7 +98,8 @@ class ConsumerGroupResets(GroupResets):
 
 
 def _consumes(group: GroupDescription) -> bool:
-    """Whether it is a group of consumers, not of Connect workers or others; one without members ever counts as one."""
+    """Whether it is a group of consumers, not of Connect workers or others. A group that never had members counts
+    too."""
     return group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
@@ -112,7 +113,7 @@ def _offsets(told: Outcome[Outcomes[TopicPartition, CommittedOffset | None]]) ->
 
 
 def standings_of(outcomes: Outcomes[str, D], refusal: Callable[[D], ItemError]) -> dict[str, Standing]:
-    """Whether groups may be reset, from their descriptions: those without members and those that do not exist may."""
+    """Whether groups may be reset, by their descriptions: only groups without members and groups that do not exist."""
     found: dict[str, Standing] = {}
     for name, outcome in outcomes.items():
         if outcome.value is not None:
@@ -125,14 +126,14 @@ def standings_of(outcomes: Outcomes[str, D], refusal: Callable[[D], ItemError]) 
 
 
 def not_inactive(group: Described) -> ItemError:
-    """The refusal of a group that has members, in the words of Kafka's tools."""
+    """The error of a group that has members, in the words of Kafka's tools."""
     name = group.group_id
     text = f"Assignments can only be reset if the group '{name}' is inactive, but the current state is {group.state}."
     return blocked(name, text, group.members)
 
 
 def partitions_of(admin: AdminClient, topics: Topics) -> tuple[list[TopicPartition], list[tuple[str, KafkaToolsError]]]:
-    """The partitions that ``--topic`` names, all of a topic looked up in the cluster; and the unknown topics."""
+    """The partitions of ``--topic``, and the unknown topics. The cluster returns the partitions of whole topics."""
     whole = [topic for topic, numbers in topics.items() if numbers is None]
     outcomes = admin.describe_topics(whole)
     keys = [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers or ()]

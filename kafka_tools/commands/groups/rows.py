@@ -1,7 +1,7 @@
 """Consumer groups as rows: listing, offsets with lag, members, state.
 
-Consumer groups are those of type consumer, and classic ones whose protocol type is ``consumer`` or empty (an empty one
-marks a simple group, which only has offsets); Connect and others are left out.
+Consumer groups are groups of type consumer, and classic groups whose protocol type is ``consumer`` or empty (a simple
+group, which only has offsets). Connect and other groups are left out.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ Made = tuple[list[Row], list[ItemError]]
 
 
 def parse_states(text: str, known: Sequence[str] = STATES) -> list[str]:
-    """The states of ``--state``; none for ``*``. UsageError for a word that is not a state of such groups."""
+    """The states of ``--state``; empty for ``*``. Raises UsageError for a word that is not a state of these groups."""
     return _parse_words(text, known, "Invalid state list '{}'. Valid states are: ")
 
 
 def parse_types(text: str) -> list[str]:
-    """The group types of ``--type``; none for ``*``."""
+    """The group types of ``--type``; empty for ``*``."""
     return _parse_words(text, TYPES, "Invalid types list '{}'. Valid types are: ")
 
 
 def list_groups(admin: AdminClient, states: list[str], types: list[str]) -> Rows:
-    """The consumer groups of all brokers, sorted; a broker that could not tell its part is an error."""
+    """The consumer groups of all brokers, sorted. A broker that could not list its groups is an error."""
     return _listed(admin.list_groups(states, types), _is_consumer_group)
 
 
@@ -91,7 +91,7 @@ def not_listed(listings: Listing[GroupListing]) -> list[ItemError]:
 
 
 def finish_listing(admin: AdminClient, result: Rows, output_format: str | None) -> int:
-    """The end of ``--list``; an empty one may only mean that the caller may not see the groups."""
+    """End ``--list``. An empty list may mean that the principal may not describe the groups."""
     if not result.rows and not result.errors:
         from kafka_tools.commands import rights
 
@@ -120,7 +120,7 @@ def refused_for_members(admin: AdminClient, failures: Mapping[str, KafkaToolsErr
 
 
 def warn_of_state(group: GroupDescription) -> None:
-    """The line of Kafka's tool on stderr about a group that is not stable."""
+    """Print the line of Kafka's tool on stderr about a group that is not stable."""
     if group.state == GroupState.EMPTY:
         running.note(f"\nConsumer group '{group.group_id}' has no active members.")
     elif group.state in _REBALANCING:
@@ -132,8 +132,8 @@ def offsets(
 ) -> dict[str, Made]:
     """A row per assigned partition, the busiest member first, then one per partition that only has an offset.
 
-    All groups are asked for together: one request per coordinator and one per partition leader, however many they are.
-    Of offsets only those of ``wanted`` partitions count.
+    The requests are for all groups together: one per coordinator and one per partition leader. Only offsets of
+    ``wanted`` partitions count.
     """
     fetched = admin.list_groups_offsets({group.group_id: None for group in groups}) if groups else {}
     committed = {
@@ -221,7 +221,7 @@ def offset_row(
     end: int | None,
     member: MemberDescription | StreamsMember | None,
 ) -> Row:
-    """The row of a partition that a group has an offset of, or that is assigned to ``member``."""
+    """The row of a partition with an offset of the group, or assigned to ``member``."""
     return {
         "group": group,
         "topic": key.topic,
@@ -237,20 +237,20 @@ def offset_row(
 
 
 def state_word(text: str | None) -> str:
-    """A state as Kafka's tools write it: what they do not know, or nobody told, is Unknown (GroupState.parse)."""
+    """A state in the form of Kafka's tools. Missing and unknown states are Unknown (GroupState.parse)."""
     known = next((state for state in _KNOWN_STATES if state.lower() == (text or "").lower()), None)
     return known or unknown_word(text)
 
 
 def _capital(group_type: str | None) -> str:
-    """A group type as Kafka's tools write it: ``Classic``."""
+    """A group type in the form of Kafka's tools: ``Classic``."""
     return group_type.capitalize() if group_type else "Unknown"
 
 
 def log_offsets(
     admin: AdminClient, keys: set[TopicPartition], spec: int
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, ItemError]]:
-    """Log end offsets, or the offsets for ``spec``; a partition of a deleted topic has none, and does not fail the
+    """Log end offsets, or the offsets for ``spec``. A partition of a deleted topic has none, and does not fail the
     others."""
     if not keys:
         return {}, {}

@@ -50,7 +50,7 @@ def describe(
 
 
 def source_topics(group: StreamsGroupDescription) -> set[str]:
-    """The source topics of the application: those it reads and does not write itself."""
+    """The source topics of the application: topics that it reads but does not write itself."""
     return {topic for part in group.subtopologies for topic in part.source_topics}
 
 
@@ -59,7 +59,7 @@ def offsets(
 ) -> tuple[dict[str, list[Row]], list[ItemError]]:
     """Group -> a row per partition that an active task reads, sorted; and an error for each failure.
 
-    The lag of a partition without an offset is the whole of it, as in Kafka's tool.
+    The lag of a partition without an offset is its whole log, as in Kafka's tool.
     """
     from kafka_tools.admin.calls.offsets import EARLIEST, LATEST
 
@@ -164,7 +164,7 @@ def topology(group: StreamsGroupDescription) -> list[Row]:
 
 
 def internal_topics(group: StreamsGroupDescription) -> list[str]:
-    """The internal topics of the application; one without the name of an internal topic is left out, with a warning."""
+    """The internal topics of the application. A topic with another form of name is left out, with a warning."""
     found = []
     sources = source_topics(group)
     for part in group.subtopologies:
@@ -182,7 +182,7 @@ def internal_topics(group: StreamsGroupDescription) -> list[str]:
 
 
 def delete_topics(admin: AdminClient, group: str, topics: Many[str]) -> list[ItemError]:
-    """Delete internal topics of a group; an error for each that could not be deleted."""
+    """Delete internal topics of a group. Returns an error for each topic that could not be deleted."""
     failures = admin.delete_topics(topics).failures()
     return [ItemError.of(f"internal topic {topic} of group '{group}'", error) for topic, error in failures.items()]
 

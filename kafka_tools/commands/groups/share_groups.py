@@ -1,6 +1,6 @@
-"""``kafka-share-groups``: list, describe and delete share groups, move and drop their offsets (KIP-932, KIP-1043).
+"""``kafka-share-groups``: list, describe and delete share groups, reset and delete their offsets (KIP-932, KIP-1043).
 
-Follows Kafka's ShareGroupCommand, which prints its errors on stdout; this one reports them on stderr and exits 1.
+Kafka's ShareGroupCommand prints its errors on stdout. This command reports them on stderr and exits 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``kafka-streams-application-reset``: a Kafka Streams application starts from scratch (StreamsResetter).
+"""``kafka-streams-application-reset``: a Kafka Streams application restarts from scratch (StreamsResetter).
 
-Kafka's tool commits offsets before it judges ``--internal-topics``, and removes members in a dry run too; here all is
-judged before anything is changed.
+Kafka's tool commits offsets before it validates ``--internal-topics``, and removes members even in a dry run. This
+command validates everything before it changes anything.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _names(texts: tuple[str, ...]) -> list[str]:
-    """The names of a list with commas that may be given several times; UsageError for an empty one."""
+    """The names of comma-separated lists. Raises UsageError for an empty name."""
     names = [name.strip() for text in texts for name in text.split(",")]
     if "" in names:
         raise UsageError("a list of topics contains an empty name: check its commas")

@@ -1,6 +1,6 @@
-"""``kafka-streams-groups``: list, describe and delete streams groups, move and drop their offsets (KIP-1071).
+"""``kafka-streams-groups``: list, describe and delete streams groups, reset and delete their offsets (KIP-1071).
 
-Follows Kafka's StreamsGroupCommand, which prints its errors on stdout; this one reports them on stderr and exits 1.
+Kafka's StreamsGroupCommand prints its errors on stdout. This command reports them on stderr and exits 1.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _delete(admin: AdminClient, given: dict[str, Any], output_format: str | None
     ready = [name for name in wanted if name not in failed]
     topics: dict[str, list[str]] = {}
     if given["delete_all_internal_topics"] and ready:
-        # Only the group knows them: who cannot be described is not deleted either.
+        # Only the group's description names them: a group that cannot be described is not deleted either.
         described, refused = rows_of_streams.describe(admin, ready)
         topics = {group.group_id: rows_of_streams.internal_topics(group) for group in described}
         failed |= {name: error for name in ready for error in refused if error.item == f"group '{name}'"}
@@ -276,16 +276,16 @@ def _reset(admin: AdminClient, given: dict[str, Any], output_format: str | None)
 
 
 def _internal_topics(topics: Sequence[str], groups: Sequence[str]) -> dict[str, list[str]]:
-    """Group -> those of the named topics that are its internal ones, by their names.
+    """Group -> the named topics that are its internal topics, by their names.
 
-    Raises InputError for a topic that is of none of the groups: it may be anybody's.
+    Raises InputError for a topic of no group, which may belong to anybody.
     """
     from kafka_tools.commands.groups.internal_topics import is_internal
     from kafka_tools.errors import InputError
 
     found: dict[str, list[str]] = {}
     for topic in dict.fromkeys(topics):
-        # Where the id of one begins with that of another, the longer one is meant.
+        # If the id of one group starts with that of another, the longer one applies.
         owners = sorted((name for name in groups if is_internal(topic, name)), key=len)
         if not owners:
             raise InputError(

@@ -1,6 +1,6 @@
-"""``kafka-consumer-groups --describe --topic``: the groups that consume a topic, among all or the named ones.
+"""``kafka-consumer-groups --describe --topic``: the groups that consume a topic, among all groups or the named ones.
 
-A group consumes a topic when members of it are assigned partitions of the topic, or when it has offsets there.
+A group consumes a topic if its members are assigned partitions of the topic, or if it has offsets there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Wanted = Callable[[TopicPartition], bool]
 
 
 def of_topics(topics: Mapping[str, Sequence[int] | None]) -> Wanted:
-    """A test whether a partition is in ``topics``: topic -> partitions, None for all of the topic."""
+    """A function that tests whether a partition is in ``topics``: topic -> partitions, None for all partitions."""
 
     def wanted(key: TopicPartition) -> bool:
         numbers = topics.get(key.topic, ())
@@ -52,10 +52,10 @@ def narrowed(groups: Sequence[GroupDescription], wanted: Wanted) -> list[GroupDe
 def readers(
     admin: AdminClient, named: Sequence[str], topics: Sequence[str], make: Callable[..., dict[str, Made]]
 ) -> tuple[list[GroupDescription], dict[str, Made], list[ItemError]]:
-    """The groups that consume ``topics`` (``orders:0,2``), their rows as ``make`` builds them, and the errors.
+    """The groups that consume ``topics`` (``orders:0,2``), their rows by ``make``, and the errors.
 
-    All groups are looked at unless some are named. ``make`` is a function of ``rows``; members and offsets are those of
-    the topics, a group's state is that of the group.
+    It searches all groups unless ``named`` contains some. ``make`` is a function of ``rows``. Members and offsets are
+    limited to the topics, but a state is that of the whole group.
     """
     wanted = of_topics(parse_topics(topics))
     listed, errors = list(dict.fromkeys(named)), []
@@ -79,7 +79,7 @@ def readers(
 
 
 def _missing(admin: AdminClient, topics: Sequence[str]) -> list[ItemError]:
-    """An error for each topic that does not exist: nobody consumes what was misspelt."""
+    """An error for each topic that does not exist, because the name may be misspelt."""
     _, missing = partitions_of(admin, dict.fromkeys(parse_topics(topics)))
     return [ItemError.of(f"topic {topic}", error) for topic, error in missing]
 
@@ -87,7 +87,7 @@ def _missing(admin: AdminClient, topics: Sequence[str]) -> list[ItemError]:
 def _with_readers(
     admin: AdminClient, groups: Sequence[GroupDescription], wanted: Wanted
 ) -> tuple[list[GroupDescription], list[ItemError]]:
-    """The groups with members or offsets there, and an error for each group whose offsets could not be asked for."""
+    """The groups with members or offsets there, and an error for each group whose offsets are unknown."""
     busy = {group.group_id for group in narrowed(groups, wanted) if group.members}
     others = [group.group_id for group in groups if group.group_id not in busy]
     errors = []

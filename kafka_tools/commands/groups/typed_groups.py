@@ -1,4 +1,4 @@
-"""What ``kafka-share-groups`` and ``kafka-streams-groups`` share: checks of options, lists, groups to delete."""
+"""Common code of ``kafka-share-groups`` and ``kafka-streams-groups``: checks of options, lists, groups to delete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_described(
 
 
 def check_committing(fail: Fail, given: Mapping[str, Any]) -> None:
-    """Refuse a reset without ``--execute`` or ``--dry-run``, one with both, and ``-o`` beside ``--export``."""
+    """Refuse a reset without ``--execute`` or ``--dry-run``, one with both, and ``-o`` with ``--export``."""
     if given["dry_run"] and given["execute"]:
         fail("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
     if not (given["dry_run"] or given["execute"]):
@@ -40,12 +40,12 @@ def check_committing(fail: Fail, given: Mapping[str, Any]) -> None:
 
 
 def bracketed(names: Iterable[str]) -> str:
-    """Options as Kafka's tools list them, sorted: ``[from-file], [topic]``."""
+    """Options in the form of Kafka's tools, sorted: ``[from-file], [topic]``."""
     return ", ".join(f"[{name.replace('_', '-')}]" for name in sorted(names))
 
 
 def check_one_mode(fail: Fail, given: Mapping[str, Any], modes: Sequence[str]) -> list[str]:
-    """The mode of a reset, if one is given; several are refused."""
+    """The mode of a reset, if one is given. Several are refused."""
     found = modes_given(given, modes)
     if len(found) > 1:
         check_apart(fail, given, *found[:2])
@@ -62,7 +62,7 @@ def check_apart(fail: Fail, given: Mapping[str, Any], first: str, second: str) -
 def list_them(
     admin: AdminClient, given: Mapping[str, Any], output_format: str | None, group_type: str, states: Sequence[str]
 ) -> int:
-    """``--list`` of groups of one type, which have these states; the exit status."""
+    """``--list`` of groups of one type with these states. Returns the exit status."""
     from kafka_tools.commands.groups import rows as group_rows
     from kafka_tools.output.kafka import group_text
 
@@ -74,7 +74,7 @@ def list_them(
 
 
 def named(admin: AdminClient, given: Mapping[str, Any], group_type: str) -> list[str]:
-    """The groups that the command line names, or all of the type."""
+    """The groups of the command line, or all groups of the type."""
     if not given["all_groups"]:
         return list(dict.fromkeys(given["group"]))
     return [group.group_id for group in admin.list_groups(types=[group_type]).complete()]
@@ -83,9 +83,9 @@ def named(admin: AdminClient, given: Mapping[str, Any], group_type: str) -> list
 def to_delete(
     admin: AdminClient, given: Mapping[str, Any], group_type: str, describe: Describe, *, missing: str, busy: str
 ) -> tuple[list[str], dict[str, ItemError]]:
-    """The groups that ``--delete`` names, and those that must not be deleted: DeleteGroups takes groups of any type.
+    """The groups of ``--delete``, and those that must not be deleted: DeleteGroups accepts groups of any type.
 
-    ``missing`` and ``busy`` stand beside a group's name in the texts of Kafka's tools.
+    ``missing`` and ``busy`` follow a group's name in the texts of Kafka's tools.
     """
     from kafka_tools.commands.groups.holders import blocked
     from kafka_tools.output.rows import ItemError
