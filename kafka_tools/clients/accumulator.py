@@ -1,9 +1,8 @@
 """Records that wait to be sent, grouped into batches per partition, and the order in which batches may leave.
 
-Knows no sockets: the producer appends records, asks what is ready for the leaders it knows, and says how each
-batch ended. Grouping, expiry and the order of retries follow Kafka's ``RecordAccumulator`` and
-``TransactionManager``; sequences are per partition (KIP-98), and a gap that a failed batch leaves is closed by a new
-producer epoch for that partition alone (KIP-360).
+It uses no sockets: the producer appends records, and the sender takes batches and reports how each one ended.
+Grouping, expiry and the order of retries follow Kafka's ``RecordAccumulator`` and ``TransactionManager``. Sequences are
+per partition (KIP-98). A new producer epoch for that partition alone closes the gap of a failed batch (KIP-360).
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Accumulator:
         size_bytes += _USUAL_OVERHEAD_BYTES
         limit_bytes = self._settings.batch_size_bytes
         filled = False
-        # A batch that was sent before keeps its records: its sequence numbers are given out.
+        # A batch that was sent before keeps its records: it has its sequence numbers.
         if batches and not batches[-1].attempts and batches[-1].size_bytes + size_bytes <= limit_bytes:
             batch = batches[-1]
         else:
@@ -91,7 +90,7 @@ class Accumulator:
         batch = queue.batches[0]
         if now_s < batch.retry_at_s or (no_retries and batch.attempts):
             return None
-        # After a failure the partition is quiet until every answer is in; then batches leave in their old order.
+        # After a failure the partition waits for every response; then batches leave in their old order.
         if queue.in_flight and (batch.attempts or queue.reset_wanted):
             return None
         if not (hurry or batch.attempts or self._is_full(queue) or now_s >= self._linger_end_s(batch)):
@@ -167,7 +166,7 @@ class Accumulator:
         self.unfinished -= 1
         self.buffered_bytes -= batch.size_bytes - HEADER_BYTES
         if batch.error is not None and batch.base_sequence >= 0:
-            # Its sequence numbers will never arrive, so what follows them would be refused.
+            # Its sequence numbers will never arrive, so the broker would refuse the ones after them.
             queue.reset_wanted = True
         batch.done = True
         batch.encoded = None

@@ -1,4 +1,4 @@
-"""How the leader of a classic consumer group divides partitions: range and roundrobin, as Kafka does.
+"""The assignors of a classic consumer group's leader: range and roundrobin, as in Kafka.
 
 Pure functions over members' subscriptions and partition counts; every client of a group must reach the same result
 whoever leads, so order and ties follow ``RangeAssignor``, ``RoundRobinAssignor`` and

@@ -15,7 +15,7 @@ from kafka_tools.values import TopicPartition
 
 
 class AutoCommit:
-    """When the next commit is due, and what it commits."""
+    """The time and the offsets of the next commit."""
 
     def __init__(
         self, settings: ConsumerSettings, clock: Clock, positions: Positions, group: GroupClient | None
@@ -52,7 +52,7 @@ class AutoCommit:
             self._group.commit(offsets, self._done)
 
     def _done(self, error: KafkaToolsError | None) -> None:
-        # A failed one is made good by the next; a member that was put out rejoins and starts from what is committed.
+        # The next commit replaces a failed one. A removed member rejoins and starts from the committed offsets.
         if error is not None and is_retriable(error):
             soon_s = self._clock.monotonic_s() + self._settings.retry_backoff_ms / 1000
             self._due_at_s = min(self._due_at_s, soon_s)

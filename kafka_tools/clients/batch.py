@@ -1,4 +1,4 @@
-"""A batch of records that a producer has queued: what is in it, and what became of it."""
+"""A batch of records that a producer has queued: its contents and its result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ProducerBatch:
         self.done = False
         self.error: KafkaToolsError | None = None
         self.unreported = 0
-        """Of a batch that failed: the records whose failure nobody was told."""
+        """Number of records of a failed batch whose failure was not reported."""
         self.base_offset = -1
         self.append_time_ms = -1
         self.parts: tuple[ProducerBatch, ProducerBatch] | None = None
@@ -48,7 +48,7 @@ class ProducerBatch:
 
     @property
     def record_count(self) -> int:
-        """How many records the batch was filled with, whether it was split since or not."""
+        """Number of records that the batch was filled with, even if it has been split."""
         return sum(part.record_count for part in self.parts) if self.parts else len(self.records)
 
     def locate(self, index: int) -> tuple[ProducerBatch, int]:

@@ -1,4 +1,4 @@
-"""Requests that a consumer has under way, each with what to do once it is answered.
+"""A consumer's requests in progress, each with a function to call once it is answered.
 
 A thin layer over an Exchange: everything a consumer asks for is started here and finished in the caller's own
 ``turn``, so that no call to a broker blocks another.
@@ -21,7 +21,7 @@ Then = Callable[["Pending"], None]
 
 
 class Calls:
-    """At most one request per key is under way."""
+    """At most one request per key is in progress."""
 
     def __init__(self, exchange: Exchange, clock: Clock) -> None:
         self.exchange = exchange
@@ -32,7 +32,7 @@ class Calls:
         return key in self._open
 
     def under_way(self) -> list[Hashable]:
-        """The keys of the requests that are under way."""
+        """The keys of the requests in progress."""
         return list(self._open)
 
     def start(
@@ -46,11 +46,11 @@ class Calls:
         self._open[key] = (pending, then)
 
     def forget(self, key: Hashable) -> None:
-        """Do not wait for an answer any more; when it comes nobody looks at it."""
+        """Stop waiting for a response; it is ignored when it comes."""
         self._open.pop(key, None)
 
     def turn(self, wait_s: float) -> None:
-        """Move bytes, waiting for an answer up to ``wait_s``, and finish what is answered; raises what that raises."""
+        """Move bytes, waiting up to ``wait_s`` for a response, and finish answered requests. Raises their errors."""
         if self._open:
             pendings = [pending for pending, _ in self._open.values()]
             self.exchange.poll(pendings, Deadline(self._clock, wait_s))

@@ -1,9 +1,9 @@
 """A consumer without threads: everything happens inside the caller's calls, most of it in ``poll``.
 
 Assigns partitions itself or through a classic group; heartbeats go out from ``poll``, so a member that does not poll
-for ``session.timeout.ms`` is put out of its group and rejoins at the next poll. The parts are ``subscription``,
+for ``session.timeout.ms`` is removed from its group and rejoins at the next poll. The parts are ``subscription``,
 ``membership`` and ``group`` (the group), ``positions``, ``resets``, ``fetcher`` and ``lookup`` (the partitions),
-``auto_commit``, and ``calls`` (requests under way).
+``auto_commit``, and ``calls`` (requests in progress).
 Follows ``KafkaConsumer`` of Kafka's Java client.
 """
 
@@ -93,7 +93,7 @@ class Consumer(Closing):
         """The error that occurred while records were returned; the next ``poll`` raises it."""
         self._closed = False
 
-    # What to read
+    # Subscriptions
 
     def subscribe(
         self,
@@ -102,7 +102,7 @@ class Consumer(Closing):
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
     ) -> None:
-        """Read ``topics``: names, or a pattern that names must match whole. Replaces the earlier subscription.
+        """Read ``topics``: names, or a pattern that must match whole names. Replaces the earlier subscription.
 
         With ``group.id`` the partitions are shared with the group, and the listeners are called inside ``poll``,
         around each rebalance. Without it, this consumer reads all of them, new ones from their start.
@@ -198,9 +198,9 @@ class Consumer(Closing):
                 return []
 
     def _look_ahead(self) -> None:
-        """Send the next fetches, for them to be under way while the records that were found are worked on.
+        """Send the next fetches, so that they are in progress while the caller processes the returned records.
 
-        The positions are behind those records already: what fails now is for the next ``poll`` to raise.
+        The positions are already after these records, so the next ``poll`` raises an error that occurs now.
         """
         try:
             self._send_fetches()
@@ -224,7 +224,7 @@ class Consumer(Closing):
     # Positions
 
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Hand out ``offset`` next."""
+        """Return ``offset`` next."""
         if offset < 0:
             raise InputError("seek offset must not be a negative number")
         self._assigned(topic_partition, "seek").seek(offset)
@@ -389,7 +389,7 @@ class Consumer(Closing):
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit (with ``enable.auto.commit``), leave the group, close the connections; within ``timeout_s``.
 
-        What cannot be committed in time is read again by whoever gets the partitions.
+        The next owners of the partitions read records again whose offsets could not be committed in time.
         """
         if timeout_s < 0:
             raise InputError("The timeout cannot be negative.")
@@ -409,14 +409,14 @@ class Consumer(Closing):
             self._exchange.close()
 
     def _commit_before_leaving(self, deadline: Deadline) -> None:
-        # When it fails, the next owners of the partitions hand the records out again: at least once, as promised.
+        # If it fails, the next owners of the partitions return the records again: at-least-once delivery.
         with contextlib.suppress(BrokerError, NetworkError):
             self.commit(timeout_s=deadline.left_s())
 
     # The machine
 
     def _advance(self) -> None:
-        """Start whatever is due before records can come: metadata, coordinator and membership, positions, commits."""
+        """Start everything due before records can come: metadata, coordinator and membership, positions, commits."""
         self._update_metadata()
         self._subscription.advance()
         if not self._subscription.is_rebalancing:
@@ -467,7 +467,7 @@ class Consumer(Closing):
         self._calls.start(("fetch", plan.node.id), plan.node, plan.build, timeout_s, then)
 
     def _wait_s(self) -> float:
-        """How long nothing may be due, were no answer to come."""
+        """Seconds until something may be due if no response comes."""
         wait_s = WAKE_CHECK_S
         if self._group is not None:
             wait_s = min(wait_s, self._group.wait_s())

@@ -37,7 +37,7 @@ class ConsumedRecord(NamedTuple):
 
 
 class Chunk:
-    """What one fetch brought for one partition, decoded batch by batch as it is handed out."""
+    """The data of one fetch for one partition, decoded batch by batch as records are returned."""
 
     def __init__(
         self, topic_partition: TopicPartition, offset: int, data: PartitionData, settings: ConsumerSettings
@@ -54,7 +54,7 @@ class Chunk:
         self._batch_end = offset
 
     def take(self, limit: int) -> list[ConsumedRecord]:
-        """Up to ``limit`` records of one batch; ``position`` moves past them, and past what is not for consumers.
+        """Up to ``limit`` records of one batch; ``position`` moves past them and past hidden records.
 
         A batch that cannot be read raises CorruptBatch, again each time: nothing is skipped unless someone seeks.
         """

@@ -1,4 +1,4 @@
-"""Fetch: which partitions to ask a leader for, and records out of what it sends.
+"""Fetch: the partitions to request from a leader, and the records of its responses.
 
 Builds requests and takes responses; knows no sockets. Holds at most one fetched chunk per partition, and asks for a
 partition again only when its chunk is used up, so memory is bounded by ``fetch.max.bytes`` per node. Reads every
@@ -90,7 +90,7 @@ class Fetcher:
             for data in topic.partitions:
                 topic_partition = TopicPartition(name, data.partition_index)
                 position = self._positions.get(topic_partition)
-                # Revoked, paused by a seek or moved meanwhile: what was asked no longer matters.
+                # The partition was revoked or its position changed meanwhile: ignore its data.
                 if position is None or position.offset != plan.asked.get(topic_partition):
                     continue
                 try:
@@ -192,7 +192,7 @@ class Fetcher:
             return
         from_replica = self._replicas.pop(topic_partition, None) is not None
         if code == error_codes.OFFSET_OUT_OF_RANGE:
-            # A follower may lag behind; only the leader's word counts.
+            # A follower may lag behind; only the leader's response counts.
             if not from_replica:
                 self._on_out_of_range(topic_partition, position.offset)
             return

@@ -1,4 +1,4 @@
-"""The parts of a record as users give them: checked before the record is queued with others, and safe from changes."""
+"""Checks and copies the parts of a record that users pass, before the record is queued."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_tools.values import as_int, can_be_sent
 
 
 def bytes_of(name: str, given: object) -> bytes:
-    """A key or value as bytes, which nobody can change before they are sent. Raises InputError."""
+    """A key or value as immutable bytes. Raises InputError."""
     if isinstance(given, bytes | bytearray | memoryview):
         return bytes(given)
     hint = "encode it: text.encode()" if isinstance(given, str) else None
@@ -18,7 +18,7 @@ def bytes_of(name: str, given: object) -> bytes:
 
 
 def headers_of(given: Sequence[Header]) -> tuple[Header, ...]:
-    """Headers that nobody can change before they are sent. Raises InputError."""
+    """Headers in immutable form. Raises InputError."""
     try:
         pairs = [(name, content) for name, content in given]
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""A consumer's dealings with its group's coordinator: finding it, membership requests, committed offsets.
+"""A consumer's requests to its group's coordinator: finding it, membership requests, committed offsets.
 
-Starts requests through ``calls`` and interprets answers; what a membership answer means is ``membership``'s. Speaks
+Starts requests through ``calls`` and interprets responses; ``membership`` interprets its own. Speaks
 to the coordinator over a connection of its own, so that heartbeats never wait behind a long fetch. Follows
 ``ConsumerCoordinator`` of Kafka's Java client.
 """
@@ -159,7 +159,7 @@ class GroupClient:
             assert request is not None
             return request
 
-        # The coordinator forgets a member that does not say goodbye after the session timeout, so nothing is lost.
+        # The coordinator removes a member without LeaveGroup after the session timeout, so nothing is lost.
         self._calls.forget("leave")
         self._calls.start("leave", self.coordinator, build, timeout_s, lambda _: None, channel=CHANNEL)
 
@@ -291,6 +291,6 @@ def is_retriable(error: KafkaToolsError) -> bool:
 
 
 def _raise_unless_network(error: KafkaToolsError) -> None:
-    """A node that cannot be reached is looked up again; any other error is the consumer's."""
+    """Raise errors other than network errors; after a network error the coordinator is looked up again."""
     if not isinstance(error, NetworkError):
         raise error

@@ -35,7 +35,7 @@ Answered = Callable[[TopicPartition, FoundOffset | None, KafkaToolsError | None]
 
 
 class OffsetLookup:
-    """Asks leaders. One request per node is under way at a time."""
+    """Asks leaders. One request per node is in progress at a time."""
 
     def __init__(self, settings: ConsumerSettings, calls: Calls, metadata: ClusterMetadata) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""A member of a classic consumer group as a state machine: which request is due, and what an answer means.
+"""A member of a classic consumer group as a state machine that chooses requests and processes responses.
 
 Knows no sockets and no threads: the consumer asks ``next_request`` from its poll, sends what it gets to the group's
 coordinator and hands the answer, or the failure, back. Join, sync, heartbeat and leave follow
@@ -34,7 +34,7 @@ NO_GENERATION = -1
 
 
 class State(enum.Enum):
-    """Where the member stands. Only STABLE members have partitions."""
+    """The member's state. Only STABLE members have partitions."""
 
     UNJOINED = "unjoined"
     JOINING = "joining"
@@ -73,7 +73,7 @@ class ConsumerMembership:
         self._assignment: list[TopicPartition] | None = None
         self._rejoin_reason: str | None = None
 
-    # What the consumer says
+    # Calls of the consumer
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Set the topics of the subscription; a change asks for a rebalance."""
@@ -83,7 +83,7 @@ class ConsumerMembership:
             self.request_rejoin("the subscription changed")
 
     def request_rejoin(self, reason: str) -> None:
-        """Join again at the next chance, keeping the member id."""
+        """Rejoin as soon as possible with the same member id."""
         self._rejoin_reason = reason
         if not self._in_flight:
             self.state = State.UNJOINED
@@ -135,7 +135,7 @@ class ConsumerMembership:
         return taken
 
     def leave_request(self, version: int) -> LeaveGroupRequest | None:
-        """The goodbye of a dynamic member. A static member stays: it is expected back (KIP-345)."""
+        """The LeaveGroup request of a dynamic member. A static member does not leave: it may return (KIP-345)."""
         if not self.member_id or self.settings.group_instance_id is not None:
             return None
         if version < 3:
@@ -143,10 +143,10 @@ class ConsumerMembership:
         member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason="the consumer is being closed")
         return LeaveGroupRequest(group_id=self.group_id, members=[member])
 
-    # What the coordinator says
+    # Responses of the coordinator
 
     def on_response(self, response: GroupResponse, now_s: float) -> None:
-        """Take an answer. Raises BrokerError for what no retry mends (group authorization, fenced instance...)."""
+        """Process a response. Raises BrokerError for permanent errors (group authorization, fenced instance...)."""
         self._in_flight = False
         self._last_answer_s = now_s
         if isinstance(response, JoinGroupResponse):
@@ -161,14 +161,14 @@ class ConsumerMembership:
         self._in_flight = False
         self.coordinator_lost = True
         if self.state is not State.STABLE:
-            # Whether the join was seen is unknown; a repeated one with the same member id replaces it.
+            # The coordinator may have received the join; another one with the same member id replaces it.
             self.state = State.UNJOINED
         elif (now_s - self._last_answer_s) * 1000 > self.settings.session_timeout_ms:
             self.request_rejoin("no heartbeat was answered within the session timeout")
         self._back_off(now_s)
 
     def fence(self, code: int) -> bool:
-        """Follow an error code that says that the group moved on; whether it is one."""
+        """Handle an error code that says that the group has changed. Returns whether ``code`` is such an error."""
         if error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=code == error_codes.ILLEGAL_GENERATION)
             return True

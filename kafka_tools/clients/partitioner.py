@@ -1,4 +1,4 @@
-"""Which partition a record goes to: Kafka's default partitioner.
+"""Kafka's default partitioner.
 
 A keyed record goes to ``murmur2(key) mod partitions``, so records of every Kafka client land together; one without
 key sticks to a partition until about a batch was written there (KIP-480, KIP-794, KIP-1123). Knows no metadata: callers

@@ -1,6 +1,6 @@
-"""Where a consumer stands in each assigned partition: position, pause, reset.
+"""A consumer's state in each assigned partition: position, pause, reset.
 
-Plain state without I/O. A position is the next offset to hand out; what is committed is where a restart resumes.
+Plain state without I/O. A position is the next offset to return; a restart resumes at the committed offset.
 Follows ``SubscriptionState`` of Kafka's Java client.
 """
 
@@ -94,7 +94,7 @@ class Positions:
         return all(position.offset is not None for position in self._positions.values())
 
     def consumed(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Partition -> (position, leader epoch) of every known position: what a commit of everything commits."""
+        """Partition -> (position, leader epoch) of every known position, for a commit of all positions."""
         return {
             topic_partition: (position.offset, position.leader_epoch)
             for topic_partition, position in self._positions.items()

@@ -1,7 +1,7 @@
 """A producer without threads: records are grouped, sent and retried from ``send``, ``poll`` and ``flush``.
 
-All I/O happens in the caller's thread. What waits and in which order is ``accumulator``'s, what goes to brokers and
-what comes back ``sender``'s, which partition a key goes to ``partitioner``'s. Works with brokers 0.11 and later.
+All I/O happens in the caller's thread. ``accumulator`` orders waiting records, ``sender`` sends requests and
+processes responses, and ``partitioner`` selects the partition of a key. Works with brokers 0.11 and later.
 Follows ``KafkaProducer`` of Kafka's Java client.
 """
 
@@ -41,7 +41,7 @@ class RecordTooLarge(InputError):
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record went. ``offset`` is -1 when the broker did not say (acks=0, a retry it had already written)."""
+    """The location of a record. ``offset`` is -1 if the broker did not return it (acks=0, a duplicate)."""
 
     topic: str
     partition: int
@@ -50,7 +50,7 @@ class RecordMetadata(NamedTuple):
 
 
 class Delivery:
-    """The fate of one record."""
+    """The result of one record."""
 
     __slots__ = ("_batch", "_index", "_producer")
 
@@ -66,7 +66,7 @@ class Delivery:
 
     @property
     def error(self) -> KafkaToolsError | None:
-        """Why the record failed; None while it is not done and when it arrived."""
+        """The reason why the record failed; None before it is done, and when it was acknowledged."""
         batch, _ = self._batch.locate(self._index)
         self._producer.note_seen(batch)
         return batch.error
@@ -93,9 +93,9 @@ class Producer:
     """Sends records. Use as a context manager: leaving it without an error flushes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
-    ``on_failure(topic_partition, record, error)`` is called for each record that is given up, as ``on_delivery`` is.
+    ``on_failure(topic_partition, record, error)`` is called for each record that fails, as ``on_delivery`` is.
     ``partitioner(topic, key, partitions)`` chooses one of the numbers in ``partitions`` for a record that is sent
-    without one; else Kafka's own rule holds.
+    without one; else Kafka's own rule applies.
     Raises ConfigError for settings that contradict each other.
     """
 
@@ -215,8 +215,8 @@ class Producer:
     def close(self, timeout_s: float | None = None) -> None:
         """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail.
 
-        Raises RecordsLost if records failed and nobody was told: they had no ``on_delivery``, the producer has no
-        ``on_failure``, and nobody looked at their ``Delivery``.
+        Raises RecordsLost if failures of records were not reported: they had no ``on_delivery``, the producer has no
+        ``on_failure``, and the caller did not read their ``Delivery``.
         """
         if self._closed or self._exchange.is_foreign:
             return
@@ -239,7 +239,7 @@ class Producer:
         self._reports.check()
 
     def note_seen(self, batch: ProducerBatch) -> None:
-        """Somebody looked at the fate of a batch: ``close`` need not tell it."""
+        """The caller has read the result of a batch, so ``close`` does not report it."""
         self._reports.note_seen(batch)
 
     def __enter__(self) -> Producer:
@@ -319,7 +319,7 @@ class Producer:
 
 
 def metadata_of(batch: ProducerBatch, index: int) -> RecordMetadata:
-    """Where record ``index`` of an acknowledged batch is."""
+    """The location of record ``index`` of an acknowledged batch."""
     offset = batch.base_offset + index if batch.base_offset >= 0 else -1
     timestamp_ms = batch.append_time_ms if batch.append_time_ms >= 0 else batch.records[index][0]
     return RecordMetadata(*batch.topic_partition, offset, timestamp_ms)

@@ -1,4 +1,4 @@
-"""What a producer owes its user: callbacks to call, and failures that nobody was told."""
+"""A producer's reports to its user: callbacks to call, and failures that were not reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OnFailure = Callable[["TopicPartition", "PendingRecord", KafkaToolsError], objec
 
 
 class RecordsLost(KafkaToolsError):
-    """``Producer.close``: records failed, and nobody was told. ``count`` says how many."""
+    """``Producer.close``: records failed, and their failure was not reported. ``count`` is their number."""
 
     def __init__(self, count: int, first: KafkaToolsError) -> None:
         super().__init__(f"{count} record{'s were' if count > 1 else ' was'} not delivered: {first}", hint=first.hint)
@@ -25,7 +25,7 @@ class RecordsLost(KafkaToolsError):
 
 
 class Reports:
-    """Callbacks wait here until no batch is between two states: one that raises leaves the producer whole."""
+    """Callbacks wait here until no batch is between two states, so that an exception leaves the producer consistent."""
 
     def __init__(self, on_failure: OnFailure | None = None) -> None:
         self._on_failure = on_failure
@@ -49,16 +49,16 @@ class Reports:
             self._first = batch.error
 
     def note_seen(self, batch: ProducerBatch) -> None:
-        """Somebody looked at what became of a batch."""
+        """The caller has read the result of a batch."""
         self._unreported -= batch.unreported
         batch.unreported = 0
 
     def run_callbacks(self) -> None:
-        """Call what is due. The first that raises ends it; the others remain for the next time."""
+        """Call the callbacks that are due. An exception ends it; the remaining callbacks are called next time."""
         while self._calls:
             self._calls.popleft()()
 
     def check(self) -> None:
-        """Raises RecordsLost if nobody was told of a failure: no callback, and nobody looked at the ``Delivery``."""
+        """Raise RecordsLost if a failure was not reported: no callback, and the ``Delivery`` was not read."""
         if self._unreported and self._first is not None:
             raise RecordsLost(self._unreported, self._first)

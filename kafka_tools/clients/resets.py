@@ -1,4 +1,4 @@
-"""Finding the positions that a consumer does not know: committed offsets first, then the reset policy.
+"""Finds the unknown positions of a consumer: committed offsets first, then the reset policy.
 
 Starts requests through ``group`` and ``lookup`` and writes into ``positions``. Follows ``OffsetFetcher`` and
 ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`` of Kafka's Java client; by_duration is KIP-1106.

@@ -1,4 +1,4 @@
-"""Batches out, answers in: the half of a producer that talks to brokers, in the caller's thread.
+"""The part of a producer that sends batches to brokers and processes responses, in the caller's thread.
 
 Takes from the accumulator what is ready, per leader; asks for a producer id where one is needed; retries, splits and
 gives up. Follows ``Sender`` of Kafka's Java client. Works with brokers 0.11 and later (magic 2, topic ids from
@@ -37,7 +37,7 @@ TOPIC_ID_VERSION = 13
 _SEQUENCE_LOST = (error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, error_codes.UNKNOWN_PRODUCER_ID)
 _REQUEST_OVERHEAD_BYTES = 512
 _PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
-"""How often a producer that only takes records in looks after what is under way."""
+"""Bounds of the interval at which a producer that only queues records processes requests in progress."""
 
 
 class Sender:
@@ -63,7 +63,7 @@ class Sender:
         self._identity: ProducerIdentity | None = None
         self._in_flight: list[_Sent] = []
         self._asking: Pending | None = None
-        """The request for metadata that is under way."""
+        """The request for metadata in progress."""
 
     def wait_s(self) -> float:
         """Seconds until ``pump`` should be called for records to leave in time; infinity when none waits."""
@@ -100,7 +100,7 @@ class Sender:
         self._reports.run_callbacks()
 
     def _wake_s(self, hurry: bool) -> float:
-        """How long to wait when batches are held back: their next event, but never long, as leaders may appear."""
+        """Seconds to wait for batches that are held back: until their next event, or less: leaders may appear."""
         wait_s = self._accumulator.next_event_s(self._clock.monotonic_s())
         return min(max(wait_s, 0.001), 0.05 if hurry else max(self.settings.retry_backoff_ms / 1000, 0.005))
 
@@ -132,7 +132,7 @@ class Sender:
                 continue
             if busy.get(node.id, 0) >= self.settings.max_in_flight:
                 continue
-            # What came back may have come from a leader that has moved: wait for the answer that tells.
+            # A batch may have failed because its leader moved: wait for the new metadata before a retry.
             batch = self._accumulator.take(topic_partition, now_s, hurry, no_retries=self._asking is not None)
             if batch is None:
                 continue
@@ -247,7 +247,7 @@ class Sender:
             for batch in sent.batches:
                 self._accumulator.finish(batch)
             return
-        # An answer by id means the name that the id had when it was asked.
+        # A topic id in a response means the name that it had at the time of the request.
         names = {topic.topic_id: topic.name for topic in sent.request.topic_data}
         rows = {
             (topic.name or names.get(topic.topic_id), partition.index): partition
@@ -272,7 +272,7 @@ class Sender:
     ) -> None:
         code = row.error_code
         if code in (error_codes.NONE, error_codes.DUPLICATE_SEQUENCE_NUMBER):
-            # A duplicate was written by an earlier attempt whose answer got lost; its offset is not told.
+            # An earlier attempt wrote the duplicate, but its response was lost. The offset is unknown.
             batch.base_offset = row.base_offset if code == error_codes.NONE else -1
             batch.append_time_ms = row.log_append_time_ms
             self._accumulator.finish(batch)
@@ -289,7 +289,7 @@ class Sender:
         if known.retriable or (lost and self._accumulator.has_earlier(batch)):
             self._retry_or_fail([batch], error)
         elif lost and code == error_codes.UNKNOWN_PRODUCER_ID:
-            # Retention removed what the broker knew of this producer, so nothing of the batch was written.
+            # Retention removed the broker's state of this producer, so nothing of the batch was written.
             self._accumulator.request_reset(batch.topic_partition)
             self._retry_or_fail([batch], error)
         else:
@@ -297,7 +297,7 @@ class Sender:
 
     @staticmethod
     def _hint(code: int, batch: ProducerBatch) -> str | None:
-        """What to do about an error that old message formats cause (message.format.version, before Kafka 4.0)."""
+        """The hint for an error that old message formats cause (message.format.version, before Kafka 4.0)."""
         if code == error_codes.UNSUPPORTED_FOR_MESSAGE_FORMAT and batch.identity is not None:
             return (
                 "the topic's message.format.version is older than 0.11, which an idempotent producer "

@@ -1,7 +1,7 @@
 """Settings of producers and consumers: Kafka's names, defaults and bounds, read from a ClientConfig.
 
-Connection settings (``security.protocol``, ``request.timeout.ms``, ...) are ``net.config``'s; here is only what
-``ProducerConfig`` and ``ConsumerConfig`` of Kafka add and this client honours.
+``net.config`` reads the connection settings (``security.protocol``, ``request.timeout.ms``, ...). This module reads the
+settings that ``ProducerConfig`` and ``ConsumerConfig`` of Kafka add and that this client supports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_IN_FLIGHT_IDEMPOTENT = 5
 
 
 class ProducerSettings(NamedTuple):
-    """How records are grouped, sent and retried. Sizes in bytes, times in milliseconds."""
+    """Settings of grouping, sending and retries. Sizes in bytes, times in milliseconds."""
 
     acks: int = -1
     codec: str = "none"
@@ -84,7 +84,7 @@ class ProducerSettings(NamedTuple):
 
 
 class ConsumerSettings(NamedTuple):
-    """How records are fetched and a group is joined. Sizes in bytes, times in milliseconds."""
+    """Settings of fetches and group membership. Sizes in bytes, times in milliseconds."""
 
     group_id: str | None = None
     group_instance_id: str | None = None
@@ -113,7 +113,7 @@ class ConsumerSettings(NamedTuple):
 
     @property
     def isolation_level(self) -> int:
-        """As requests give it."""
+        """The value for requests."""
         return IsolationLevel.READ_COMMITTED if self.read_committed else IsolationLevel.READ_UNCOMMITTED
 
     @classmethod

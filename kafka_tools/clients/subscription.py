@@ -1,7 +1,7 @@
-"""What a consumer subscribed to, and the partitions that this gives it: through its group, or all of them.
+"""The topics that a consumer subscribed to, and their partitions: those that its group assigns, or all.
 
 Drives the membership through ``group`` and writes into ``positions``; knows nothing of records. A rebalance is eager:
-commit, give everything up, join, take what is assigned. Follows ``ConsumerCoordinator`` of Kafka's Java client.
+commit, revoke all partitions, join, take the assignment. Follows ``ConsumerCoordinator`` of Kafka's Java client.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Subscription:
         on_assigned: Listener | None,
         on_revoked: Listener | None,
     ) -> None:
-        """Subscribe, or change what is subscribed to."""
+        """Subscribe, or change the subscription."""
         if not isinstance(chosen, tuple):
             self._pattern, self.topics = chosen, ()
             self._metadata.watch_all()
@@ -75,7 +75,7 @@ class Subscription:
                 self._group.membership.subscribe(self.topics)
 
     def end(self, timeout_s: float) -> None:
-        """Give everything up and start to leave the group."""
+        """Revoke all partitions and start to leave the group."""
         if self._group is not None and self._group.membership is not None:
             self.revoke()
             self._group.leave(timeout_s)
@@ -87,7 +87,7 @@ class Subscription:
         return self._group is not None and self._group.membership is not None and self._group.membership.needs_rejoin
 
     def advance(self) -> None:
-        """Start what is due: finding the coordinator, joining, heartbeats; take what was assigned."""
+        """Start the requests that are due: finding the coordinator, joining, heartbeats. Take a new assignment."""
         if self.active and self._metadata.is_known:
             self._match_topics()
         if self._group is not None:
@@ -135,7 +135,7 @@ class Subscription:
             if info is not None and info.partitions:
                 found += [TopicPartition(topic, number) for number in sorted(info.partitions)]
             else:
-                # A broker that does not know the topic for a moment must not cost the place in it.
+                # Keep the positions if a broker temporarily does not know the topic.
                 found += [each for each in self._positions if each.topic == topic]
         if found == list(self._positions):
             return
@@ -151,12 +151,12 @@ class Subscription:
             membership.subscribe(self.topics)
         if membership.is_leader and membership.state is State.STABLE:
             counts = self._counts(membership.group_topics)
-            # A topic that cannot be described at this moment is no reason to take it from its readers.
+            # A topic that cannot be described at this moment must not be revoked from its members.
             if counts != self._partition_counts and not self._metadata.update_wanted:
                 membership.request_rejoin("the partitions of the subscribed topics changed")
 
     def _prepare_to_join(self, group: GroupClient) -> bool:
-        """Before partitions are given up: commit what was handed out, tell the listener. Whether that is done."""
+        """Before a join: commit the positions and revoke the partitions. Returns whether this is complete."""
         if self._prepared or self._commit_before_join:
             return self._prepared
         offsets = self._auto_commit.consumed()
@@ -167,13 +167,13 @@ class Subscription:
         return True
 
     def _on_commit_before_join(self, _: KafkaToolsError | None) -> None:
-        # When it failed, the next owners of the partitions hand the records out again: at least once, as promised.
+        # If it failed, the next owners of the partitions return the records again: at-least-once delivery.
         self._commit_before_join = False
         self.revoke()
         self._prepared = True
 
     def revoke(self) -> None:
-        """Give every partition up and tell the listener."""
+        """Revoke every partition and call the listener."""
         partitions = list(self._positions)
         if not partitions:
             return
