@@ -1,8 +1,8 @@
 """Access control lists of the cluster, and authorization by them.
 
-Entries are Kafka's ``AccessControlEntryRecord``s; the rules are those of ``StandardAuthorizerData``, the checks of
-new entries those of ``AclControlManager`` (KIP-140, KIP-290). Knows no connection: a question is
-principal, host, operation, resource type and name.
+Entries are Kafka's ``AccessControlEntryRecord``s. The rules are those of ``StandardAuthorizerData``, the checks of new
+entries those of ``AclControlManager`` (KIP-140, KIP-290). The module does not depend on connections: a request for
+authorization consists of principal, host, operation, resource type and name.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ OPERATIONS = frozenset(AclOperation.known().values()) - {AclOperation.ANY, AclOp
 RESOURCE_TYPES = frozenset(AclResourceType.known().values()) - {AclResourceType.ANY}
 UNKNOWN, ANY, MATCH = PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
-"""Pattern types; UNKNOWN and ANY are the same for every other field of a filter too."""
+"""Pattern types. UNKNOWN and ANY have the same numbers in all other fields of a filter."""
 DENY, ALLOW = AclPermission.DENY, AclPermission.ALLOW
 ALL = AclOperation.ALL
-"""The operation that stands for every other."""
+"""The operation that includes all others."""
 AUTHORIZERS = (
     "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "kafka.security.authorizer.AclAuthorizer",
@@ -48,7 +48,7 @@ _IMPLYING = {
     ),
     AclOperation.DESCRIBE_CONFIGS: frozenset((AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)),
 }
-"""Allowing one of these operations allows the one they stand behind (``AclEntry``); denying does not."""
+"""Operation -> operations that include it when they are allowed, but not when they are denied (``AclEntry``)."""
 
 _Host = str | networks.Subnet
 
@@ -80,8 +80,8 @@ class Filter(NamedTuple):
     def of(cls, fields: Any) -> Filter:
         """The filter in a DescribeAcls request or a DeleteAcls filter. BrokerError for a value that is UNKNOWN (0).
 
-        Kafka closes the connection for that. A number that it does not know means no entry to DescribeAcls, and is
-        refused by DeleteAcls: ``require_known``.
+        Kafka then closes the connection. With an unknown number, DescribeAcls finds no entry, and DeleteAcls refuses
+        the filter (``require_known``).
         """
         found = cls(
             fields.resource_type_filter,
@@ -97,7 +97,7 @@ class Filter(NamedTuple):
         return found
 
     def require_known(self) -> Filter:
-        """The filter itself; BrokerError if a number in it stands for nothing that Kafka has."""
+        """The filter itself; BrokerError if it contains a number that Kafka does not know."""
         if not (1 <= self.resource_type <= max(RESOURCE_TYPES) and ANY <= self.pattern_type <= PREFIXED):
             raise bad_request("Unknown patternFilter.")
         if not (1 <= self.operation <= max(OPERATIONS) and 1 <= self.permission_type <= ALLOW):
@@ -105,7 +105,7 @@ class Filter(NamedTuple):
         return self
 
     def matches(self, entry: AclEntry) -> bool:
-        """Whether the entry is meant; MATCH means every pattern that applies to the name."""
+        """Whether the filter matches the entry. MATCH matches every pattern that applies to the name."""
         if self.pattern_type == MATCH:
             if self.resource_name is not None and not _applies(entry, self.resource_name):
                 return False
@@ -123,18 +123,18 @@ class Filter(NamedTuple):
 
 
 class Acls:
-    """Every entry, and the answer to "may this principal do that"."""
+    """All entries of the cluster, and authorization by them."""
 
     def __init__(self, journal: Journal, properties: Mapping[str, str]) -> None:
         """``properties``: server.properties.
 
-        ConfigError for an authorizer.class.name that is not Kafka's own, and for a super user that is no principal.
+        ConfigError for an authorizer.class.name that is not Kafka's own, and for an invalid super user.
         """
         self._journal = journal
         self._entries: dict[uuid.UUID, AclEntry] = {}
         self._literal: dict[tuple[int, str], dict[AclEntry, _Host]] = {}
         self._prefixed: dict[int, dict[AclEntry, _Host]] = {}
-        """Entries with their hosts in the form in which they are compared."""
+        """Entries with their normalized hosts."""
         self.enabled = _is_enabled(properties)
         self._super_users = _super_users(properties) if self.enabled else frozenset()
         self._without_entries = properties.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
@@ -143,13 +143,13 @@ class Acls:
         journal.on_image(self._image)
 
     def authorize(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
-        """Whether the cluster's entries allow it: a denial wins, then an allowance, then the rule for no entries.
+        """Whether the cluster's entries allow the operation: a DENY entry overrides ALLOW entries.
 
-        ``host`` is spelled as Kafka does (``host_address``).
+        allow.everyone.if.no.acl.found applies if no entry applies to the resource. ``host``: as from ``host_address``.
         """
         allowed = principal in self._super_users or self._judge(principal, host, operation, resource_type, name)
         if not allowed and log.isEnabledFor(logging.DEBUG):
-            # In the words of Kafka's authorizer, which operators look for.
+            # The text of Kafka's authorizer, which operators search for.
             text = "Principal = %s is Denied operation = %s from host = %s on resource = %s:LITERAL:%s"
             log.debug(text, principal, AclOperation.word(operation), host, AclResourceType.word(resource_type), name)
         return allowed
@@ -169,9 +169,9 @@ class Acls:
         return allowed or (not found_any and self._without_entries)
 
     def authorize_somewhere(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
-        """Whether some entry opens a resource of this type, be it there or not, to the operation (KIP-679).
+        """Whether an entry allows the operation on any resource of this type, existing or not (KIP-679).
 
-        As ``Authorizer.authorizeByResourceType``: an allowance counts unless a denial covers all that it covers.
+        Like ``Authorizer.authorizeByResourceType``: an ALLOW entry counts unless a DENY entry covers all its resources.
         """
         operations = (ALL, operation)
         concerning = [
@@ -189,11 +189,11 @@ class Acls:
         return any(not any((name[:end], PREFIXED) in denied for end in range(1, len(name) + 1)) for name, _ in allowed)
 
     def find(self, wanted: Filter) -> list[AclEntry]:
-        """The entries that a filter means, in a stable order."""
+        """The entries that match a filter, sorted."""
         return sorted(entry for entry in self._entries.values() if wanted.matches(entry))
 
     def create(self, entries: Iterable[AclEntry], takes_networks: bool = True) -> list[BrokerError | None]:
-        """Add entries, all in one change; per entry, in order, None or why not. One that exists is not an error.
+        """Add entries, all in one change; returns None or an error for each. An existing entry is not an error.
 
         ``takes_networks``: whether the cluster's metadata.version allows networks as hosts.
         """
@@ -214,7 +214,7 @@ class Acls:
         return results
 
     def delete(self, filters: Iterable[Filter | BrokerError]) -> Work[list[list[AclEntry] | BrokerError]]:
-        """Remove what the filters mean, all in one change; per filter the entries, or why it was refused."""
+        """Delete the entries that match the filters, in one change; returns the entries or an error per filter."""
         results: list[list[AclEntry] | BrokerError] = []
         gone: set[AclEntry] = set()
         for wanted in filters:
@@ -267,7 +267,7 @@ def _applies(entry: AclEntry, name: str) -> bool:
 
 
 def _problem(entry: AclEntry) -> str | None:
-    """Why an entry cannot be added; None when it can."""
+    """The reason why an entry is invalid; None if it is valid."""
     if not entry.resource_name:
         return "Invalid empty resource name"
     if entry.resource_type == AclResourceType.CLUSTER and entry.resource_name != CLUSTER_NAME:
@@ -296,24 +296,24 @@ def _problem(entry: AclEntry) -> str | None:
 
 
 def _host(text: str) -> _Host:
-    """The host of an entry as clients' are spelled, since an IPv6 address has many spellings; a network as numbers."""
+    """The normalized host of an entry, since an IPv6 address has many spellings; a network as numbers."""
     if "/" in text:
         try:
             return networks.parsed(text)
         except ValueError:
-            return text  # the host of no client
+            return text  # matches no client
     return host_address(text)
 
 
 def _is_of(entry_host: _Host, host: str) -> bool:
-    """Whether an entry concerns a client's host."""
+    """Whether an entry's host matches a client's host."""
     if isinstance(entry_host, str):
         return entry_host in (host, "*")
     return entry_host.covers(networks.address_of(host))
 
 
 def _no_value(number: int) -> str:
-    """What Kafka calls a number that is right in a filter only, or nowhere."""
+    """Kafka's name for a number that is not valid in an entry."""
     return "ANY" if number == ANY else "UNKNOWN"
 
 

@@ -1,9 +1,9 @@
 """The principal of a client: SASL on a connection.
 
-The dialogue is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake
-first, then tokens, in SaslAuthenticate requests or, after a handshake of v0, bare. Mechanisms: PLAIN with
-the users of the listener's JAAS entry, SCRAM with the credentials of the cluster and its delegation tokens,
-OAUTHBEARER with what ``token_validators`` takes, GSSAPI with the keys of the listener's keytab.
+The exchange is that of Kafka's ``SaslServerAuthenticator`` (KIP-43, KIP-152): ApiVersions and SaslHandshake, then
+tokens in SaslAuthenticate requests. After a handshake of v0, tokens are sent without requests. Mechanisms: PLAIN with
+the users of the listener's JAAS entry, SCRAM with the credentials of the cluster and its delegation tokens, OAUTHBEARER
+with tokens that ``token_validators`` accepts, GSSAPI with the keys of the listener's keytab.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ SERVED_HANDLERS = {
     "SCRAM-SHA-512": ("ScramServerCallbackHandler",),
     "OAUTHBEARER": ("OAuthBearerValidatorCallbackHandler", "OAuthBearerUnsecuredValidatorCallbackHandler"),
 }
-"""Kafka's own classes that judge logins, by mechanism: what they do is done here."""
+"""Kafka's own classes that validate logins, by mechanism. This broker does the same without Java."""
 ANONYMOUS = "User:ANONYMOUS"
 _RENEWAL_S = 1.0
-"""How long after one renewal of a login the next may begin: of Kafka's ``KafkaChannel``."""
+"""The minimum time between two renewals of a login, as in Kafka's ``KafkaChannel``."""
 
 
 class ListenerSecurity:
-    """What one SASL listener offers: ``mechanisms``, and a fresh server side of each."""
+    """The SASL mechanisms that a listener offers, and a new server side of each for a login."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class ListenerSecurity:
         properties: Mapping[str, str],
         former: ListenerSecurity | None = None,
     ) -> None:
-        """``properties``: the broker's configs. ``former``: what holds while it runs.
+        """``properties``: the broker's configs. ``former``: the previous object if the configs change at run time.
 
-        Raises ConfigError for mechanisms that are not served and for a JAAS entry that PLAIN lacks.
+        Raises ConfigError for unsupported mechanisms and invalid settings, such as PLAIN without a JAAS entry.
         """
         self._sources = sources
         self._listener = endpoint.name
@@ -85,7 +85,7 @@ class ListenerSecurity:
         for mechanism in self.mechanisms:
             _require_served_handler(values, mechanism, endpoint)
         self.settings = login_settings(values)
-        """The settings that the mechanisms were made from."""
+        """The settings of the mechanisms."""
         self._tokens: TokenValidator | None = None
         if former is not None and "OAUTHBEARER" in self.mechanisms:
             self._tokens = former._tokens
@@ -104,7 +104,7 @@ class ListenerSecurity:
         return Login(self)
 
     def server(self, mechanism: str, tokens: list[Token]) -> SaslServer:
-        """A fresh server side of one of ``mechanisms``; the delegation token of the login goes to ``tokens``."""
+        """A new server side of one of ``mechanisms``. It adds the delegation token of the login to ``tokens``."""
         if self._tokens is not None and mechanism == "OAUTHBEARER":
             from kafka_tools.net.sasl.oauthbearer import OAuthBearerServer
 
@@ -123,7 +123,7 @@ class ListenerSecurity:
         assert self._tokens is not None
         try:
             return self._tokens.validate(text, self._sources.timers.clock.now_ms())
-        except TokenRefused as error:  # the client is told no more than that it is wrong
+        except TokenRefused as error:  # the client does not get the reason
             log.warning("listener %s: refused an OAUTHBEARER token: %s", self._listener, error)
             raise
 
@@ -141,7 +141,7 @@ class ListenerSecurity:
         return self._sources.timers.clock.monotonic_s()
 
     def lifetime_ms(self, mechanism: str, credential_ends_ms: int | None) -> int:
-        """How long a login holds (KIP-368): the listener's limit, or less if its credential ends; 0 is for ever."""
+        """The lifetime of a login (KIP-368): the listener's limit, or less if the credential expires; 0: no limit."""
         limit_ms = self._limits_ms.get(mechanism, 0)
         if credential_ends_ms is None:
             return max(limit_ms, 0)
@@ -160,27 +160,27 @@ class Login:
         self.security = security
         self.mechanism: str | None = None
         self.bare_tokens = False
-        """Whether frames are tokens without a request around them (after SaslHandshake v0)."""
+        """Whether frames are tokens without requests (after SaslHandshake v0)."""
         self._tokens: list[Token] = []
-        """The delegation token that is logged in with, if it is one."""
+        """The delegation token of the login, if it uses one."""
         self._server: SaslServer | None = None
         self.wrong_mechanism = ""
-        """Why the dialogue that was begun on a connection that is logged in comes to nothing."""
+        """The reason why a re-authentication must fail: it uses another mechanism. Empty if there is none."""
         self._first: tuple[str, str] | None = None
-        """Principal and mechanism of the first login: a later one (KIP-368) must not change them."""
+        """Principal and mechanism of the first login. A re-authentication (KIP-368) must not change them."""
         self.session_lifetime_ms = 0
-        """How long the login holds; 0 for the connection's life."""
+        """The lifetime of the login; 0: no limit."""
         self._ends_s = math.inf
         self._renewed_s = -math.inf
-        """When the client last began to log in again."""
+        """When the client last started a re-authentication."""
 
     def expired(self) -> bool:
-        """Whether the client should have logged in again by now."""
+        """Whether the lifetime of the login is over."""
         return self._ends_s <= self.security.now_s()
 
     @property
     def may_begin_again(self) -> bool:
-        """Whether the login ends, and the client did not begin another one less than a second ago (KIP-368)."""
+        """Whether the client may re-authenticate: the login expires, and the last attempt is a second ago (KIP-368)."""
         return self.session_lifetime_ms > 0 and self.security.now_s() - self._renewed_s >= _RENEWAL_S
 
     @property
@@ -189,25 +189,25 @@ class Login:
 
     @property
     def underway(self) -> bool:
-        """Whether a mechanism was chosen, and its dialogue is not over."""
+        """Whether a mechanism was chosen, and its exchange is in progress."""
         return self._server is not None and not self.done
 
     @property
     def token(self) -> Token | None:
-        """The delegation token that is logged in with."""
+        """The delegation token of the login."""
         return self._tokens[-1] if self._tokens else None
 
     @property
     def principal(self) -> str:
         if self._server is None or not self._server.done:
             return ANONYMOUS
-        # As in Kafka the name counts: who owns a token is a user, whatever type was asked for.
+        # As in Kafka, only the name of a token's owner counts: the type is always User.
         return f"User:{self._server.username if self.token is None else parts_of(self.token.owner)[1]}"
 
     def choose(self, mechanism: str, *, bare_tokens: bool) -> bool:
-        """Begin with a mechanism; False if the listener does not offer it.
+        """Start the exchange of a mechanism; False if the listener does not offer it.
 
-        Another one than that of the first login is refused by what follows, as in Kafka, and without an answer.
+        If it is not the mechanism of the first login, the next step fails without a response, as in Kafka.
         """
         if mechanism not in self.security.mechanisms:
             return False
@@ -226,9 +226,9 @@ class Login:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """The answer to a client's token. Raises AuthenticationFailed, with Kafka's text.
+        """The response to a client's token. Raises AuthenticationFailed, with Kafka's text.
 
-        What is wrong with SCRAM the client is not told; the cause of the error is.
+        For SCRAM, the text does not contain the reason; it is in the cause of the error.
         """
         if self._server is None:
             raise AuthenticationFailed("SaslAuthenticate request received before SaslHandshake")
@@ -257,14 +257,14 @@ class Login:
 
 
 def listener_values(properties: Mapping[str, str], listener: str) -> dict[str, str]:
-    """The properties as they hold for one listener: ``listener.name.<name>.x`` beats ``x``."""
+    """The properties of one listener: ``listener.name.<name>.x`` overrides ``x``."""
     prefix = f"listener.name.{listener.lower()}."
     own = {key[len(prefix) :]: value for key, value in properties.items() if key.lower().startswith(prefix)}
     return {**properties, **own}
 
 
 def login_settings(values: Mapping[str, str]) -> dict[str, str]:
-    """Those of a listener's values that logins depend on."""
+    """The values of a listener that affect logins."""
     return {
         key: value
         for key, value in values.items()
@@ -273,7 +273,7 @@ def login_settings(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _same_tokens(former: ListenerSecurity, new: ListenerSecurity) -> bool:
-    """Whether tokens are judged as before."""
+    """Whether the settings for OAUTHBEARER tokens are unchanged."""
     ours, theirs = (
         {key: value for key, value in each.settings.items() if "oauthbearer" in key or key == "sasl.jaas.config"}
         for each in (former, new)
@@ -282,7 +282,7 @@ def _same_tokens(former: ListenerSecurity, new: ListenerSecurity) -> bool:
 
 
 def _kerberos_service(values: Mapping[str, str], endpoint: Endpoint) -> tuple[str, str | None]:
-    """Keytab and principal of a listener's service, which have been opened once. Raises ConfigError."""
+    """Keytab and principal of a listener's service. Raises ConfigError, also if they cannot be used."""
     from kafka_tools.net.jaas import parse_jaas
     from kafka_tools.net.sasl.kerberos import KerberosServer
 
@@ -331,7 +331,7 @@ def _plain_users(values: Mapping[str, str], endpoint: Endpoint) -> dict[str, str
 
 
 def _require_served_handler(values: Mapping[str, str], mechanism: str, endpoint: Endpoint) -> None:
-    """ConfigError if the settings want other Java code to judge logins than what is served here."""
+    """ConfigError if the settings name a callback handler that is not in ``SERVED_HANDLERS``."""
     key = f"{mechanism.lower()}.sasl.server.callback.handler.class"
     name = values.get(key, "").strip()
     if name and name.rpartition(".")[2] not in SERVED_HANDLERS.get(mechanism, ()):

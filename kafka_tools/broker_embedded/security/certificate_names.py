@@ -1,8 +1,8 @@
 """The names in a TLS certificate, as Java writes them: the subject by RFC 2253, and the alternative names.
 
-Principals and ACLs hold this text, so it is that of ``X500Principal.getName()`` to the letter: last part first, nine
-short names, everything else as a number with its value in hexadecimal. Reads only so much of DER (X.690) and of
-RFC 5280 as that needs, within bounds; knows no key and no signature.
+Principals and ACLs contain this text, so it equals ``X500Principal.getName()`` exactly: the last part comes first, nine
+types have short names, all others are numbers with hexadecimal values. The module reads only the necessary parts of DER
+(X.690) and RFC 5280, within bounds. It validates no keys and no signatures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AT_THE_ENDS = " \r"
 
 
 class CertificateNames(NamedTuple):
-    """Whom a certificate is for. ``alternatives``: (tag, bytes) as they stand in the certificate."""
+    """The names of a certificate's subject. ``alternatives``: (tag, bytes) as in the certificate."""
 
     subject: str
     alternatives: frozenset[tuple[int, bytes]]
@@ -39,7 +39,7 @@ class _Element(NamedTuple):
 
 
 def certificate_names(der: bytes) -> CertificateNames:
-    """The names in a certificate in DER. InputError when it is none."""
+    """The names in a certificate in DER. InputError if the bytes are not a certificate."""
     try:
         parts = list(_elements(_only(_only(der, _SEQUENCE), _SEQUENCE)))  # of what was signed
         if parts[0].tag == _VERSION:
@@ -52,7 +52,7 @@ def certificate_names(der: bytes) -> CertificateNames:
 
 
 def distinguished_name(der: bytes) -> str:
-    """A Name of RFC 5280 in DER, in the form of RFC 2253 that Java gives it. InputError when it is none."""
+    """A Name of RFC 5280 in DER, in Java's form of RFC 2253. InputError if the bytes are not a Name."""
     try:
         parts = [
             "+".join(_attribute(_expect(pair, _SEQUENCE)) for pair in _elements(_expect(relative, _SET)))
@@ -69,7 +69,7 @@ def _attribute(pair: bytes) -> str:
     keyword = _KEYWORDS.get(oid)
     if keyword is None or value.tag not in _TEXTS:
         return f"{keyword or oid}=#{value.whole.hex()}"
-    # Whatever the type says, Java takes the bytes for UTF-8: the two of a BMP character come out one by one.
+    # Java decodes all types as UTF-8, so the two bytes of a BMP character become two characters.
     return f"{keyword}={_escaped(value.content.decode('utf-8', 'replace'))}"
 
 
@@ -97,7 +97,7 @@ def _alternatives(extensions: list[_Element]) -> Iterator[tuple[int, bytes]]:
 
 
 def _elements(data: bytes) -> Iterator[_Element]:
-    """The elements of DER one after the other. IndexError for lengths that do not fit."""
+    """The elements of DER. IndexError for invalid lengths."""
     position = 0
     while position < len(data):
         tag, length = data[position], data[position + 1]

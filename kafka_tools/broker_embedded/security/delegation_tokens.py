@@ -1,9 +1,8 @@
 """Delegation tokens (KIP-48, KIP-373): owners, lifetimes, and the SCRAM credential of each.
 
-Kept as Kafka's ``DelegationTokenRecord``s, so without the HMAC: it is made of the token's id and
-``delegation.token.secret.key`` whenever it is needed. Rules are those of Kafka's
-``DelegationTokenControlManager`` and ``DelegationTokenManager``. Knows no connection: ``authorization`` says who may
-ask at all.
+Tokens are stored as Kafka's ``DelegationTokenRecord``s, without the HMAC: it is computed from the token's id and
+``delegation.token.secret.key`` when it is needed. Rules are those of Kafka's ``DelegationTokenControlManager`` and
+``DelegationTokenManager``. The handlers check whether a connection may send requests about tokens.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NO_TIME = -1
-"""The times in the response to a refused request hold this value."""
+"""The value of the times in the response to a refused request."""
 _END_OF_TIME_MS = 2**63 - 1
 _USER = "User:"
 
 
 Token = DelegationTokenRecord
-"""Principals are texts such as ``User:alice``; times are epoch, in ms. A token is never changed, but replaced."""
+"""Principals are texts such as ``User:alice``; times are epoch, in ms. A token is never modified, only replaced."""
 
 
 class DelegationTokens:
-    """Every token of the cluster, and what is done with them."""
+    """All tokens of the cluster, and the operations on them."""
 
     def __init__(self, journal: Journal, configs: ConfigStore, timers: Timers) -> None:
         self._journal = journal
@@ -53,7 +52,7 @@ class DelegationTokens:
         self._tokens: dict[str, Token] = {}
         self._by_hmac: dict[bytes, str] = {}
         self._credentials: dict[tuple[str, str], ScramCredential] = {}
-        """By token and mechanism, made at the first login: 4096 rounds of hashing for each would slow the start."""
+        """By token and mechanism. Computed at the first login: 4096 iterations for each would delay the start."""
         journal.on_record(DelegationTokenRecord, self._apply)
         journal.on_record(RemoveDelegationTokenRecord, self._apply_remove)
         journal.on_image(self._image)
@@ -64,7 +63,7 @@ class DelegationTokens:
         return bool(self._key)
 
     def start_timers(self) -> None:
-        """Remove ended tokens every ``delegation.token.expiry.check.interval.ms``."""
+        """Delete expired tokens every ``delegation.token.expiry.check.interval.ms``."""
         if self.enabled:
             interval_ms = self._configs.broker.integer("delegation.token.expiry.check.interval.ms")
             self._timers.call_later(interval_ms, self._sweep)
@@ -76,7 +75,7 @@ class DelegationTokens:
         return hmac.digest(self._key, token.token_id.encode(), "sha512")
 
     def create(self, owner: str, requester: str, renewers: Sequence[str], max_lifetime_ms: int) -> Token:
-        """A new token, kept. A lifetime that is not above 0 is the broker's maximum. Raises BrokerError."""
+        """Create and store a token. A lifetime of 0 or less means the broker's maximum. Raises BrokerError."""
         self._require_enabled()
         if any(not renewer.startswith(_USER) for renewer in renewers):
             raise error_for(error_codes.INVALID_PRINCIPAL_TYPE)
@@ -97,7 +96,7 @@ class DelegationTokens:
         return token
 
     def renew(self, principal: str, hmac: bytes, period_ms: int) -> int:
-        """Let a token live longer, at most to its maximum; returns its new end (epoch, ms). Raises BrokerError."""
+        """Extend a token's life, at most to its maximum; returns its new end (epoch, ms). Raises BrokerError."""
         token = self._found(hmac)
         now_ms = self._timers.clock.now_ms()
         if _is_over(token, now_ms):
@@ -106,7 +105,10 @@ class DelegationTokens:
         return self._keep_until(token, _sum(now_ms, self._limit_ms("delegation.token.expiry.time.ms", period_ms)))
 
     def expire(self, principal: str, hmac: bytes, period_ms: int) -> int:
-        """End a token after a time, at once if that is negative; returns its end (epoch, ms). Raises BrokerError."""
+        """Expire a token after a period, immediately if it is negative; returns its end (epoch, ms).
+
+        Raises BrokerError.
+        """
         token = self._found(hmac)
         now_ms = self._timers.clock.now_ms()
         self._require_may_renew(principal, token)
@@ -118,14 +120,14 @@ class DelegationTokens:
         return self._keep_until(token, _sum(now_ms, period_ms))
 
     def _keep_until(self, token: Token, end_ms: int) -> int:
-        """Give a token another end, at most its maximum; returns the end."""
+        """Set a token's end, at most to its maximum; returns the end."""
         kept = copy(token)
         kept.expiration_timestamp = min(token.max_timestamp, end_ms)
         self._journal.commit([kept])
         return kept.expiration_timestamp
 
     def describe(self, principal: str, owners: Sequence[str] | None, may_see: Callable[[Token], bool]) -> list[Token]:
-        """The tokens of ``owners`` (None: of everybody) that concern the principal or that it may see."""
+        """The tokens of ``owners`` (None: all owners) that concern the principal or that it may see."""
         self._require_enabled()
         return [
             token
@@ -196,22 +198,22 @@ class DelegationTokens:
 
 
 def _may_renew(token: Token, principal: str) -> bool:
-    """Whether it is the principal's own, or one that it was made a renewer of: not for having asked for it."""
+    """Whether the principal is the token's owner or a renewer. Its requester alone may not renew it."""
     return principal == token.owner or principal in token.renewers
 
 
 def _concerns(token: Token, principal: str) -> bool:
-    """Whether the principal owns it, asked for it or may renew it (``TokenInformation.ownerOrRenewer``)."""
+    """Whether the principal owns, requested or may renew the token (``TokenInformation.ownerOrRenewer``)."""
     return principal == token.requester or _may_renew(token, principal)
 
 
 def _is_over(token: Token, now_ms: int) -> bool:
-    """Whether it has ended."""
+    """Whether the token has expired."""
     return min(token.expiration_timestamp, token.max_timestamp) < now_ms
 
 
 def principal_of(principal_type: str, name: str) -> str:
-    """``User:alice``."""
+    """A principal such as ``User:alice``."""
     return f"{principal_type}:{name}"
 
 
@@ -226,7 +228,7 @@ def _sum(now_ms: int, duration_ms: int) -> int:
 
 
 def _new_id() -> str:
-    """A random id in Kafka's form of UUIDs: 22 characters, the first of them no dash."""
+    """A random id in Kafka's form of UUIDs: 22 characters that do not start with a dash."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")
         if not text.startswith("-"):

@@ -1,4 +1,4 @@
-"""Hosts of ACL entries that are networks: ``10.0.0.0/8``, ``2001:db8::/32`` (Kafka 4.4, ``CidrUtils``)."""
+"""Networks as hosts of ACL entries: ``10.0.0.0/8``, ``2001:db8::/32`` (Kafka 4.4, ``CidrUtils``)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from typing import NamedTuple
 
 METADATA_LEVEL = 32
-"""metadata.version 4.4-IV1, the first at which such entries can be added."""
+"""metadata.version 4.4-IV1, the first level that allows networks in new entries."""
 
 _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/(\d{1,2})", re.ASCII)
 _PREFIX = re.compile(r"\d{1,9}", re.ASCII)
 
 
 class Subnet(NamedTuple):
-    """A network as numbers, so that a question costs two operations."""
+    """A network as numbers, so that a comparison needs two operations."""
 
     ip_version: int
     first: int
@@ -28,7 +28,7 @@ class Subnet(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def address_of(host: str) -> tuple[int, int] | None:
-    """(version of IP, address as a number) of a client's host; None for a text that is no address."""
+    """(version of IP, address as a number) of a client's host; None if the text is not an address."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -37,7 +37,7 @@ def address_of(host: str) -> tuple[int, int] | None:
 
 
 def parsed(text: str) -> Subnet:
-    """The network that ``text`` names; bits behind the prefix are ignored. Raises ValueError with Kafka's words."""
+    """The network in ``text``. Bits after the prefix are ignored. Raises ValueError with Kafka's text."""
     if ":" in text:
         return _ipv6(text)
     match = _IPV4.fullmatch(text)
@@ -60,7 +60,7 @@ def _ipv6(text: str) -> Subnet:
         address = ipaddress.IPv6Address(name[1:-1] if name[0] == "[" and name[-1] == "]" else name)
     except ValueError:
         raise ValueError(f"Could not parse [{name}]") from None
-    if address.ipv4_mapped is not None:  # clients at such addresses are known by the IPv4 address
+    if address.ipv4_mapped is not None:  # such clients have their IPv4 address as host
         raise ValueError(f"Could not parse [{name}] - not an IPv6 address")
     return _network(6, int(address), int(prefix), 128)
 

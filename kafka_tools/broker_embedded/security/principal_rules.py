@@ -1,7 +1,7 @@
-"""``ssl.principal.mapping.rules`` (KIP-371): from the name in a certificate to the name of a principal.
+"""``ssl.principal.mapping.rules`` (KIP-371): maps the name in a certificate to the name of a principal.
 
-Grammar and meaning are those of Kafka's ``SslPrincipalMapper``: ``DEFAULT`` and ``RULE:pattern/replacement/[LU]``, the
-first that fits wins. Patterns are Java's regular expressions as far as Python has the same.
+Grammar and meaning are those of Kafka's ``SslPrincipalMapper``: ``DEFAULT`` and ``RULE:pattern/replacement/[LU]``. The
+first rule that matches applies. Patterns are Java's regular expressions, as far as Python's have the same meaning.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MAX_NAME = 10_000
 
 
 class Rule(NamedTuple):
-    """One rule; without a pattern it takes the name as it is."""
+    """One rule. Without a pattern it returns the name unchanged."""
 
     pattern: re.Pattern[str] | None
     replacement: Callable[[re.Match[str]], str]
     case: str
 
     def apply(self, name: str) -> str | None:
-        """The name that it makes, None where it does not fit."""
+        """The mapped name; None if the rule does not match."""
         if self.pattern is None:
             return name
         if not self.pattern.fullmatch(name):
@@ -44,11 +44,11 @@ class PrincipalRules:
     """The rules of a listener."""
 
     def __init__(self, text: str | None) -> None:
-        """``text`` is the setting; None is its default. Raises ConfigError."""
+        """``text``: the value of the setting, None for the default. Raises ConfigError."""
         self._rules = [rule for rule in map(_parsed, _split("DEFAULT" if text is None else text)) if rule is not None]
 
     def name(self, distinguished_name: str) -> str:
-        """The principal's name. InputError when no rule fits, and for names that are too long to be any."""
+        """The principal's name. InputError if no rule matches, or the name is too long."""
         if len(distinguished_name) > _MAX_NAME:
             raise InputError("the name in the certificate is too long")
         for rule in self._rules:
@@ -78,9 +78,9 @@ def _parsed(text: str) -> Rule | None:
 
 
 def _replacement(pattern: re.Pattern[str], text: str) -> Callable[[re.Match[str]], str]:
-    """Java's replacement text: ``$1`` and ``${name}`` are groups, a backslash takes the next character as it is.
+    """Java's replacement text: ``$1`` and ``${name}`` are groups, a backslash escapes the next character.
 
-    A number beyond the pattern's groups loses digits until it is one of them, or stands for itself.
+    If a number exceeds the pattern's groups, its last digits are literal. If no digits match a group, all are literal.
     """
     parts: list[str | int] = []
     position = 0

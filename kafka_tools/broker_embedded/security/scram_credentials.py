@@ -1,8 +1,8 @@
-"""SCRAM credentials of users (KIP-554): kept for authentication, never given out.
+"""SCRAM credentials of users (KIP-554), stored for authentication. No response contains them.
 
-Stored as Kafka's ``UserScramCredentialRecord``s. The checks and texts are those of ``ScramControlManager`` and
-``ScramImage`` of Kafka. Passwords never come here: clients send the salted password, from which the
-stored key and the server key are made.
+They are stored as Kafka's ``UserScramCredentialRecord``s. The checks and texts are those of ``ScramControlManager`` and
+``ScramImage`` of Kafka. The broker never gets passwords: clients send the salted password, and the broker computes the
+stored key and the server key from it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Credentials:
         return ScramCredential(found.salt, found.stored_key, found.server_key, found.iterations)
 
     def describe(self, users: Sequence[str]) -> list[tuple[str, dict[int, int] | BrokerError]]:
-        """Per user, sorted by name, mechanism -> iterations, or why not; no users means all of them."""
+        """(user, mechanism -> iterations, or an error), sorted by user. No users means all users."""
         described: list[tuple[str, dict[int, int] | BrokerError]] = []
         times = Counter(users)
         for user in sorted(times or self._by_user):
@@ -64,9 +64,9 @@ class Credentials:
     def changes(
         self, request: AlterUserScramCredentialsRequest
     ) -> tuple[list[UserScramCredentialRecord | RemoveUserScramCredentialRecord], dict[str, BrokerError | None]]:
-        """The records of every user that may be altered, and per user, in the request's order, None or the error.
+        """The records of all valid changes, and None or an error for each user, in the request's order.
 
-        A user named twice in one request is refused whole.
+        A user that occurs twice in a request is refused completely.
         """
         results: dict[str, BrokerError | None] = {}
         records: dict[str, UserScramCredentialRecord | RemoveUserScramCredentialRecord] = {}
@@ -112,7 +112,7 @@ def _stored(upsertion: Upsertion) -> UserScramCredentialRecord:
         raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if upsertion.iterations > kind.max_iterations:
         raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
-    if not upsertion.salted_password:  # Java makes no key of it: UNKNOWN_SERVER_ERROR
+    if not upsertion.salted_password:  # Java cannot use it as a key: UNKNOWN_SERVER_ERROR
         raise error_for(error_codes.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty")
     return UserScramCredentialRecord(
         name=upsertion.name,

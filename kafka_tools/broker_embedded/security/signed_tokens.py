@@ -1,10 +1,10 @@
-"""Signed JSON web tokens (RFC 7515, 7519): the check of a token by the keys of its issuer.
+"""Validates signed JSON web tokens (RFC 7515, 7519) with the keys of their issuer.
 
-Rules are those of Kafka's ``BrokerJwtValidator`` and of jose4j behind it (KIP-768): a signature by a known key,
-``exp`` and ``iat``, the expected audience and issuer (any where none is expected, as there since 4.4), a subject.
-Symmetric keys and algorithm "none" are never taken. Header parameters that are not understood are ignored unless
-``crit`` names them (RFC 7515, section 4); a member that stands twice in one object is refused, as by jose4j. Keys and
-signatures are the business of the package ``joserfc``; knows no file and no network.
+Rules are those of Kafka's ``BrokerJwtValidator`` and its library jose4j (KIP-768). A token needs a signature by a known
+key, ``exp`` and ``iat``, a subject, and the expected audience and issuer, if these are configured (as in Kafka 4.4).
+Symmetric keys and algorithm "none" are never accepted. Unknown header parameters are ignored unless ``crit`` names them
+(RFC 7515, section 4). A duplicate key in an object is refused, as in jose4j. The package ``joserfc`` implements keys
+and signatures. This module uses no file and no network.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LATEST_S = 1e14
 
 
 class WebKey(NamedTuple):
-    """One public key of a key set. ``algorithms``: what it may check."""
+    """One public key of a key set. ``algorithms``: the signature algorithms for which it may be used."""
 
     id: str | None
     algorithms: tuple[str, ...]
@@ -52,7 +52,7 @@ class Rules(NamedTuple):
 
 
 def parse_key_set(data: bytes, source: str) -> list[WebKey]:
-    """The keys of a JWKS document (RFC 7517); unusable ones are left out. ConfigError if it is none."""
+    """The usable keys of a JWKS document (RFC 7517). ConfigError for any other document."""
     try:
         rows = json.loads(data)["keys"]
         if not isinstance(rows, list) or len(rows) > _MAX_KEYS:
@@ -68,12 +68,12 @@ class _Signed(NamedTuple):
     header: Mapping[str, Any]
     payload: bytes
     input: bytes
-    """What the signature is made of: header and payload as they were sent."""
+    """The signed bytes: header and payload as they were sent."""
     signature: bytes
 
 
 class SignedTokens:
-    """Checks tokens. ``keys()`` gives the keys that hold now; ``missing(id)`` is told of one that is not there."""
+    """Validates tokens. ``keys()`` returns the current keys; ``missing(id)`` is called with an unknown key id."""
 
     def __init__(
         self, rules: Rules, keys: Callable[[], Sequence[WebKey]], missing: Callable[[str], None] = lambda id: None
@@ -83,7 +83,7 @@ class SignedTokens:
         self._missing = missing
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """The claims of a token; TokenRefused, without repeating the token, when it is not valid."""
+        """The claims of a token. TokenRefused if it is invalid; the text does not contain the token."""
         signed = _parts(token)
         self._check_signature(signed)
         return self._judge(_json_object(signed.payload, "payload"), now_ms)
@@ -149,7 +149,7 @@ def _scope(value: object, name: str) -> frozenset[str]:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> int | None:
-    """A time in seconds; parts of one do not count, as for jose4j."""
+    """A time in whole seconds; fractions are dropped, as in jose4j."""
     value = claims.get(name)
     if value is None:
         return None
@@ -159,7 +159,7 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
 
 
 def _parts(token: str) -> _Signed:
-    """A token taken apart; TokenRefused if it is not of that form. A login's message bounds all parts together."""
+    """Split and decode a token; TokenRefused if it is malformed or longer than the message of a login."""
     if len(token) > MAX_MESSAGE_BYTES:
         raise TokenRefused(f"it is longer than {MAX_MESSAGE_BYTES} characters")
     texts = token.split(".")
@@ -186,7 +186,7 @@ def _json_object(data: bytes, where: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; a name that stands twice would let others read another value than we do."""
+    """A JSON object without duplicate keys: other readers might use another one of the values."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise TokenRefused("it contains a duplicate key in an object")
@@ -198,7 +198,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _check_critical(header: Mapping[str, Any]) -> None:
-    """Refuse extensions that must be understood and are not; the one that jose4j knows is ``b64`` (RFC 7797)."""
+    """Refuse critical extensions, except ``b64`` (RFC 7797), the only one that jose4j supports."""
     critical = header.get("crit")
     if critical is not None and (not isinstance(critical, list) or any(name != "b64" for name in critical)):
         raise TokenRefused("its header has extensions (crit) that are not supported")
@@ -219,7 +219,7 @@ def _verifies(web_key: WebKey, algorithm: str, signed: _Signed) -> bool:
 
 
 def _web_key(row: object) -> WebKey | None:
-    """A key of a set, if it is one that can check signatures here."""
+    """A key of a set; None if it is not usable for signatures."""
     try:
         from joserfc.errors import JoseError
         from joserfc.jwk import ECKey, RSAKey, import_key

@@ -1,8 +1,8 @@
-"""The keys that OAUTHBEARER tokens are signed with: a JWKS file, or an identity provider asked now and then.
+"""The keys for signatures of OAUTHBEARER tokens, from a JWKS file or an identity provider.
 
-A file is read again when it changed. A provider (KIP-768, Kafka's ``RefreshingHttpsJwks``) is asked at the start, every
-``sasl.oauthbearer.jwks.endpoint.refresh.ms``, and early for a key id that nobody has heard of; on a thread of its own,
-so that no client waits for it. What was known stays in force while the provider does not answer.
+A file is read again after it has changed. A provider (KIP-768, Kafka's ``RefreshingHttpsJwks``) gets a request at the
+start, every ``sasl.oauthbearer.jwks.endpoint.refresh.ms``, and early for an unknown key id. Later requests run on a
+separate thread, so that no client waits. If the provider does not respond, the known keys stay valid.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 EARLY_MS = 10_000
-"""How often at most an unknown key id makes the broker ask early: tokens of strangers must not drive it."""
+"""The minimum time before an early request for an unknown key id, so that unknown clients cannot cause many."""
 _TIMEOUT_MS = 10_000
 
 
 class Pace(NamedTuple):
-    """How often a provider is asked, and how it is tried again; all in ms."""
+    """The interval of requests to a provider, and the pauses between retries, in ms."""
 
     refresh_ms: int = 3_600_000
     backoff_ms: int = 100
@@ -46,7 +46,7 @@ class FileKeys:
         self._keys = self._read()
 
     def current(self) -> Sequence[WebKey]:
-        """The keys that the file holds now; those it last held if it cannot be read."""
+        """The keys in the file; the last known keys if it cannot be read."""
         try:
             stamp = self._look()
             if stamp != self._stamp:
@@ -56,7 +56,7 @@ class FileKeys:
         return self._keys
 
     def missing(self, key_id: str) -> None:
-        """Does nothing: ``keys`` has read the file just now."""
+        """Does nothing: ``current`` has just read the file."""
 
     def _look(self) -> tuple[int, int]:
         try:
@@ -75,7 +75,7 @@ class FileKeys:
 
 
 class ProviderKeys:
-    """The keys of a provider. ``fetch()`` asks it once: keys, or ConfigError or OSError."""
+    """The keys of a provider. ``fetch()`` requests them; it raises ConfigError or OSError."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ProviderKeys:
         *,
         run: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
-        """Asks for the first time. Raises what ``fetch`` does when that fails. ``run`` starts work elsewhere."""
+        """Sends the first request. Raises the errors of ``fetch``. ``run``: runs work on another thread."""
         self._fetch = fetch
         self._timers = timers
         self._pace = pace
@@ -96,11 +96,11 @@ class ProviderKeys:
         self._wait()
 
     def current(self) -> Sequence[WebKey]:
-        """The keys that the provider last told."""
+        """The keys in the last response of the provider."""
         return self._keys
 
     def missing(self, key_id: str) -> None:
-        """Ask the provider soon, unless it was asked a moment ago."""
+        """Request the keys again, unless the last request is less than ``EARLY_MS`` old."""
         if (self._timers.clock.monotonic_s() - self._asked_s) * 1000 >= EARLY_MS:
             log.info("a token names an unknown key: requesting the keys again")
             self._ask()
@@ -118,7 +118,7 @@ class ProviderKeys:
 
     def _refresh(self) -> None:
         if not self._asking.acquire(blocking=False):
-            return  # one that is under way will do
+            return  # a request is already in progress
         try:
             self._keys = self._fetch()
         except (ConfigError, OSError) as error:
@@ -130,7 +130,7 @@ class ProviderKeys:
 def fetch_keys(
     url: SplitResult, options: Mapping[str, str], pace: Pace, sleep: Callable[[float], None]
 ) -> list[WebKey]:
-    """The keys at an http or https URL; ``options`` may hold ``ssl.*`` settings. Raises ConfigError, after retries."""
+    """The keys at an HTTP(S) URL; ``options`` may contain ``ssl.*`` settings. Raises ConfigError after retries."""
     from http.client import HTTPException
 
     left_ms, pause_ms = pace.backoff_max_ms, pace.backoff_ms

@@ -1,7 +1,7 @@
-"""Which OAUTHBEARER tokens a listener takes: signed ones, or unsecured ones for tests.
+"""Creates the validator of a listener's OAUTHBEARER tokens: for signed tokens, or for unsecured tokens in tests.
 
-Signed tokens are checked where ``sasl.oauthbearer.jwks.endpoint.url`` (or ``OAuthBearerValidatorCallbackHandler``) is
-set; otherwise, as in Kafka, unsecured ones are taken. Never both on one listener.
+A listener accepts only signed tokens if ``sasl.oauthbearer.jwks.endpoint.url`` is set (required with
+``OAuthBearerValidatorCallbackHandler``). Otherwise it accepts only unsecured tokens, as in Kafka.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _HANDLER = "oauthbearer.sasl.server.callback.handler.class"
 
 
 class TokenValidator(Protocol):
-    """Token -> its claims; raises TokenRefused."""
+    """Validates tokens and returns their claims; raises TokenRefused."""
 
     def validate(self, token: str, now_ms: int) -> BearerToken: ...
 
 
 def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timers) -> TokenValidator:
-    """The validator of a listener's tokens. Raises ConfigError for settings that are missing or contradict."""
+    """The validator of a listener's tokens. Raises ConfigError for missing or contradictory settings."""
     options = _module_options(values, endpoint)
     values = _of_mechanism(values)
     handler = values.get(_HANDLER, "").strip().rpartition(".")[2]
@@ -56,7 +56,7 @@ def token_validator(values: Mapping[str, str], endpoint: Endpoint, timers: Timer
 
 
 def _of_mechanism(values: Mapping[str, str]) -> dict[str, str]:
-    """``oauthbearer.sasl.oauthbearer.x`` beats ``sasl.oauthbearer.x`` (``ConfigurationUtils``)."""
+    """``oauthbearer.sasl.oauthbearer.x`` overrides ``sasl.oauthbearer.x`` (``ConfigurationUtils``)."""
     own = {key.removeprefix("oauthbearer."): text for key, text in values.items() if key.startswith(_OWN_PREFIX)}
     return {**values, **own}
 
@@ -64,7 +64,7 @@ def _of_mechanism(values: Mapping[str, str]) -> dict[str, str]:
 def _signed(
     listener: str, values: Mapping[str, str], url: str, options: Mapping[str, str], timers: Timers
 ) -> SignedTokens:
-    """As ``BrokerJwtValidator.configure`` since Kafka 4.4: an audience and an issuer are expected or waived."""
+    """Like ``BrokerJwtValidator.configure`` since Kafka 4.4: audience and issuer must be set or waived."""
     from kafka_tools.broker_embedded.security.signed_tokens import Rules, SignedTokens
     from kafka_tools.broker_embedded.security.token_keys import Pace, key_source
 
