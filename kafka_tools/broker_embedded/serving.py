@@ -179,7 +179,7 @@ class ServedRequest:
 
     def _large_work(self, decoding: Work[Any]) -> Work[Any]:
         request = yield from decoding  # the finished decoding no longer references the bytes of the request
-        if self._underway is not None and self._handler.api.key != _PRODUCE:  # records of a produce request are views of these bytes
+        if self._underway is not None and self._handler.api.key != _PRODUCE:  # its records are views of these bytes
             self._underway.release_request()
         result = run(self._handler, self._call(request))
         return (yield from result) if isinstance(result, GeneratorType) else result

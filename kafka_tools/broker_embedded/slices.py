@@ -51,7 +51,7 @@ class Wait:
         """
         Args:
             begin: Called with the line of the work, and a function to call once the wait is over.
-            keeps_turn: No other work in the line continues meanwhile. Otherwise the work returns to the end of the line.
+            keeps_turn: No other work in the line continues meanwhile. Otherwise the work goes to the end of the line.
         """
         self.begin = begin
         self.keeps_turn = keeps_turn
@@ -73,7 +73,7 @@ def to_thread(run: Callable[[], T]) -> Work[T]:
 
 
 def sleep(ms: float) -> Work[None]:
-    """Wait for ``ms`` milliseconds, then for the rest of the line: ``sleep(0)`` lets all other work go first."""
+    """Wait for ``ms`` milliseconds, then for the rest of the line: ``sleep(0)`` lets others go first."""
     yield Wait(lambda line, resume: line.timers.call_later(ms, resume))
 
 

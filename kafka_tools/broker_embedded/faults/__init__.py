@@ -1,1 +1,1 @@
-"""Faults that a test asks the bundled broker for: its vocabulary, what selects requests, and how answers are spoilt."""
+"""Faults that a test adds to the bundled broker: the methods, the selectors of requests, and the changed answers."""

@@ -1,7 +1,7 @@
-"""The things that a request names (groups, topics, partitions), some of them taken out, and their errors put back.
+"""Divides the entries of a request (groups, topics, partitions) into served and refused ones, and merges their answers.
 
-Everything is read from the definitions: a request is divided into what is served and what is not, and the errors of
-what is not (``protocol.error_reply.entry_errors``) go among the entries of the answer.
+It uses the message definitions only. The errors of refused entries (``protocol.error_reply.entry_errors``) are merged
+into the entries of the answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LISTS = {
     "partitions": PARTITION, "partition_data": PARTITION, "partition_indexes": PARTITION,
     "resources": "",
 }  # fmt: skip
-"""Lists of requests -> what their entries are; entries of ``resources`` say it themselves."""
+"""Lists of requests -> the level of their entries; entries of ``resources`` have a resource type."""
 
 _NAMES = {
     GROUP: ("group_id",),
@@ -37,18 +37,18 @@ _KEYS = frozenset(
         *("group", "key", "topic_id", "partition_id", "resource_name", "resource_type"),
     }
 )
-"""Fields of answers that say what an entry is about."""
+"""Fields of answers that identify an entry."""
 
 _RESOURCES = {GROUP: ConfigResourceType.GROUP, TOPIC: ConfigResourceType.TOPIC}
 
 Wanted = Mapping[str, Any]
-"""GROUP, TOPIC, PARTITION -> the one that is meant; a level that is missing stands for any."""
+"""GROUP, TOPIC, PARTITION -> the selected one; a missing level matches any."""
 TopicName = Callable[[UUID], str]
 S = TypeVar("S", bound=Struct)
 
 
 def levels_named(message: type[Request]) -> set[str]:
-    """What requests of a class name, in any version."""
+    """The levels that requests of a class name, in any version."""
     found = set()
     if _scalar_group(message) is not None:
         found.add(GROUP)
@@ -60,7 +60,7 @@ def levels_named(message: type[Request]) -> set[str]:
 
 
 def names_all(item: Struct, wanted: Wanted) -> bool:
-    """Whether a request leaves out the list of what it asks about, which stands for everything there is."""
+    """Whether a request has no list at a wanted level, which means that it asks for everything."""
     for level, field in _lists(type(item)):
         entries = getattr(item, field.name)
         if entries is None and level in wanted:
@@ -71,11 +71,11 @@ def names_all(item: Struct, wanted: Wanted) -> bool:
 
 
 def divide(item: S, wanted: Wanted, topic_name: TopicName) -> tuple[S | None, S | None]:
-    """(what is left of a request, what of it is meant by ``wanted``); None for nothing. ``item`` is not changed."""
+    """Returns (the rest of a request, the part that ``wanted`` selects); None if empty. ``item`` is unchanged."""
     group = _scalar_group(type(item))
     if GROUP in wanted and getattr(item, "key_type", CoordinatorType.GROUP) != CoordinatorType.GROUP:
         return item, None
-    if GROUP in wanted and group is not None and getattr(item, group.name):  # newer versions may have a list instead
+    if GROUP in wanted and group is not None and getattr(item, group.name):  # newer versions can have a list instead
         if getattr(item, group.name) != wanted[GROUP]:
             return item, None
         wanted = {level: value for level, value in wanted.items() if level != GROUP}
@@ -98,13 +98,13 @@ def _divide_entry(entry: Any, level: str, wanted: Wanted, topic_name: TopicName)
     value = entry
     if isinstance(entry, Struct):
         level, value = _what(entry, level, topic_name)
-    if level not in wanted:  # of another kind, or any will do
+    if level not in wanted:  # of another kind, or any value matches
         return divide(entry, wanted, topic_name) if level and isinstance(entry, Struct) else (entry, None)
     if value != wanted[level]:
         return entry, None
     inner = {other: wish for other, wish in wanted.items() if other != level}
     if not inner:
-        # The error is the group's: what it would be told about topics is not.
+        # The error belongs to the group, not to its topics.
         return None, with_values(entry, {"topics": []}) if level == GROUP and hasattr(entry, "topics") else entry
     return divide(entry, inner, topic_name) if isinstance(entry, Struct) else (entry, None)
 
@@ -123,7 +123,7 @@ def _what(entry: Any, level: str, topic_name: TopicName) -> tuple[str, Any]:
 
 
 def expanded(request: S, response: Struct) -> S:
-    """A request that names all, with the names of what was answered in the place of its missing lists."""
+    """A request for everything, with its missing lists replaced by the names in the answer."""
     values = {}
     answered = {field.name: field for field in response.FIELDS}
     for _, field in _lists(type(request)):
@@ -138,7 +138,7 @@ def expanded(request: S, response: Struct) -> S:
 
 
 def _as_asked(cls: type[Struct], answer: Struct) -> Struct:
-    """The entry of a request that an entry of an answer is about."""
+    """The entry of a request that matches an entry of an answer."""
     item = cls()
     for field in cls.FIELDS:
         if field.name == "partition_indexes":
@@ -149,7 +149,7 @@ def _as_asked(cls: type[Struct], answer: Struct) -> Struct:
 
 
 def merge(answer: Response, errors: Response, version: int) -> Response:
-    """``answer`` with the entries of ``errors`` in the place of its own about the same things."""
+    """``answer``, with entries replaced by the ``errors`` for the same things."""
     _merge(answer, errors, version)
     return answer
 
@@ -166,13 +166,13 @@ def _merge(into: Struct, errors: Struct, version: int) -> None:
             elif any(getattr(entry, inner.name) for inner in _struct_lists(type(entry), version)):
                 _merge(entries[at], entry, version)
             else:
-                for key in _key_fields(type(entry), version):  # a name where it was asked by id, and the reverse
+                for key in _key_fields(type(entry), version):  # a name if the request has an id, and the reverse
                     setattr(entry, key.name, getattr(entries[at], key.name))
                 entries[at] = entry
 
 
 def paths_to_errors(answer: Struct, version: int, above: frozenset[Any] = frozenset()) -> Iterator[frozenset[Any]]:
-    """For each entry of an answer that holds an error: what it and the entries around it are about."""
+    """For each entry of an answer with an error: the keys of this entry and of the entries around it."""
     for field in _struct_lists(type(answer), version):
         for entry in getattr(answer, field.name) or ():
             path = above | {getattr(entry, key.name) for key in _key_fields(type(entry), version)}
@@ -205,7 +205,7 @@ def sample(message: type[S], values: Wanted) -> S:
 
 
 def _same(known: Struct, entry: Struct, version: int) -> bool:
-    """Whether two entries are about the same thing: topics may be named by name, by id or by both."""
+    """Whether two entries are about the same thing: topics can have a name, an id or both."""
     compared = False
     for field in _key_fields(type(entry), version):
         one, other = getattr(known, field.name), getattr(entry, field.name)

@@ -1,4 +1,4 @@
-"""Faults of requests: one class for each kind, and the number of requests that it strikes."""
+"""Faults of requests: one class for each kind, with the number of requests to which it applies."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ WAIT_S = 10.0
 
 
 class Fault(Closing):
-    """A fault that was asked for. As a context manager it ends with the block.
+    """A fault. As a context manager, it ends with the block.
 
-    ``hits`` counts the requests that it has struck. Raises ValueError for ``times`` and ``skip`` below 1 and 0.
+    ``hits`` counts the requests to which it was applied. Raises ValueError for ``times`` and ``skip`` below 1 and 0.
     """
 
     kind = ""
@@ -36,7 +36,7 @@ class Fault(Closing):
         self.served = served
         self.hits = 0
         self.remove: Callable[[], None] = lambda: None
-        """End the fault. What it holds goes on."""
+        """End the fault. Held requests continue."""
         self.changed = Condition()
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Fault(Closing):
         return self.times is not None and self.hits >= self.times
 
     def strikes(self) -> bool:
-        """Whether a request that it is for is struck: not if it is to be let through. Counts it."""
+        """Whether the fault applies to a matching request: not to the first ``skip`` ones. Counts the request."""
         if self.skip:
             self.skip -= 1
             return False
@@ -61,7 +61,7 @@ class Fault(Closing):
         return True
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Wait until it has struck so many requests. Raises TimeoutError."""
+        """Wait until the fault was applied to ``hits`` requests. Raises TimeoutError."""
         self._wait(
             lambda: self.hits >= hits,
             lambda: f"{self.kind} {self.selector} was applied to {self.hits} of {hits}",
@@ -75,7 +75,7 @@ class Fault(Closing):
 
 
 class ErrorFault(Fault):
-    """An error code in the answer, where the API has its errors."""
+    """An error code in the error fields of the answer."""
 
     kind = "error"
 
@@ -87,7 +87,7 @@ class ErrorFault(Fault):
 
 
 class Delay(Fault):
-    """So many milliseconds more before a request is served, or before its answer goes."""
+    """A delay of ``delay_ms`` before a request is served, or before its answer is sent."""
 
     kind = "delay"
 
@@ -106,12 +106,12 @@ class Hold(Fault):
     def __init__(self, *rest: Any) -> None:
         super().__init__(*rest)
         self.waiting: list[Parked] = []
-        """The held ones, in the order in which they came."""
+        """The held requests, in the order of their arrival."""
         self.release: Callable[..., None] = lambda count=None: None
-        """``release()`` lets all go on and ends the hold, ``release(1)`` only the oldest one."""
+        """``release()`` continues all requests and ends the hold; ``release(1)`` continues only the oldest one."""
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Wait until so many are held at the same time. Raises TimeoutError."""
+        """Wait until ``hits`` requests are held at the same time. Raises TimeoutError."""
         told = lambda: f"{self.kind} {self.selector} has {len(self.waiting)} of {hits}"  # noqa: E731
         self._wait(lambda: len(self.waiting) >= hits, told, timeout_s)
 
@@ -128,13 +128,13 @@ class Hold(Fault):
 
 
 class Disconnect(Fault):
-    """The connection is closed where the answer would be."""
+    """The broker closes the connection instead of sending the answer."""
 
     kind = "disconnect"
 
 
 class ShortWrite(Fault):
-    """The first bytes of the answer, then the connection is closed."""
+    """The broker sends the first bytes of the answer, then closes the connection."""
 
     kind = "short write"
 
@@ -150,7 +150,7 @@ Scripted = Callable[[Any], Response | None]
 
 
 class Answer(Fault):
-    """An answer that the test makes itself."""
+    """An answer from a function of the test."""
 
     kind = "answer"
 

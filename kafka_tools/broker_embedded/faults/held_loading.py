@@ -1,4 +1,4 @@
-"""Coordinators' partitions that a start leaves unread until a test releases them."""
+"""Coordinator partitions that a start does not load until a test releases them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kafka_tools.values import TopicPartition
 
 
 class HeldLoading(Closing):
-    """The partition of a group, of a transactional id, of both, or all of them if none is named.
+    """The partition of a group, of a transactional id, of both, or all partitions without a name.
 
-    As a context manager it ends with the block.
+    As a context manager, it ends with the block.
     """
 
     def __init__(self, group: str | None, transactional_id: str | None) -> None:
         self._keys = {CONSUMER_OFFSETS: group, TRANSACTION_STATE: transactional_id}
         self._is_of_all = group is None and transactional_id is None
         self.release: Callable[[], None] = lambda: None
-        """Have them read now, and hold them no longer."""
+        """End the hold and load the partitions."""
 
     def close(self) -> None:
         self.release()
@@ -30,6 +30,6 @@ class HeldLoading(Closing):
         return f"<hold loading of {', '.join(named) or 'all coordinators'}>"
 
     def holds(self, at: TopicPartition, partitions: int) -> bool:
-        """Whether a partition of a topic with so many partitions is to stay unread."""
+        """Whether a partition, of a topic with ``partitions`` partitions, is not to be loaded."""
         key = self._keys.get(at.topic)
         return self._is_of_all or (key is not None and partition_for(key, partitions) == at.partition)

@@ -1,4 +1,4 @@
-"""A record of the requests that came, for tests that look at what a client asked."""
+"""Records received requests, for tests that check the requests of a client."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kafka_tools.protocol.schema import Request
 
 MOST = 1000
 MOST_BYTES = 64 * 1024 * 1024
-"""What the records of recorded produce requests may hold in memory."""
+"""Memory limit of the records in recorded produce requests."""
 
 
 class RecordedRequest(NamedTuple):
-    """One request as it came. ``at_ms``: by the broker's clock, milliseconds since the epoch."""
+    """One received request. ``at_ms``: the broker's time in milliseconds since the epoch."""
 
     api: str
     """The stem, such as "offset_commit"."""
     version: int
     client_id: str
     principal: str
-    """Such as "User:alice"; of a login's own requests the one before it."""
+    """Such as "User:alice"; for requests of a login, the principal before the login."""
     client_host: str
     connection_id: str
     at_ms: int
@@ -34,7 +34,7 @@ class RecordedRequest(NamedTuple):
 
 
 def recorded(call: Any) -> RecordedRequest:
-    """A call as it is recorded: the request's own fields as they are now, whatever a handler does to them."""
+    """A call as a record, with a copy of the request's fields, because a handler may change them."""
     request = call.request
     return RecordedRequest(
         call.api.stem,
@@ -49,9 +49,9 @@ def recorded(call: Any) -> RecordedRequest:
 
 
 class Recording(Closing):
-    """Requests in the order in which they came; the oldest are forgotten beyond ``most``. Iterate, index, ``len``.
+    """The last ``most`` requests in the order of their arrival. Supports iteration, indexes and ``len``.
 
-    As a context manager it ends with the block; what was recorded stays.
+    As a context manager, it ends with the block. Recorded requests stay.
     """
 
     def __init__(self, selector: Selector, most: int) -> None:
@@ -59,7 +59,7 @@ class Recording(Closing):
             raise ValueError(f"invalid most {most}: expected a number of at least 1")
         self.selector = selector
         self.forgotten = 0
-        """How many were forgotten to make room."""
+        """The number of requests that were removed to make room."""
         self.stop: Callable[[], None] = lambda: None
         """Record no more."""
         self._most = most
@@ -85,14 +85,14 @@ class Recording(Closing):
         return [entry.request for entry in self if api in (None, entry.api)]
 
     def wait(self, count: int = 1, timeout_s: float = WAIT_S) -> None:
-        """Wait until so many have come since the recording began. Raises TimeoutError."""
+        """Wait until ``count`` requests have arrived since the recording began. Raises TimeoutError."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.forgotten + len(self) >= count, timeout_s):
                 came = self.forgotten + len(self)
                 raise TimeoutError(f"{came} of {count} requests of {self.selector} arrived within {timeout_s:g} s")
 
     def clear(self) -> None:
-        """Forget what was recorded, and count from here."""
+        """Remove all recorded requests and restart the count."""
         with self._changed:
             self._requests.clear()
             self.forgotten = self._held_bytes = 0

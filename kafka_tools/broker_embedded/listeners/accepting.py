@@ -1,9 +1,9 @@
-"""Taking connections from a listening socket, also when the process has no descriptor left for one.
+"""Accepts connections from a listening socket, and pauses when the process runs out of descriptors.
 
-asyncio's own accepting logs a traceback per waiting connection then; here it is one line, and another one when
-connections are taken again. That point comes before the last descriptor: the rest is for logs, whose writes would fail
-else. While somebody waits at the door nobody else is taken: the others wait in the system's line, as those of Kafka's
-acceptor do.
+In that state, asyncio's own accept loop logs a traceback for each waiting connection. This module logs one line, and
+another one when it accepts connections again. It pauses before the last descriptor: logs need the rest, because
+otherwise their writes would fail. While a connection waits for admission, no other is accepted: the others wait in the
+system's backlog, as in Kafka's acceptor.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from collections.abc import Callable, Collection
 log = logging.getLogger(__name__)
 
 _BACKLOG = 4096
-"""Clients that come at once while the loop is busy; of more, or of more than the system allows, the system makes each
-wait for seconds (it answers neither the connection nor what is sent over it, until the client tries again)."""
+"""The backlog for clients that connect while the loop is busy. The system makes each further client wait for seconds:
+it answers neither the connection nor its data until the client retries."""
 _PAUSED_BACKLOG = 50
-"""The same while nobody is taken: ``socket.listen.backlog.size`` of Kafka. Who is behind more of them would have given
-up by the time of his turn, as would all who come after him."""
+"""The backlog while accepting is paused: Kafka's ``socket.listen.backlog.size``. Clients behind more connections would
+time out before their turn, and so would all later ones."""
 _AT_ONCE = 8
-"""How many are taken before the loop looks at who else has sent something."""
+"""The number of connections accepted before the loop handles other events."""
 _FEW_KEPT, _MOST_KEPT = 64, 1000
-"""A quarter of the files that the process may open is kept for what is no connection: no fewer than 64, or half where
-that is less (a log takes some for each partition), and no more than 1,000."""
+"""A quarter of the files that the process may open is reserved for files other than connections, such as logs:
+at least 64, or half of the limit if that is less, and at most 1,000."""
 _AGAIN_S = 0.5
 _RELIEVED_S = 10.0
-"""So long nobody may have to wait before it is said to be over: in a flood each place that is free is taken at once."""
+"""The shortage counts as over after this time without a wait: in a flood each free place is taken immediately."""
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Acceptor:
-    """Accepts what connects to ``listening`` (bound, not listening yet) and gives it to ``make``'s protocols."""
+    """Accepts connections to ``listening`` (bound, not listening yet) for protocols that ``make`` creates."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Acceptor:
         where: str,
         may_accept: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``where``: the listener, for messages. Takes over the socket. Once ``may_accept`` has said no, ``go_on``."""
+        """``where``: the listener's name. Owns the socket. After ``may_accept`` returned False, ``go_on`` resumes."""
         self._loop = loop
         self._socket = listening
         self._make = make
@@ -56,7 +56,7 @@ class Acceptor:
         self._may_accept = may_accept
         self._listens = False
         self._pauses = False
-        """Whether nobody is taken before ``go_on``."""
+        """Whether accepting is paused until ``go_on``."""
         self._short = False
         self._most_files = _most_files()
         self._again: asyncio.TimerHandle | None = None
@@ -65,14 +65,14 @@ class Acceptor:
         self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def start(self) -> None:
-        """Listen from now on; nothing happens if that was so."""
+        """Start to listen; does nothing if the socket listens."""
         if not self._listens:
             self._listens = self._pauses = True
             self._socket.setblocking(False)
             self.go_on()
 
     def stop(self) -> None:
-        """Refuse connections until ``start``: the port stays taken by a socket that does not listen. OSError."""
+        """Refuse connections until ``start``. A socket that does not listen keeps the port. Raises OSError."""
         if self._listens:
             family, kind, address = self._socket.family, self._socket.type, self._socket.getsockname()
             self.close()
@@ -83,7 +83,7 @@ class Acceptor:
             self._socket.bind(address)
 
     def close(self) -> None:
-        """Take no more connections; nothing happens if that was so."""
+        """Accept no more connections; does nothing if already closed."""
         if self._socket.fileno() < 0:
             return
         for timer in (self._again, self._relieved):
@@ -96,11 +96,11 @@ class Acceptor:
             task.cancel()
 
     def descriptors(self) -> list[int]:
-        """Of the listening socket and of every accepted one that is open, whatever its connection has come to."""
+        """The descriptors of the listening socket and of every open accepted socket, in any state of its connection."""
         return [each.fileno() for each in (self._socket, *self._accepted)]
 
     def go_on(self) -> None:
-        """Those who come may be taken again."""
+        """Resume accepting."""
         if self._pauses and self._listens:
             self._pauses = False
             self._socket.listen(_BACKLOG)
@@ -133,7 +133,7 @@ class Acceptor:
                 return
 
     def _is_scarce(self, number: int) -> bool:
-        """Whether a descriptor of this number tells that few are left: the system gives the lowest that is free."""
+        """Whether a descriptor of this number means that few are left: the system assigns the lowest free one."""
         return self._most_files is not None and number >= self._most_files
 
     async def _arrive(self, accepted: socket.socket) -> None:
@@ -144,7 +144,7 @@ class Acceptor:
             accepted.close()
 
     def _wait(self, error: OSError) -> None:
-        """The process has no descriptor or memory for a connection: those who come wait in the system's line."""
+        """Pause: the process has no descriptor or memory for a connection. Clients wait in the system's backlog."""
         if not self._short:
             self._short = True
             log.error(
@@ -177,13 +177,13 @@ class Acceptor:
 
 
 def _most_files() -> int | None:
-    """The number from which on descriptors are not for connections; None if any number may be open."""
+    """The first descriptor number that is reserved for other files; None if there is no limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if soft == resource.RLIM_INFINITY else soft - min(max(soft // 4, min(soft // 2, _FEW_KEPT)), _MOST_KEPT)
 
 
 def ended(descriptors: Collection[int]) -> set[int]:
-    """Those of these sockets whose other side has ended the connection, read or not, where the system tells that."""
+    """The sockets whose peer has closed the connection, even with unread data. Empty on systems without POLLRDHUP."""
     if not hasattr(select, "POLLRDHUP"):
         return set()
     poll = select.poll()

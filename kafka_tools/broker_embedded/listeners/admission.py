@@ -1,4 +1,4 @@
-"""Which connections are let in: the limits of ``ConnectionLimits``, kept on real connections."""
+"""Admits connections: applies ``ConnectionLimits`` to real connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Guest(Protocol):
-    """A connection at the door: a client's, or one before its TLS handshake."""
+    """A connection that waits for admission, with or without TLS."""
 
     listener: str
     ip: str
@@ -32,44 +32,44 @@ class Guest(Protocol):
 
 
 class AdmittedConnection(Guest, Protocol):
-    """A connection that was let in, or is about to be."""
+    """A connection that is admitted, or waits for it."""
 
     last_used_s: float
     is_counted: bool
 
 
 class _Line:
-    """Those who came to one listener and are not let in yet, in the order they came."""
+    """The connections of one listener that wait for admission, in the order of their arrival."""
 
     def __init__(self) -> None:
         self.guests: deque[Guest] = deque()
         self.is_counted = False
-        """Whether the first one counts for the rates already."""
+        """Whether the first connection is already counted in the rates."""
         self.is_early = False
-        """Whether the first one has to wait because of them."""
+        """Whether the first connection has to wait because of the rates."""
 
 
 class Admission:
-    """Lets connections in as ``ConnectionLimits`` allow: now, later or not at all.
+    """Admits connections as ``ConnectionLimits`` allow: now, later or not at all.
 
-    One after the other, as Kafka's acceptor of a listener does: who waits, for time or for room, holds up everybody
-    behind, who count for the rates when it is their turn. Those who have gone by then are passed over; Kafka, in whose
-    system 50 wait at most, counts them.
+    Admits one connection at a time, as Kafka's acceptor of a listener does. A connection that waits for a rate or for
+    room blocks all connections behind it, which count in the rates when their turn comes. Connections that are closed
+    by then are skipped. Kafka counts them; in its backlog at most 50 connections wait.
     """
 
     def __init__(self, limits: ConnectionLimits, timers: Timers, connections: Collection[AdmittedConnection]) -> None:
-        """``connections``: those that are open, which change."""
+        """``connections``: a live view of the open connections."""
         self._limits = limits
         self._timers = timers
         self._connections = connections
         self._lines: defaultdict[str, _Line] = defaultdict(_Line)
         self.on_free: Callable[[], None] = lambda: None
-        """Called when nobody waits at a listener (any more)."""
+        """Called when no connection waits at a listener."""
         self.ended = 0
-        """How many of those that were let in have ended."""
+        """The number of admitted connections that have ended."""
 
     def is_free(self, listener: str) -> bool:
-        """Whether nobody waits at a listener."""
+        """Whether no connection waits at a listener."""
         return not self._lines[listener].guests
 
     def arrived(self, connection: Guest) -> None:
@@ -81,7 +81,7 @@ class Admission:
             self._go_on(line)
 
     def _go_on(self, line: _Line) -> None:
-        """Let in those who are first in line, up to one who has to wait."""
+        """Admit the first connections in the line, up to one that has to wait."""
         while line.guests and not line.is_early:
             first = line.guests[0]
             if not first.is_open:
@@ -129,12 +129,12 @@ class Admission:
             min(others, key=lambda other: other.last_used_s).close()
 
     def left(self, connection: Guest) -> None:
-        """A connection that was let in has ended."""
+        """An admitted connection has ended."""
         self.ended += 1
         self._limits.closed(connection.listener, connection.ip)
         self.admit_waiting()
 
     def admit_waiting(self) -> None:
-        """Ask again for everybody who waits for room."""
+        """Retry the admission of connections that wait for room."""
         for line in self._lines.values():
             self._go_on(line)

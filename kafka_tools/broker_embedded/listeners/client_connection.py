@@ -1,8 +1,8 @@
 """One accepted socket: requests in, one at a time, and answers out.
 
-As Kafka mutes a channel: while a request of a connection is worked on, is parked or waits for its quota, or its
-answer is not taken, nothing more of that connection is served, and no more than a little of it is read. Bytes that
-are not a request close that connection only.
+As Kafka mutes a channel, a connection serves no other request while its request is in progress, is parked, waits for
+its quota, or its answer is not sent. Meanwhile the broker reads only a little from it. Bytes that are not a request
+close that connection only.
 """
 
 from __future__ import annotations
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TURN_S = 0.002
-"""How long the requests that one connection has sent ahead are served before it is everybody else's turn."""
+"""How long pipelined requests of one connection are served before the turns of other connections."""
 _READ_ON_S, _MOST_READS = 0.0005, 3
-"""How long after the beginning of its turn, and how often, more is read of a connection: then the others are looked
-at first."""
+"""How long after the start of a turn, and how often, the broker reads more from the connection."""
 _TURN_PIECES = 2
-"""How many pieces of an answer are handed to the system before it is everybody else's turn."""
+"""The number of pieces of an answer that are written to the socket before the turns of other connections."""
 
 _LOGIN_KEYS = frozenset((registry.key_of("sasl_handshake"), registry.key_of("sasl_authenticate")))
 
@@ -47,7 +46,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     """One accepted socket."""
 
     def __init__(self, shared: Shared, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
-        """``was_let_in``: that it may come in was said before the TLS handshake."""
+        """``was_let_in``: whether the connection was admitted before its TLS handshake."""
         self._shared = shared
         self._endpoint = endpoint
         self.listener = endpoint.name
@@ -55,10 +54,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._was_let_in = was_let_in
         self._received = Receiver()
         self._large_bytes = 0
-        """What this connection holds of the memory for large requests."""
+        """The bytes that this connection uses of the memory for large requests."""
         self._outgoing = Outgoing()
         self.unsent_bytes = 0
-        """What is in memory of answers that the client has not taken."""
+        """The bytes in memory of answers that the client has not read."""
         self._parked: Parked | None = None
         self._working = False
         self._blocked = False
@@ -66,28 +65,28 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._waits_for_memory = False
         self._reading = True
         self.is_counted = False
-        """Whether it was let in, and so counts towards the limits."""
+        """Whether the connection is admitted, and so counts in the limits."""
         self._ended = False
         self._has_more = False
-        """Whether a whole request may wait for this connection's turn."""
+        """Whether a complete request may wait for this connection's turn."""
         self._penalty: Timer | None = None
         """Runs while the answer to a failed login is held back."""
         self._transport: Any = None
         self._fd = -1
         self._reads_on = False
-        """Whether the system may be asked for more of what has come: it can, and nothing is encrypted here."""
+        """Whether the broker can read directly from the socket: the system has ``readv``, and there is no TLS."""
         self._sends_files = False
-        """Whether the system sends ranges of files: it can, and they are sent as they are."""
+        """Whether ``sendfile`` sends ranges of files: the system has it, and there is no TLS."""
         self._comes_more = False
-        """Whether all room was taken by what was read last: more may have come than that."""
+        """Whether the last read filled its buffer, so that more bytes may be available."""
         self.certificate_principal = "User:ANONYMOUS"
-        """Who the client's certificate names, on listeners with TLS alone."""
+        """The principal of the client's certificate, on listeners with TLS and without SASL."""
         self.connection: Connection | None = None
         self.last_used_s = 0.0
         self.had_s = 0.0
-        """What it was served (``turns``)."""
+        """How long this connection was served (``turns``)."""
         self.took_s = 0.0
-        """When the client last took something of an answer, or was first sent one."""
+        """When the client last read a part of an answer, or when its first answer was queued."""
 
     # Coming and going
 
@@ -97,7 +96,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         is_plain = not self._endpoint.has_tls
         self._reads_on = is_plain and hasattr(os, "readv")
         self._sends_files = is_plain and hasattr(os, "sendfile")
-        transport.set_write_buffer_limits(high=0, low=0)  # the next piece goes when the one before is taken
+        transport.set_write_buffer_limits(high=0, low=0)  # write the next piece only after the one before
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or ("", 0)
         number = self._shared.arrived
@@ -128,21 +127,20 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is done for the client; what it has sent of a request, or not taken, is not work.
+        """Whether no work is in progress for the client. Incomplete requests and unread answers are not work.
 
-        Nor does one that waits keep a connection for ever behind whose request so much was sent that its end, which
-        comes behind all that, cannot be seen.
+        A parked request is not work if the connection is not read (``is_deaf``): the broker could not notice its end.
         """
         return (self._parked is None or self.is_deaf) and not self._muted
 
     @property
     def is_deaf(self) -> bool:
-        """Whether nothing is read, so that the client's end would not be noticed."""
+        """Whether reading is paused, so that the broker would not notice that the client disconnects."""
         return self.is_counted and not self._reading
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client waits for an answer that is not there yet, and on which nobody works."""
+        """Whether a request of the client is parked and no work on it is in progress."""
         return self._parked is not None and not self._parked.holds_request
 
     @property
@@ -156,8 +154,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._shared.turns.ready(self)
 
     def eof_received(self) -> bool:
-        """The client's end: what it has sent whole before is served, what it waits for is forgotten."""
-        if self._endpoint.has_tls:  # its transport closes in any case: what waits for its turn is served now or never
+        """The client has closed: serve its complete requests, and forget its parked request."""
+        if self._endpoint.has_tls:  # its transport closes in any case: serve waiting requests now
             while self._received.has_news and self._may_serve():
                 self.turn()
             return False
@@ -169,11 +167,11 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def _is_unfinished(self) -> bool:
-        """Whether something is to be done yet for a client that sends nothing more."""
+        """Whether work is left for a client that sends no more requests."""
         if self._penalty is not None:
             return False
         if self._parked is not None:
-            return bool(self._parked.holds_request)  # it is worked on
+            return bool(self._parked.holds_request)  # work is in progress
         return bool(self._has_more or self._blocked or self._outgoing or (self.is_counted and self._received.has_news))
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -193,7 +191,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether it is closed as soon as the client has taken what was sent."""
+        """Whether the connection closes as soon as the client has read its answers."""
         return bool(self._transport.is_closing())
 
     def close(self, *, abort: bool = False) -> None:
@@ -203,13 +201,13 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def give_up(self, reason: str) -> None:
-        """Cut the connection off, since it takes what others need."""
+        """Abort the connection, because it uses resources that others need."""
         log.warning("aborting the connection from %s: %s", self._transport.get_extra_info("peername"), reason)
         self._drop()
         self._transport.abort()
 
     def _drop(self) -> None:
-        """Forget what was received and what was to be sent."""
+        """Forget received requests and unsent answers."""
         self._received.clear()
         self._outgoing.clear()
         self._account_answers()
@@ -220,7 +218,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._end()
 
     def _end(self) -> None:
-        """Close once the answers are out; nothing more is served."""
+        """Close once the answers are sent; serve no more requests."""
         assert self.connection is not None
         self.connection.close_after_reply = True
         self._received.clear()
@@ -244,7 +242,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._read_on()
 
     def _take(self, nbytes: int) -> None:
-        """So many bytes have come, to where ``Receiver.room`` said."""
+        """``nbytes`` bytes were read into the buffer of ``Receiver.room``."""
         received = self._received
         was_receiving = received.large is not None and received.is_receiving
         self._comes_more = received.received(self._shared.scratch, nbytes)
@@ -253,9 +251,9 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._shared.requests.grew(self, nbytes)
 
     def _read_more(self) -> bool:
-        """Whether something has come of what the system had no room for here: asking it costs less than waiting for it.
+        """Read more bytes if any are available; returns whether there were any. Costs less than a round of the loop.
 
-        What goes wrong, and the client's end, are left to the event loop, which finds them again.
+        The event loop finds errors and the client's end again.
         """
         if not self._reads_on or self._ended or self._waits_for_memory:
             return False
@@ -270,12 +268,12 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def is_receiving(self) -> bool:
-        """Whether a large request is on its way."""
+        """Whether a large request is being received."""
         return self._received.is_receiving
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a large request is there that is not served, because the client does not take its answers."""
+        """Whether a complete large request waits because the client does not read its answers."""
         return self._blocked and self._received.received_bytes > 0 and not self._received.is_receiving
 
     @property
@@ -283,17 +281,17 @@ class ClientConnection(asyncio.BufferedProtocol):
         return self._received.received_bytes
 
     def hold(self) -> None:
-        """Read nothing for now: until ``let_in``, or until there is memory for a large request."""
+        """Pause reading until ``let_in``, or until there is memory for a large request."""
         self._waits_for_memory = self.is_counted
         self._read_on()
 
     def go_on(self) -> None:
-        """There is memory for the rest of a large request."""
+        """Continue reading: there is memory for the rest of a large request."""
         self._waits_for_memory = False
         self._read_on()
 
     def _read_on(self) -> None:
-        """Read, or stop reading, as things are now."""
+        """Resume or pause reading according to the current state."""
         if self._transport is None or self._transport.is_closing():
             return
         reading = self.is_counted and not self._waits_for_memory and not self._received.is_full
@@ -305,9 +303,9 @@ class ClientConnection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def turn(self) -> None:
-        """Send what is to be sent, then serve what has come, for as long as a turn is or a request is not answered.
+        """Send waiting answers, then serve requests until the turn is over or a request is parked.
 
-        Small answers to requests that have come together go together: handing one over costs as much as serving one.
+        Small answers to pipelined requests are sent together: one write costs as much as one request.
         """
         self._has_more = False
         connection = self.connection
@@ -328,7 +326,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 if request is None:
                     break
                 if self._outgoing and connection.login is not None and self._may_fail_login(connection.login, request):
-                    self._send()  # the answer to a failed login is held back, and no other
+                    self._send()  # only the answer to a failed login is delayed
                 memory = request.obj if isinstance(request, memoryview) else None
                 self._work(request)
                 del request
@@ -371,7 +369,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         return request
 
     def _may_fail_login(self, login: Login, request: Request) -> bool:
-        """Whether the answer may be one that is held back (``_is_punished``)."""
+        """Whether the answer may be delayed (``_is_punished``)."""
         return not login.done or int.from_bytes(request[:2], "big") in _LOGIN_KEYS
 
     def _work(self, request: Request) -> None:
@@ -395,7 +393,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._shared.requests.freed(self, freed)
 
     def _may_serve(self) -> bool:
-        """Whether the next request may be served; a connection over its quota is looked at again in time."""
+        """Whether the next request may be served. For a connection over its quota, sets a timer that unmutes it."""
         connection, outgoing = self.connection, self._outgoing
         if connection is None or self._muted or self._parked is not None or self._blocked:
             return False
@@ -424,8 +422,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         if payload is not None:
             if self._outgoing and self._working and not isinstance(payload, bytes):
-                self._send()  # it may come to nothing, as its file may
-            if not self._working:  # a connection that waited for long is not idle before it has its answer
+                self._send()  # send earlier answers first: this answer's file may fail
+            if not self._working:  # a connection that waited long for its answer is not idle
                 self.last_used_s = self._shared.clock.monotonic_s()
             if not self._outgoing:
                 self.took_s = self.last_used_s
@@ -436,7 +434,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._shared.turns.later(self)
 
     def _send(self) -> None:
-        """Hand over pieces of answers until the client has enough for now."""
+        """Write pieces of answers until the socket is full or the turn is over."""
         connection = self.connection
         if connection is None or self._transport.is_closing():
             return
@@ -468,15 +466,15 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def _send_range(self) -> None:
-        """Have the system send what is next of a file, as long as the socket takes all that it is given."""
+        """Send the next part of a file with ``sendfile``, as long as the socket accepts all of it."""
         if not self._outgoing.send_file(self.fileno) and self._outgoing:
-            # The transport waits until the socket takes more, and says so (``resume_writing``).
+            # The transport calls ``resume_writing`` when the socket accepts more.
             self._transport.write(self._outgoing.piece(READ_BYTES))
 
     def _is_punished(self, connection: Connection) -> bool:
-        """Whether what is to be said to a failed login, if only the end, has to wait.
+        """Whether the answer to a failed login, or the close, has to wait.
 
-        As Kafka (KIP-306): guessing passwords takes ``connection.failed.authentication.delay.ms`` for each.
+        As in Kafka (KIP-306), each password guess takes ``connection.failed.authentication.delay.ms``.
         """
         if self._penalty is None:
             delay_ms = self._shared.configs.broker.integer("connection.failed.authentication.delay.ms")

@@ -1,15 +1,15 @@
-"""How many connections the broker takes, and how fast (KIP-402, KIP-612): as Kafka's ``ConnectionQuotas``.
+"""Limits of the number and rate of connections (KIP-402, KIP-612), as in Kafka's ``ConnectionQuotas``.
 
-- ``max.connections.per.ip`` and its overrides: one too many is closed at once.
-- ``max.connections``, of the broker and of a listener: one too many waits, unread, until another one ends. With
-  several listeners the inter-broker one does not wait for the broker's limit; the connection of another listener that
-  was idle longest ends in its place.
-- ``max.connection.creation.rate``, of the broker and of a listener: whoever comes too early waits, and so do those
-  behind (``admission``).
-- the quota ``connection_creation_rate`` of an address: whoever comes too early is closed, after the delay, and does not
-  count for the other rates.
+- ``max.connections.per.ip`` and its overrides: a connection over the limit is closed immediately.
+- ``max.connections``, of the broker and of a listener: a connection over the limit waits, unread, until another one
+  ends. With several listeners, the inter-broker listener does not wait for the broker's limit: instead, the broker
+  closes the connection of another listener that was idle longest.
+- ``max.connection.creation.rate``, of the broker and of a listener: an early connection waits, and so do the
+  connections behind it (``admission``).
+- the quota ``connection_creation_rate`` of an address: an early connection is closed after the delay, and does not
+  count in the other rates.
 
-Counts and delays only; sockets are the listener's.
+This module contains counts and delays only; the listener has the sockets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ConnectionLimits:
-    """The counts of one broker. A connection is ``arrived`` once, ``opened`` when served, ``closed`` after that."""
+    """The counts of one broker. Per connection, call ``arrival_delay_ms``, then ``opened``, then ``closed``."""
 
     def __init__(self, quotas: Quotas, configs: ConfigStore, clock: Clock, listeners: Mapping[str, str]) -> None:
         """``listeners``: security protocol by listener name."""
@@ -42,28 +42,28 @@ class ConnectionLimits:
         self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:
-        """Count a new connection; for how long it must wait because of the broker's and the listener's rates."""
+        """Count a new connection; returns how long it must wait because of the broker's and the listener's rates."""
         return max(self._too_fast_ms(owner, limit) for owner, limit in self._rates_of(listener))
 
     def _rates_of(self, listener: str) -> list[tuple[tuple[str, str], int]]:
-        """What an arrival counts for: the listener, and the broker unless it is the listener of brokers."""
+        """Rates that count a new connection: the listener's, and the broker's except for the inter-broker listener."""
         rates = [(("", listener), self._listener_limit(listener, "max.connection.creation.rate"))]
         if listener != self._protected:
             rates.append((("", ""), self._limit("max.connection.creation.rate")))
         return rates
 
     def has_room(self, listener: str) -> bool:
-        """Whether the broker's and the listener's number of connections allow one more."""
+        """Whether the limits of the broker and of the listener allow another connection."""
         if self._open[listener] >= self._listener_limit(listener, "max.connections"):
             return False
         return listener == self._protected or self._open.total() < self._limit("max.connections")
 
     def refusal_ms(self, listener: str, ip: str) -> int | None:
-        """None if this address may connect, else after how many milliseconds its connection is to be closed."""
+        """None if this address may connect, else the delay in ms after which to close its connection."""
         limit = self._quotas.limit_of_ip(ip)
         if limit is not None:
             delay_ms = self._too_fast_ms((IP, ip), limit)
-            if delay_ms:  # it was not let in, and counts for nobody
+            if delay_ms:  # a refused connection counts in no rate
                 now_ms = self._now_ms()
                 for owner in ((IP, ip), *(owner for owner, _ in self._rates_of(listener))):
                     rate = self._rates.get(owner)
@@ -83,7 +83,7 @@ class ConnectionLimits:
             del self._open_by_ip[ip]
 
     def spared_listener(self) -> str | None:
-        """If the broker has more connections than it may: the listener none of whose has to end for that."""
+        """The listener whose connections stay open when the broker has too many; None if it has not too many."""
         return self._protected if self._open.total() > self._limit("max.connections") else None
 
     def _limit(self, name: str) -> int:
@@ -101,7 +101,7 @@ class ConnectionLimits:
         return self._limit("max.connections.per.ip")
 
     def _too_fast_ms(self, owner: tuple[str, str], limit: float) -> int:
-        """Count one more of ``owner``; the milliseconds, a window at most, after which the rate is within the limit."""
+        """Count a connection of ``owner``; returns the ms, at most a window, until the rate is within the limit."""
         configs, now_ms = self._configs.broker, self._now_ms()
         window_s = configs.integer("quota.window.size.seconds")
         rate = self._rates.of(owner, now_ms, lambda: Rate(configs.integer("quota.window.num"), window_s))

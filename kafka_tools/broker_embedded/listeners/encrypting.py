@@ -1,4 +1,4 @@
-"""TLS of a server's connection without its socket: bytes of the wire go in and out, plain bytes out and in."""
+"""TLS of a server's connection without its socket: converts between encrypted and plain bytes."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from kafka_tools.errors import TlsFailed
 
 
 class TlsEngine:
-    """One connection. After anything but ``feed`` there may be something to ``take``, after an error too."""
+    """One connection. After any method except ``feed``, also after an error, call ``take`` for bytes to send."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         """``context``: of ``server_settings``."""
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self.is_over = False
-        """Whether the client has said goodbye."""
+        """Whether the client has sent its close_notify."""
 
     def feed(self, data: memoryview) -> None:
-        """Take what the client has sent, which is copied."""
+        """Copy encrypted bytes from the client."""
         self._incoming.write(data)
 
     def take(self) -> bytes:
-        """What is to be sent."""
+        """The encrypted bytes to send."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     @property
     def has_news(self) -> bool:
-        """Whether ``read_into`` may come to something."""
+        """Whether ``read_into`` may return plain bytes."""
         return bool(self._incoming.pending or self._object.pending())
 
     def shake_hands(self) -> bool:
-        """Go on with the handshake; whether it is done, else more is needed. Raises TlsFailed."""
+        """Continue the handshake. Returns whether it is done; otherwise it needs more bytes. Raises TlsFailed."""
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
@@ -42,11 +42,11 @@ class TlsEngine:
         return True
 
     def certificate(self) -> bytes | None:
-        """The client's (DER), if it has shown one."""
+        """The client's certificate (DER), or None."""
         return self._object.getpeercert(True)
 
     def read_into(self, room: memoryview) -> int:
-        """Fill ``room`` with what the client has sent, as far as there is any; how many bytes. Raises TlsFailed."""
+        """Fill ``room`` with available plain bytes of the client. Returns their number. Raises TlsFailed."""
         size = 0
         try:
             while size < len(room):
@@ -76,7 +76,7 @@ class TlsEngine:
             raise TlsFailed(_reason(error)) from error
 
     def say_goodbye(self) -> None:
-        """What tells the client that nothing was cut off; its own goodbye is not waited for."""
+        """Prepare a close_notify, which proves that no data was truncated. Does not wait for the client's."""
         with contextlib.suppress(ssl.SSLError):
             self._object.unwrap()
 

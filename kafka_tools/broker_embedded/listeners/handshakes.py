@@ -1,11 +1,11 @@
-"""TLS connections before their handshake is done: how many, how long, and who goes first when there are too many.
+"""Limits the number and duration of TLS handshakes.
 
-Nobody knows yet who these clients are, and each costs memory. Beyond a number the one goes that has sent nothing for
-longest; those that have sent nothing at all are counted apart, so that a flood of them ends nobody who speaks. A new
-one is always taken: in a line of clients that say nothing an honest one would wait for a minute.
+These clients are not authenticated yet, and each costs memory. Over the limit, the broker closes the connection that
+has been silent longest. Connections that have sent nothing at all have a separate limit, so that a flood of them does
+not close others. A new connection is always accepted: in a line of silent clients it would wait for a minute.
 
-A step of a handshake takes milliseconds, mostly for a signature, and whoever connects may ask for one. So one is done
-in each round of the event loop, in the order in which they were asked for: those who are served wait for one at most.
+A step of a handshake takes milliseconds, mostly for a signature, and any client can request one. So each round of the
+event loop does one step, in the order of the requests: other clients wait for at most one step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_tools.broker_embedded.configs.limits import BrokerLimits
 log = logging.getLogger(__name__)
 
 _PART_OF_FILES = 4
-"""No more of either kind than this part of the files that the process may open."""
+"""Each limit is at most a quarter of the files that the process may open."""
 _SAY_EVERY_S = 10.0
 
 
@@ -34,7 +34,7 @@ class Waiting(Protocol):
 
 
 class Handshakes:
-    """Those of one broker. A connection is ``began``, may have ``sent`` something, and is ``ended`` in any case."""
+    """The handshakes of one broker. Call ``began`` per connection, ``sent`` for its bytes, and always ``ended``."""
 
     def __init__(
         self,
@@ -44,20 +44,20 @@ class Handshakes:
     ) -> None:
         """``now_s``: the time of sockets, not the broker's clock. ``call_soon``: the event loop's, for its next round.
 
-        Takes fewer connections than ``limits`` says if the process may open few files.
+        The limits are lower than ``limits`` if the process may open few files.
         """
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = max(soft // _PART_OF_FILES, 1) if soft > 0 else limits.silent_handshakes
         self._now_s = now_s
         self._call_soon = call_soon
         self._line: deque[Waiting] = deque()
-        """Those that have sent something that was not looked at."""
+        """The connections with received bytes that are not processed."""
         self._most_silent = min(limits.silent_handshakes, files)
         self._most_speaking = min(limits.handshakes, files)
         self._began_s: dict[Waiting, float] = {}
         self._silent: OrderedDict[Waiting, None] = OrderedDict()
         self._speaking: OrderedDict[Waiting, None] = OrderedDict()
-        """By when they last sent something."""
+        """Ordered by the time of the last received bytes."""
         self._closed = 0
         self._said_s = -_SAY_EVERY_S
 
@@ -65,12 +65,12 @@ class Handshakes:
         return len(self._began_s)
 
     def began(self, connection: Waiting) -> None:
-        """A connection was let in."""
+        """A connection was admitted."""
         self._began_s[connection] = self._now_s()
         self._add(connection, self._silent, self._most_silent)
 
     def sent(self, connection: Waiting) -> None:
-        """Its client has sent a part of its handshake: ``shake_hands`` is called when it is its turn."""
+        """The client has sent a part of its handshake: ``shake_hands`` is called when its turn comes."""
         self._silent.pop(connection, None)
         self._speaking.pop(connection, None)
         self._add(connection, self._speaking, self._most_speaking)
@@ -89,13 +89,13 @@ class Handshakes:
                 self._call_soon(self._next)
 
     def ended(self, connection: Waiting) -> None:
-        """Its handshake is done, or the connection has ended; nothing happens if that is known."""
+        """The handshake is done, or the connection has ended. Does nothing for an unknown connection."""
         self._began_s.pop(connection, None)
         self._silent.pop(connection, None)
         self._speaking.pop(connection, None)
 
     def end_late(self, most_s: float) -> None:
-        """End those whose handshake takes longer than ``most_s``."""
+        """End connections whose handshake takes longer than ``most_s``."""
         limit_s = self._now_s() - most_s
         for connection, began_s in list(self._began_s.items()):  # in the order in which they began
             if began_s > limit_s:
@@ -103,7 +103,7 @@ class Handshakes:
             connection.give_up(f"not completed after {most_s:g} s")
 
     def end_all(self) -> None:
-        """The broker takes no connections any more."""
+        """End all: the broker accepts no more connections."""
         for connection in list(self._began_s):
             connection.give_up("")
 

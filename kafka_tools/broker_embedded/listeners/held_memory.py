@@ -1,7 +1,7 @@
-"""Memory held for clients: bytes of large requests while they come in, bytes of answers that clients do not read.
+"""Limits the memory of large requests while they arrive, and of answers that clients do not read.
 
-Both are counted over all connections, and both counts have a limit that no number of connections changes. Small
-things are bounded per connection and not counted: ``receiving.SMALL_BYTES`` of requests, a piece of an answer.
+Each limit applies to all connections together. Small amounts are limited per connection and not counted:
+``receiving.SMALL_BYTES`` of requests, a piece of an answer.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.timers import Timers
 
 REQUEST_BYTES = 32 * 1024 * 1024
-"""What large requests may hold where ``queued.max.request.bytes`` is -1: Kafka has no limit then, its heap is one."""
+"""Limit of large requests if ``queued.max.request.bytes`` is -1, with which only its heap limits Kafka."""
 
 ANSWER_BYTES = 32 * 1024 * 1024
-"""What answers may hold that were made and not taken; what is sent from files is not in memory and does not count."""
+"""Limit of unread answers. Ranges that are sent from files are not in memory and do not count."""
 
 _TURN_MS = 2000
 _TURN_BYTES = 1024 * 1024
-"""Whoever goes on alone while others wait must bring a mebibyte in every two seconds, and take what was answered."""
+"""While others wait, the one active sender must send a mebibyte every two seconds, and read its answers."""
 
 
 class RequestHolder(Protocol):
@@ -45,9 +45,9 @@ class RequestHolder(Protocol):
 class RequestMemory:
     """The bytes of large requests, from the first one received to the answer.
 
-    As Kafka's memory pool, beyond whose end one request may still go: when the limit is reached everybody stops
-    reading but for one connection at a time, which goes on until its request is served. Kafka reserves what a request
-    claims to have, so that a claim alone costs others their turn; here what has come counts.
+    Like Kafka's memory pool, it lets one request exceed the limit: at the limit, reading pauses on all connections
+    except one, which continues until its request is served. Kafka reserves the size that a request claims, so that a
+    claim alone blocks others. Here only received bytes count.
     """
 
     def __init__(self, limit_bytes: int, timers: Timers) -> None:
@@ -61,7 +61,7 @@ class RequestMemory:
         self._watching = False
 
     def grew(self, sender: RequestHolder, size_bytes: int) -> None:
-        """More of ``sender``'s request has come."""
+        """``size_bytes`` more of ``sender``'s request were received."""
         self.held_bytes += size_bytes
         if self.held_bytes <= self.limit_bytes or sender is self._alone:
             return
@@ -79,7 +79,7 @@ class RequestMemory:
             self._alone = None
         elif sender in self._waiting:
             self._waiting.remove(sender)
-            sender.go_on()  # its request was there, but for bytes that came before it was held
+            sender.go_on()  # its request was complete except for bytes received before ``hold``
         while self._waiting and (self._alone is None or self.held_bytes < self.limit_bytes):
             following = self._waiting.popleft()
             if self.held_bytes >= self.limit_bytes:
@@ -88,7 +88,7 @@ class RequestMemory:
 
     def _begin_turn(self, sender: RequestHolder) -> None:
         self._alone = sender
-        self._seen_bytes = sender.received_bytes - _TURN_BYTES  # the next look may come before a turn is over
+        self._seen_bytes = sender.received_bytes - _TURN_BYTES  # the next check may come before a turn is over
 
     def _watch(self) -> None:
         if not self._watching:
@@ -96,7 +96,7 @@ class RequestMemory:
             self._timers.call_later(_TURN_MS, self._look)
 
     def _look(self) -> None:
-        """End the turn of a client that holds everybody up."""
+        """End the turn of a client that blocks the others."""
         self._watching = False
         if not self._waiting or self._alone is None:
             return
@@ -112,7 +112,7 @@ class RequestMemory:
 
 
 class AnswerHolder(Protocol):
-    """A connection with answers that its client has not taken."""
+    """A connection with answers that its client has not read."""
 
     unsent_bytes: int
     took_s: float
@@ -121,7 +121,7 @@ class AnswerHolder(Protocol):
 
 
 class AnswerMemory:
-    """The bytes of answers that are made and not taken. Beyond the limit who took nothing for longest is cut off."""
+    """The bytes of unread answers. Over the limit, the connection that has read nothing for longest is aborted."""
 
     def __init__(self, limit_bytes: int = ANSWER_BYTES) -> None:
         self.limit_bytes = limit_bytes
@@ -129,7 +129,7 @@ class AnswerMemory:
         self._holders: dict[AnswerHolder, None] = {}
 
     def changed(self, receiver: AnswerHolder, difference_bytes: int) -> None:
-        """``receiver`` holds so many bytes more, or fewer, than before."""
+        """``receiver`` has ``difference_bytes`` more unread bytes than before; negative if fewer."""
         self.held_bytes += difference_bytes
         if not receiver.unsent_bytes:
             self._holders.pop(receiver, None)

@@ -1,7 +1,7 @@
-"""What stands for a lost connection, so that nothing of it is left for a collection of garbage.
+"""Breaks the reference cycles of a lost connection, so that they leave no garbage.
 
-What a full collection has seen alive is not looked at again (``process.ShortCollections``): a circle of a connection
-that had lived that long would stay for ever.
+A garbage collection ignores the objects that a full collection has examined (``process.ShortCollections``). A cycle of
+a long-lived connection would stay in memory forever.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from typing import Any
 
 
 class Gone:
-    """In the place of a transport that has ended, which knows the connection."""
+    """Replaces a transport that has ended, because the transport references the connection."""
 
     def is_closing(self) -> bool:
         return True
 
     def get_extra_info(self, name: str) -> None:
-        """Nothing is known of it any more."""
+        """Always None."""
 
     def close(self) -> None:
-        """It is closed."""
+        """Do nothing: it is closed."""
 
     abort = pause_reading = resume_reading = close
 
 
 def unlink(transport: Any) -> None:
-    """Break the circle in which asyncio's transport of a socket ends: it holds a method of its own."""
+    """Break the reference cycle of asyncio's transport of a socket, which references its own method."""
     if hasattr(transport, "_read_ready_cb"):
         transport._read_ready_cb = None

@@ -1,10 +1,9 @@
-"""Requests out of what one client sends: one at a time, and never much more of its bytes than that one's.
+"""Splits the bytes of one client into requests, one at a time, and buffers little more than the current request.
 
-Bytes come in where all connections share one piece of memory (``Scratch``). A request that is there as a whole keeps
-that piece, and another takes its place, so that what is produced is stored from where the system has put it. What is
-too little for that is copied. Of each connection ``SMALL_BYTES`` are kept at most, in up to 112 KiB of memory where a
-request keeps a piece that it does not fill. A request larger than that is received into memory of its own, which the
-system hands out as the bytes come, not as the request claims.
+All connections read into one shared buffer (``Scratch``). A complete request keeps that buffer and a new one replaces
+it, so that produced batches are stored without a copy. Smaller requests are copied. A connection buffers at most
+``SMALL_BYTES``, in up to 112 KiB of memory if a request keeps a buffer that it does not fill. A larger request is
+received into memory of its own. The system allocates it as bytes arrive, not by the size that the request claims.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ from typing import NoReturn
 from kafka_tools.errors import DecodeError
 
 SMALL_BYTES = 72 * 1024
-"""What is kept of one client's requests that come before their turn; what is larger counts (``RequestMemory``).
+"""Limit of the buffered requests of one client. Larger requests count in ``RequestMemory``.
 
-A batch of 64 KiB, as large as many producers make them, is small with all that is around it."""
+A request with a batch of 64 KiB, the size that many producers use, is not large."""
 
 _LENGTH_BYTES = 4
 _IN_PLACE_BYTES = 8 * 1024
-"""From here on what follows a request is moved, and not the request."""
+"""For a request of this size or more, the bytes after it are moved instead of the request."""
 _TAKEN_BYTES = 32 * 1024
-"""From here on a request keeps the memory in which it came: never much more than twice what it needs."""
+"""A request of this size or more keeps its buffer, which is little more than twice its size."""
 _AHEAD_BYTES = 512
-"""What is read behind such a request, to know how long the next one is; so little is moved to where that comes in."""
+"""Bytes read after such a request, to know the length of the next one; at most so many are moved to the scratch."""
 _STEP_BYTES = 256 * 1024
 _MAPPED_BYTES = 128 * 1024
 
 Request = bytearray | memoryview
-"""Memory that is nobody else's: what is produced is changed and stored where it lies."""
+"""Memory that nothing else uses: produced batches are changed and stored in place."""
 
 
 class Scratch:
-    """Where bytes come in, for all connections of a broker: what is kept of them is moved, or taken, at once."""
+    """The read buffer of all connections of a broker. Each one copies or takes its bytes immediately."""
 
     def __init__(self) -> None:
         self._memory = bytearray(SMALL_BYTES)
@@ -42,7 +41,7 @@ class Scratch:
         self.view = memoryview(self._memory)
 
     def take(self) -> bytearray:
-        """The memory with what has come in, which is the caller's from now on."""
+        """Transfer the buffer with the received bytes to the caller."""
         taken, spare = self._memory, self._spare
         self._spare = None
         self._memory = spare if spare is not None and _is_free(spare) else bytearray(SMALL_BYTES)
@@ -50,13 +49,13 @@ class Scratch:
         return taken
 
     def give_back(self, memory: object) -> None:
-        """Of a request that is served: used again, if it was taken from here, once nobody has a part of it."""
+        """Reuse the memory of a served request, if it came from ``take``, once nothing references it."""
         if type(memory) is bytearray and len(memory) == SMALL_BYTES:
             self._spare = memory
 
 
 def _is_free(memory: bytearray) -> bool:
-    """Whether nobody has a view of it, not even of a part: else Python does not let it be resized."""
+    """Whether no view of the memory exists: Python does not resize a bytearray with views."""
     try:
         memory.append(0)
         memory.pop()
@@ -70,38 +69,38 @@ class Receiver:
 
     def __init__(self) -> None:
         self._whole: Request | None = None
-        """A request in memory that was taken from the scratch; ``_small`` comes behind it."""
+        """A request in a buffer taken from the scratch; ``_small`` follows it."""
         self._small = bytearray()
         self.large: memoryview | None = None
-        """Of a request that is too large to be kept: its memory, while it comes and until it is taken."""
+        """The memory of a large request, until ``next`` returns it."""
         self.received_bytes = 0
-        """How much of a large request has come."""
+        """The number of received bytes of a large request."""
         self._wanted_bytes = _LENGTH_BYTES
-        """How much there must be before the next request can be whole, or found to be a large one."""
+        """The bytes needed before the next request can be complete, or recognized as a large one."""
         self._moved = False
-        """Whether the bytes that were kept are in the scratch as well, before what comes in next."""
+        """Whether the buffered bytes are also in the scratch, before the next received bytes."""
         self._room_bytes = 0
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has come that is not taken."""
+        """Whether nothing is buffered."""
         return not self._small and self._whole is None and self.large is None
 
     @property
     def has_news(self) -> bool:
-        """Whether ``next`` may come to something: not while a small request is on its way."""
+        """Whether ``next`` may return a request; false while a request is incomplete."""
         if self.large is not None:
             return self.received_bytes == len(self.large)
         return self._whole is not None or len(self._small) >= self._wanted_bytes
 
     @property
     def is_receiving(self) -> bool:
-        """Whether a large request is on its way, but not whole."""
+        """Whether a large request is incomplete."""
         return self.large is not None and self.received_bytes < len(self.large)
 
     @property
     def pending_bytes(self) -> int:
-        """What has come and is not taken."""
+        """The number of buffered bytes."""
         return self._kept_bytes + self.received_bytes
 
     @property
@@ -110,13 +109,13 @@ class Receiver:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more must be read before a request is taken."""
+        """Whether reading must pause until ``next`` returns a request."""
         if self.large is not None:
             return self.received_bytes == len(self.large)
         return len(self._small) >= SMALL_BYTES if self._whole is None else self._kept_bytes >= SMALL_BYTES
 
     def room(self, scratch: Scratch) -> memoryview:
-        """Where the next bytes go: to the large request that is on its way, else to a part of ``scratch``."""
+        """The buffer for the next bytes: in the incomplete large request, else in ``scratch``."""
         if self.large is None and self._whole is None and not self._small:  # nearly always
             self._moved = True
             room = scratch.view
@@ -138,7 +137,7 @@ class Receiver:
         return room
 
     def received(self, scratch: Scratch, size_bytes: int) -> bool:
-        """So many bytes were written to what ``room`` gave last; whether they took all of it: more may have come."""
+        """Take the bytes written to the last ``room``. Returns whether they filled it: more may be available."""
         if self.large is not None and self.received_bytes < len(self.large):
             self.received_bytes += size_bytes
         elif self._moved:
@@ -157,7 +156,7 @@ class Receiver:
         return size_bytes == self._room_bytes
 
     def next(self, most_bytes: int) -> Request | None:
-        """The next request's payload if it is whole.
+        """The next request's payload, or None if it is incomplete.
 
         Raises DecodeError for a length below zero or above ``most_bytes``: nothing after it can be trusted.
         """
@@ -193,7 +192,7 @@ class Receiver:
         return None
 
     def _begin_large(self, length: int) -> None:
-        # A map of the system's has only the pages that were written to, and goes back to the system as a whole.
+        # An anonymous mmap uses memory only for written pages, and returns all of it to the system.
         memory = mmap.mmap(-1, length) if length >= _MAPPED_BYTES else bytearray(length)
         self.large = memoryview(memory)
         start = memoryview(self._small)[_LENGTH_BYTES:]

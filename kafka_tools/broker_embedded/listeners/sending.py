@@ -1,7 +1,7 @@
-"""Answers on their way to one client: in pieces, and the next piece only when the client has taken the one before.
+"""Answers to one client, sent in pieces: each piece only after the client has read the one before.
 
-Ranges of files are read when their turn comes, so an answer of a gigabyte holds no more memory than a piece. Where
-nothing is encrypted the system sends them from the file (``sendfile``), and they are not read at all.
+Ranges of files are read when their turn comes, so an answer of a gigabyte needs no more memory than a piece. Without
+TLS, ``sendfile`` sends them from the file, and the broker does not read them.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from kafka_tools.storage.log.file_range import FileRange
 
 PIECE_BYTES = 128 * 1024
 SENT_FROM_FILE_BYTES = 512 * 1024
-"""What of a file the system is asked to send at once."""
+"""The most bytes of a file in one ``sendfile``."""
 READ_BYTES = 4096
-"""What is read of a file although the system could send it: to be told when the socket takes something again."""
+"""Bytes read from a file and written to the full socket, so that asyncio reports when it can be written again."""
 _APART_BYTES = 16 * 1024
-"""So large a range is a piece of its own: copying it behind other parts would cost more than another system call."""
+"""A range of this size is a separate piece: copying it after other parts costs more than a system call."""
 _LITTLE_BYTES = 16 * 1024
-"""Up to here small answers wait for those to requests that came with theirs."""
+"""Small answers up to this total wait for the answers to requests that arrived with theirs."""
 _LENGTH_BYTES = 4
 
 
 def cut_short(payload: Payload, sent_bytes: int | None) -> CutShort:
-    """The first ``sent_bytes`` of an answer as it goes over the wire, half of it if None.
+    """The first ``sent_bytes`` of an encoded answer with its length prefix; half of it if None.
 
-    Raises OSError or LogError when a file does not give what it must.
+    Raises OSError or LogError if a file cannot be read.
     """
     outgoing = Outgoing()
     outgoing.add(payload)
@@ -36,21 +36,21 @@ def cut_short(payload: Payload, sent_bytes: int | None) -> CutShort:
 
 
 class Outgoing(deque[Part]):
-    """The parts of answers that were not handed to the system yet, in order."""
+    """The parts of answers that are not written to the socket yet, in order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held_bytes = 0
-        """Those of them that are in memory."""
+        """The bytes of the parts that are in memory."""
         self._has_large = False
 
     @property
     def is_little(self) -> bool:
-        """Whether an answer more may go with those that are here, if any are."""
+        """Whether another answer may be sent together with the current ones."""
         return not self or (self.held_bytes < _LITTLE_BYTES and not self._has_large)
 
     def add(self, payload: Payload) -> None:
-        """Append an answer, with its length before it."""
+        """Append an answer with a length prefix."""
         if not self:
             self._has_large = False
         if isinstance(payload, bytes) and len(payload) < PIECE_BYTES:  # nearly all answers: one part, sent at once
@@ -67,9 +67,9 @@ class Outgoing(deque[Part]):
         self.held_bytes += sum(len(part) for part in parts if not isinstance(part, FileRange))
 
     def send_file(self, socket_fd: int) -> bool:
-        """Have the system send what is next if it is a range of a file; whether it took all it was asked to.
+        """Send the next part with ``sendfile`` if it is a range of a file. Returns whether the socket accepted it.
 
-        Raises as ``FileRange.send``, but for BlockingIOError.
+        Raises the errors of ``FileRange.send`` except BlockingIOError.
         """
         part = self[0]
         if not isinstance(part, FileRange):
@@ -88,7 +88,7 @@ class Outgoing(deque[Part]):
     def piece(self, most_of_file: int = PIECE_BYTES) -> bytes:
         """The next bytes to send, about ``PIECE_BYTES``, or ``most_of_file`` of a large range; empty if there are none.
 
-        Raises OSError or LogError when a file does not give what it must: the answer cannot be completed.
+        Raises OSError or LogError if a file cannot be read: the answer cannot be completed.
         """
         if len(self) == 1 and self.held_bytes <= PIECE_BYTES and type(self[0]) is bytes:  # nearly always
             self.held_bytes = 0
@@ -119,6 +119,6 @@ class Outgoing(deque[Part]):
         return pieces[0] if len(pieces) == 1 and type(pieces[0]) is bytes else b"".join(pieces)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all parts."""
         super().clear()
         self.held_bytes = 0

@@ -1,6 +1,6 @@
-"""The rim: asyncio sockets on one side, the core's plain calls on the other.
+"""Connects asyncio sockets to the core: opens listeners, accepts connections, runs the core's timers.
 
-Here listeners are opened and connections accepted; what happens on a connection is ``client_connection``'s.
+``client_connection`` serves a connection.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _STORE_CHECK_S = 10.0
 _END_CHECK_S = 1.0
 
 _PORTS_TRIED = 20
-"""How often a port is looked for that is free at every address of a host."""
+"""The number of attempts to find a port that is free at every address of a host."""
 _DRAIN_STEPS, _DRAIN_STEP_S = 100, 0.01
-"""How long a stop waits for clients to take the answers that are already written: a second at most."""
+"""How long a stop waits for clients to read written answers: at most a second."""
 
 
 class Server:
@@ -47,20 +47,20 @@ class Server:
         self.shared = Shared(core, dispatcher, endpoints, self.loop.call_soon)
         self._settings_due = False
         self._ended = 0
-        """The connections that had ended when ``on_many_ended`` was called last."""
+        """The number of ended connections at the last call of ``on_many_ended``."""
         self._watches = False
-        """Whether it is told of changed configs."""
+        """Whether this object is registered for config changes."""
         self.bound: list[Endpoint] = []
-        """The endpoints with the ports that they got."""
+        """The endpoints with their actual ports."""
         self._acceptors: list[Acceptor] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._end_check: asyncio.TimerHandle | None = None
         self._store_check: asyncio.TimerHandle | None = None
-        """Timers of sockets and of watched files: they follow the loop's time, not the core's."""
+        """These timers of sockets and files use the loop's time, not the core's clock."""
         self._threads = Threads(self.loop)
 
     async def start(self) -> None:
-        """Open every listener and tell the cluster its addresses. Raises ConfigError if one cannot be opened."""
+        """Open every listener and register its address in the cluster. Raises ConfigError if one cannot be opened."""
         for endpoint in self.endpoints:
             try:
                 server = await self._bind(endpoint)
@@ -98,9 +98,9 @@ class Server:
         self._arm()
 
     async def _bind(self, endpoint: Endpoint) -> asyncio.Server:
-        """What asyncio has bound, which is not accepted from: a socket for each address of the host, all on one port.
+        """Bind a socket for each address of the host, all on one port, without accepting connections.
 
-        For port 0 the system picks one for each of them, and clients are told a single one. Raises OSError.
+        For port 0 the system selects a port for each socket, but an endpoint has one port. Raises OSError.
         """
         port = endpoint.port
         for left in reversed(range(_PORTS_TRIED)):
@@ -138,7 +138,7 @@ class Server:
             acceptor.go_on()
 
     def _config_changed(self) -> None:
-        """After each changed config: limits now, key stores once the whole change is in."""
+        """Called after each changed config: apply limits now, and key stores after the whole change."""
         self.shared.admission.admit_waiting()
         if not self._settings_due:
             self._settings_due = True
@@ -149,13 +149,13 @@ class Server:
         self.shared.settings.take()
 
     def _check_stores(self) -> None:
-        """Look whether the files of key and trust stores have changed."""
+        """Reload the files of key and trust stores that have changed."""
         if self.shared.settings.tls:
             self.shared.settings.take()
             self._store_check = self.loop.call_later(_STORE_CHECK_S, self._check_stores)
 
     async def stop(self) -> None:
-        """Close listeners and connections; answers already written are sent."""
+        """Close listeners and connections, after sending written answers."""
         self.core.timers.on_earlier = None
         if self._watches:
             self._watches = False
@@ -179,7 +179,7 @@ class Server:
         await self._threads.stop(self.core)
 
     def close_listeners(self) -> None:
-        """Become unreachable: end every connection, whatever it waits for, and refuse new ones."""
+        """Become unreachable: abort every connection and refuse new ones."""
         for acceptor in self._acceptors:
             acceptor.stop()
         self.shared.handshakes.end_all()
@@ -187,19 +187,19 @@ class Server:
             connection.close(abort=True)
 
     def open_listeners(self) -> None:
-        """Become reachable again, on the same ports; nothing happens if it is."""
+        """Become reachable again on the same ports. Does nothing if the broker is reachable."""
         for acceptor in self._acceptors:
             acceptor.start()
 
     async def advance(self, clock: MovableClock, seconds: float) -> None:
-        """Move the core's clock forward; what is due on the way happens at its time, before this returns."""
+        """Move the core's clock forward, and run each timer that becomes due at its time."""
         for _ in self.core.timers.advance(clock, seconds):
-            await asyncio.sleep(0)  # what was answered goes out before the next thing happens
+            await asyncio.sleep(0)  # send answers before the next timer runs
             await asyncio.sleep(0)
         self._arm()
 
     def descriptors(self) -> list[int]:
-        """Every socket that a copy of this process would keep open."""
+        """The descriptors of all sockets, which a forked process would keep open."""
         return [each for acceptor in self._acceptors for each in acceptor.descriptors()]
 
     def addresses(self) -> dict[str, str]:
@@ -234,9 +234,9 @@ class Server:
         return min(most_s, idle_ms / 1000) if idle_ms > 0 else most_s
 
     def _close_ended(self) -> None:
-        """Close connections that are not read from and whose client has ended them: nothing else would tell.
+        """Close connections whose client has disconnected while the broker does not read from them.
 
-        And those whose handshake takes too long.
+        Also closes connections whose handshake takes too long.
         """
         self.shared.handshakes.end_late(self.handshake_s())
         deaf = {connection.fileno: connection for connection in self.shared.connections if connection.is_deaf}
@@ -251,7 +251,7 @@ class Server:
         if idle_ms >= 0:
             for connection in list(self.shared.connections):
                 if connection.idle and (now_s - connection.last_used_s) * 1000 > idle_ms:
-                    connection.close(abort=connection.is_closing)  # who takes no answer would stay all the same
+                    connection.close(abort=connection.is_closing)  # a client that reads no answers would keep it open
         if self.shared.admission.ended - self._ended >= self.core.limits.ended_connections:
             self._ended = self.shared.admission.ended
             self.shared.on_many_ended()

@@ -1,7 +1,7 @@
 """The security settings of the listeners from the configs: TLS and SASL per listener, reloaded when they change.
 
-Connections that are open keep what they came in with. A change that could not take effect is refused before it is
-written (``check``); should one fail all the same, what held stays in force and the log says so.
+Open connections keep their settings. A change that cannot take effect is refused before it is written (``check``). If
+a change fails anyway, the old settings stay in use and the failure is logged.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class ListenerSettings:
-    """``security`` and ``tls``: what holds for new connections of each listener that has SASL or TLS, by name."""
+    """``security`` and ``tls``: the settings for new connections of each listener with SASL or TLS, by name."""
 
     def __init__(self, configs: ConfigStore, logins: LoginSources, endpoints: list[Endpoint]) -> None:
-        """Raises ConfigError for settings and files that cannot be used."""
+        """Raises ConfigError for invalid settings and files."""
         self._configs = configs
         self._logins = logins
         self._with_sasl = [endpoint for endpoint in endpoints if endpoint.has_sasl]
@@ -44,14 +44,14 @@ class ListenerSettings:
             self.tls = {each.name: ListenerTls(each, properties) for each in endpoints if each.has_tls}
 
     def check(self, properties: Mapping[str, str]) -> None:
-        """ConfigError if these configs of the broker could not take effect."""
+        """Raises ConfigError if these configs of the broker cannot take effect."""
         for tls in self.tls.values():
             tls.check(properties)
         for endpoint in self._with_sasl:
             self._new_security(endpoint, properties)
 
     def take(self) -> None:
-        """Let the configs, and the files that they name, hold as they are now."""
+        """Apply the current configs and the current content of their files."""
         properties = self._configs.broker_properties()
         for tls in self.tls.values():
             try:
@@ -69,7 +69,7 @@ class ListenerSettings:
                 log.info("listener %s: using the new login settings for new connections", endpoint.name)
 
     def _new_security(self, endpoint: Endpoint, properties: Mapping[str, str]) -> ListenerSecurity | None:
-        """The new login settings of the listener; None if they are the present ones. Raises ConfigError."""
+        """The new login settings of the listener; None if they are unchanged. Raises ConfigError."""
         from kafka_tools.broker_embedded.security.authentication import (
             ListenerSecurity,
             listener_values,

@@ -43,7 +43,7 @@ class OpenConnection(AdmittedConnection, Protocol):
 
 
 class Shared:
-    """Made once by the listeners, given to each connection."""
+    """Created once by the server, and passed to each connection."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Shared:
         endpoints: list[Endpoint],
         call_soon: Callable[[Callable[[], None]], object],
     ) -> None:
-        """Raises ConfigError for settings and files that cannot be used."""
+        """Raises ConfigError for invalid settings and files."""
         configs = core.configs
         self.clock = core.clock
         self.timers = core.timers
@@ -61,12 +61,12 @@ class Shared:
         self.settings = ListenerSettings(configs, LoginSources(core.credentials, core.tokens, core.timers), endpoints)
         self.connections: set[OpenConnection] = set()
         self.arrived = 0
-        """How many connections there have been."""
+        """The number of connections since the start."""
         self.on_many_ended: Callable[[], None] = lambda: None
-        """Called now and then, when very many connections have ended."""
+        """Called when ``BrokerLimits.ended_connections`` connections have ended since the last call."""
         self.max_frame_bytes = configs.broker.integer("socket.request.max.bytes")
         self.max_login_frame_bytes = min(self.max_frame_bytes, configs.broker.integer("sasl.server.max.receive.size"))
-        """What a client may send at once before its SASL login is done."""
+        """Maximum size of a request before the SASL login is complete."""
         self.requests = RequestMemory(configs.broker.integer("queued.max.request.bytes"), core.timers)
         self.answers = AnswerMemory()
         self.call_soon = call_soon

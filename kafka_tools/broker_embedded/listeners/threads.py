@@ -1,6 +1,6 @@
-"""The threads beside the broker's: long work on bytes, fsyncs that answers wait for, files that are replaced.
+"""The threads beside the broker's: long work on bytes, fsyncs for which answers wait, files that are replaced.
 
-Each is one thread, made when it is first needed: what is done there is done in the order in which it was asked for.
+Each is one thread, created when it is first needed. It runs its functions in the order of the requests.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 _SWITCH_S = 0.0005
 _LONG_WORK, _FSYNC, _CHECKPOINTS = "long work", "fsync", "checkpoints"
-"""Threads. The disk has its own: it waits, and long work does not wait for it, nor answers for what needs none."""
+"""Names of threads. The disk has its own, so that long work does not wait for it, nor answers for checkpoints."""
 
 
 class Threads:
-    """What a core has done elsewhere while it serves on this event loop."""
+    """Runs functions of a core on other threads while the core uses this event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._made: dict[str, ThreadPoolExecutor] = {}
 
     def serve(self, core: Core) -> None:
-        """Do what this core asks for, until ``stop``."""
+        """Run functions for this core until ``stop``."""
         submit = self._submit
         core.slices.offload = lambda function, done: submit(_LONG_WORK, lambda: _yielding(function), done)
         core.slices.disk = self._on(_CHECKPOINTS)
@@ -37,21 +37,21 @@ class Threads:
             core.group_commit.offload = self._on(_FSYNC)
 
     async def stop(self, core: Core) -> None:
-        """Begin nothing more. The disk ends what it is at.
+        """Start nothing more. The threads for the disk complete their current functions.
 
-        If a round of fsyncs fails the logs may not be called complete, and files that are being replaced are replaced
-        again by whoever closes the logs, or soon by another broker.
+        If a round of fsyncs fails, the logs must not be marked as complete. Files that are being replaced are replaced
+        again when the logs are closed, or soon by another broker.
         """
         worker = self._made.get(_LONG_WORK)
         if worker is not None:
             worker.shutdown(wait=False, cancel_futures=True)
         core.slices.disk = at_once
         if core.group_commit is not None:
-            core.group_commit.offload = lambda function, done: None  # nobody is left who waits for another
+            core.group_commit.offload = lambda function, done: None  # no answer waits for another fsync
         for name, cancels in ((_FSYNC, False), (_CHECKPOINTS, True)):
             if name in self._made:
                 self._made[name].shutdown(cancel_futures=cancels)
-        await asyncio.sleep(0)  # what the disk said is told
+        await asyncio.sleep(0)  # deliver the results of the disk
 
     def _on(self, name: str) -> Offload:
         return lambda function, done: self._submit(name, function, done)
@@ -69,10 +69,10 @@ class Threads:
 
 
 def _yielding(function: Callable[[], Any]) -> Any:
-    """Run ``function``, and let go of the interpreter often meanwhile.
+    """Run ``function`` with a short switch interval, so that it releases the interpreter often.
 
-    The broker's thread gives it up with every read and write; to get it back takes a switch interval each time, and 50
-    connections with Python's 5 ms would wait for a quarter of a second.
+    The broker's thread releases the interpreter with every read and write, and waits a switch interval to get it back.
+    With Python's 5 ms, 50 connections would wait for a quarter of a second.
     """
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_S)

@@ -1,8 +1,8 @@
-"""TLS of one listener: its context, who a client's certificate names, and new stores while the broker runs.
+"""TLS of one listener: its context, the principal of a client's certificate, and new stores while the broker runs.
 
 New key and trust stores take effect for new connections, after a change of the dynamic configs
-(``listener.name.<name>.ssl.keystore.location`` and the rest, KIP-226) or of the files themselves. They come together
-or not at all. What a new certificate must keep is the rule of Kafka's ``SslFactory``.
+(``listener.name.<name>.ssl.keystore.location`` and others, KIP-226) or of the files themselves. Either both stores
+change or neither does. A new certificate must pass the compatibility checks of Kafka's ``SslFactory``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLIENT_AUTH = "ssl.client.auth"
 
 
 class Stores(NamedTuple):
-    """What was made of one state of settings and files."""
+    """The objects created from one state of settings and files."""
 
     values: Mapping[str, str]
     stamps: tuple[tuple[int, int] | None, ...]
@@ -42,7 +42,7 @@ class ListenerTls:
     """The TLS side of one listener. ``context`` is for new connections."""
 
     def __init__(self, endpoint: Endpoint, properties: Mapping[str, str]) -> None:
-        """``properties``: all that holds for the broker. Raises ConfigError for files and values of no use."""
+        """``properties``: all of the broker. Raises ConfigError for invalid files and values."""
         self._endpoint = endpoint
         self._stores = _opened(self._values(properties))
         self._rules = PrincipalRules(self._stores.values.get(RULES))
@@ -58,13 +58,13 @@ class ListenerTls:
         return f"User:{self._rules.name(certificate_names(certificate).subject)}"
 
     def check(self, properties: Mapping[str, str]) -> None:
-        """ConfigError if these properties could not take effect."""
+        """Raises ConfigError if these properties cannot take effect."""
         self._proposed(properties)
 
     def update(self, properties: Mapping[str, str]) -> bool:
-        """Take new settings, or the files' new content, for new connections; whether there was anything new.
+        """Apply new settings and new content of files to new connections. Returns whether anything changed.
 
-        Raises ConfigError when that cannot be: then everything stays as it was.
+        Raises ConfigError if they are invalid; then the old settings stay in use.
         """
         new = self._proposed(properties)
         if new is None:
@@ -74,7 +74,7 @@ class ListenerTls:
         return True
 
     def _proposed(self, properties: Mapping[str, str]) -> Stores | None:
-        """What would hold; None when nothing changed."""
+        """The stores for these properties; None if nothing changed. Raises ConfigError."""
         wanted, old = self._values(properties), self._stores
         values = {key: value for key, value in old.values.items() if key not in SECURITY}
         fixed = {key: value for key, value in wanted.items() if key not in SECURITY}
@@ -127,12 +127,12 @@ def _stamp(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
-        return None  # what is wrong with it is told when it is opened
+        return None  # opening the file reports the error
     return found.st_mtime_ns, found.st_size
 
 
 def _require_compatible(old: Stores, new: Stores) -> None:
-    """Clients that knew the old certificate must be able to go on with the new one."""
+    """Raises ConfigError unless clients of the old certificate can continue with the new one."""
     if not _allowed(new, "ssl.allow.dn.changes") and new.names.subject.lower() != old.names.subject.lower():
         raise ConfigError(
             "Keystore DistinguishedName does not match: "

@@ -1,9 +1,9 @@
-"""TLS of one connection, between the socket's transport and the ``ClientConnection`` that takes this for a transport.
+"""TLS of one connection, between the socket's transport and the ``ClientConnection``, for which this is the transport.
 
-asyncio's own TLS holds a quarter of a megabyte from the first moment of each connection, in objects that know each
-other and stay until somebody collects garbage. Here nothing but the socket is there before the client has sent
-something, bytes come in where those of all connections do (``receiving.Scratch``), a handshake waits for its turn like
-any other work, and what is left goes when the connection is lost.
+asyncio's own TLS uses a quarter of a megabyte from the start of each connection, in a reference cycle that stays until
+a garbage collection. Here a connection has only a socket until the client has sent something. Bytes are read into the
+buffer of all connections (``receiving.Scratch``). A handshake waits for its turn like other work. Nothing stays in
+memory when the connection is lost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class TlsTransport(asyncio.BufferedProtocol):
-    """One TLS connection: counted from the start, as in Kafka, then the handshake, then requests and answers."""
+    """One TLS connection: admission before the handshake, as in Kafka, then requests and answers."""
 
     def __init__(self, shared: Shared, endpoint: Endpoint, tls: ListenerTls) -> None:
         self._shared = shared
@@ -36,12 +36,12 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._socket: Any = Gone()
         """The transport of the socket."""
         self._engine: TlsEngine | None = None
-        """None as long as the client has sent nothing, and when the connection is lost."""
+        """None until the client has sent something, and after the connection is lost."""
         self._client: ClientConnection | None = None
-        """Once the handshake is done."""
+        """None until the handshake is done."""
         self._counted = False
         self._paused = False
-        """Whether the client's requests are not taken for now."""
+        """Whether reading requests is paused."""
         self._closing = False
         self.listener = endpoint.name
         self.ip = ""
@@ -51,7 +51,7 @@ class TlsTransport(asyncio.BufferedProtocol):
     def connection_made(self, transport: Any) -> None:
         self._socket = transport
         self.ip = (transport.get_extra_info("peername") or ("",))[0]
-        transport.pause_reading()  # nothing before it is let in
+        transport.pause_reading()  # read nothing before ``let_in``
         self._shared.admission.arrived(self)
 
     @property
@@ -59,7 +59,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         return not self.is_closing() and not ended([self._socket.get_extra_info("socket").fileno()])
 
     def hold(self) -> None:
-        """Nothing is read before ``let_in``."""
+        """Do nothing: reading is paused until ``let_in``."""
 
     def let_in(self) -> None:
         self._counted = True
@@ -85,7 +85,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._socket = Gone()
 
     def give_up(self, reason: str) -> None:
-        """End a connection whose handshake takes too long, or that others need the place of."""
+        """Abort a connection whose handshake takes too long, or whose place others need."""
         if reason:
             self._failed(reason)
         self._shared.handshakes.ended(self)
@@ -109,18 +109,18 @@ class TlsTransport(asyncio.BufferedProtocol):
         if self._client is not None:
             self._read()
             return
-        self._socket.pause_reading()  # before this is looked at no more is taken
+        self._socket.pause_reading()  # read no more before this is processed
         self._shared.handshakes.sent(self)
 
     def shake_hands(self) -> None:
-        """Go on with the handshake."""
+        """Continue the handshake."""
         engine = self._engine
         if engine is None or self._client is not None or self.is_closing():
             return
         try:
             is_done = engine.shake_hands()
         except TlsFailed as error:
-            self._flush(engine)  # what is wrong, for the client
+            self._flush(engine)  # the alert for the client
             self._failed(str(error))
             self.close()
             return
@@ -131,7 +131,7 @@ class TlsTransport(asyncio.BufferedProtocol):
             self._socket.resume_reading()
 
     def _begin(self, engine: TlsEngine) -> None:
-        """The handshake is done: requests are served from now on."""
+        """The handshake is done: start to serve requests."""
         self._shared.handshakes.ended(self)
         client = ClientConnection(self._shared, self._endpoint, was_let_in=True)
         if not self._endpoint.has_sasl:
@@ -148,7 +148,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._read()  # with TLS 1.3 requests may have come with the end of the handshake
 
     def _read(self) -> None:
-        """Give the client's connection what has come, as long as it takes it."""
+        """Pass decrypted bytes to the client's connection until it pauses reading."""
         client, engine = self._client, self._engine
         if client is None or engine is None:
             return
@@ -164,7 +164,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         except TlsFailed as error:
             self._closes(error)
             self.eof_received()
-        self._flush(engine)  # a new key that the client has asked for, an alert
+        self._flush(engine)  # such as a key update that the client requested, or an alert
 
     # What a ClientConnection asks of a transport
 
@@ -207,14 +207,14 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._socket.set_write_buffer_limits(high=high, low=low)
 
     def get_extra_info(self, name: str) -> Any:
-        """What is known of the socket."""
+        """As the transport of the socket."""
         return self._socket.get_extra_info(name)
 
     def is_closing(self) -> bool:
         return self._closing or bool(self._socket.is_closing())
 
     def close(self) -> None:
-        """End the connection once everything is sent; nothing more is read."""
+        """Close the connection once everything is sent; read no more."""
         if self._closing:
             return
         self._closing = True
@@ -224,6 +224,6 @@ class TlsTransport(asyncio.BufferedProtocol):
         self._socket.close()
 
     def abort(self) -> None:
-        """End the connection now."""
+        """Abort the connection."""
         self._closing = True
         self._socket.abort()

@@ -1,11 +1,11 @@
-"""Turns of connections: the one that was served least goes first, however much the others send.
+"""Turns of connections: the one that was served least goes first, no matter how much the others send.
 
-While there is time each is served as soon as something comes of it. When that has taken a while within one round of
-the event loop, the rest waits in a line, and between any two in that line the loop looks for what else has come: so
-a client with a short question waits for about one request of the others, however many of those there are.
+At first, each connection is served as soon as it has received something. After ``ROUND_S`` within one round of the
+event loop, the rest waits in a line, ordered by the time that each was served. So a client with a short request waits
+for few requests of the others.
 
-What was due before a request came happens before it: a loop that was held up would serve what came first, and a member
-whose session is long over would still be in its group.
+Timers that were due before a request run before it. Otherwise a blocked loop would serve the request first, and a
+member whose session has expired would still be in its group.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Protocol
 from kafka_tools.broker_embedded.timers import Timers
 
 ROUND_S = 0.005
-"""How long connections are served before the loop looks for what has come meanwhile."""
+"""How long connections are served before the loop handles new events."""
 
 _LITTLE_S = 0.001
-"""So little is not worth telling rounds apart for: each round that is asked for costs the loop a system call more."""
+"""Below this time no new round is requested, because each requested round costs the loop another system call."""
 
 _CREDIT_S = 0.1
-"""How far behind the others' share a connection may be that asked for less: so far it goes before them."""
+"""How far a less active connection may be behind the others' share, and so go before them."""
 
 
 class ServedConnection(Protocol):
-    """A connection. ``had_s`` is its share: the time that it was served, as far as it counts."""
+    """A connection. ``had_s`` is its share: the counted time that it was served."""
 
     had_s: float
 
@@ -39,7 +39,7 @@ class Turns:
     """The line of one broker's connections."""
 
     def __init__(self, timers: Timers, call_soon: Callable[[Callable[[], None]], object]) -> None:
-        """``call_soon``: the event loop's, which runs a function in its next round."""
+        """``call_soon``: of the event loop; runs a function in its next round."""
         self._timers = timers
         self._clock = timers.clock
         self._call_soon = call_soon
@@ -47,16 +47,16 @@ class Turns:
         self._waiting: set[ServedConnection] = set()
         self._numbers = count()
         self._spent_s = 0.0
-        """In this round of the loop, and in those before it that were too short to be told from it."""
+        """The time spent in this round of the loop, including earlier rounds that were too short to count."""
         self._had_s = 0.0
-        """The share of the connection served last: where newcomers begin."""
+        """The share of the connection served last; new connections start with it."""
         self._round_ends = False
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def arrived(self, connection: ServedConnection) -> None:
-        """A connection is new: it begins where the others are."""
+        """A connection is new: it starts with the share of the others."""
         connection.had_s = self._had_s
 
     def left(self, connection: ServedConnection) -> None:
@@ -64,7 +64,7 @@ class Turns:
         self._waiting.discard(connection)
 
     def ready(self, connection: ServedConnection) -> None:
-        """There may be something to do for ``connection``: now if there is time, else when its turn comes."""
+        """Serve ``connection`` now if there is time, else when its turn comes."""
         now_s = self._clock.monotonic_s()
         if self._line or self._spent_s >= ROUND_S or self._timers.is_due(now_s):
             self.later(connection)
@@ -74,7 +74,7 @@ class Turns:
                 self._end_round()
 
     def later(self, connection: ServedConnection) -> None:
-        """There is something to do for ``connection``, but others come first."""
+        """Serve ``connection`` when its turn comes."""
         if connection not in self._waiting:
             self._waiting.add(connection)
             connection.had_s = max(connection.had_s, self._had_s - _CREDIT_S)
@@ -96,7 +96,7 @@ class Turns:
                 self._waiting.remove(connection)
                 self._had_s = max(self._had_s, had_s)
                 self._serve(connection, self._clock.monotonic_s())
-        if self._line or self._spent_s >= _LITTLE_S:  # what was spent counts for this round of the loop alone
+        if self._line or self._spent_s >= _LITTLE_S:  # the spent time counts only in this round of the loop
             self._end_round()
 
     def _serve(self, connection: ServedConnection, began_s: float) -> None:

@@ -1,4 +1,4 @@
-"""The partitions that clients append to, found by the bytes with which produce requests name them."""
+"""The partitions that clients append to, looked up by the bytes of their names or ids in produce requests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Appendable:
-    """Of the partitions that are led here those that ordinary clients may append to: no internal topics'.
+    """The partitions of this broker to which clients may append; not the ones of internal topics.
 
-    ``forget`` is called when partitions come or go; what was found before then holds no longer.
+    Call ``forget`` when partitions are added or removed, because results are cached.
     """
 
     def __init__(self, cluster: Cluster, partitions: Mapping[tuple[str, int], Partition]) -> None:
@@ -25,7 +25,7 @@ class Appendable:
     def find(self, topic: bytes, number: int, *, by_id: bool) -> Partition | None:
         """The partition if it takes appends now, else None.
 
-        ``topic`` is as it stands in a request: the bytes of the topic's id, or its name behind a byte that counts both.
+        ``topic``: as in a request, the bytes of the topic's id, or a length byte and the topic's name.
         """
         partition = self._found.get((topic, number, by_id)) or self._find(topic, number, by_id)
         return None if partition is None or partition.log.offline else partition
@@ -44,5 +44,5 @@ class Appendable:
         return partition
 
     def forget(self) -> None:
-        """Look for each anew."""
+        """Clear the cache."""
         self._found.clear()

@@ -1,9 +1,8 @@
-"""The log cleaner: which log is compacted next, and what is done where one cannot be.
+"""The log cleaner: selects the next log to compact, and handles failures.
 
-One log at a time, the dirtiest first, in slices of the broker's thread between which it serves everybody; what takes
-long by itself (decompressing, syncing) is done on the thread for long work. How far each log is clean stands in Kafka's
-``cleaner-offset-checkpoint``. The rules are those of ``LogCleaner`` and ``LogCleanerManager``; what is done to a log
-is ``storage.cleaner``'s.
+It compacts one log at a time, the dirtiest first, in slices of the broker's thread. Long steps (decompression, fsync)
+run on the thread for long work. Kafka's ``cleaner-offset-checkpoint`` contains the offset up to which each log is
+clean. The rules are those of ``LogCleaner`` and ``LogCleanerManager``. ``storage.cleaner`` compacts a log.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ log = logging.getLogger(__name__)
 
 CHECKPOINT = "cleaner-offset-checkpoint"
 _PAUSE_MS = 4
-"""Between two slices of 4 ms: a log is cleaned in half of the time that the broker has, and requests get the rest."""
+"""The pause between two slices of 4 ms: cleaning gets half of the broker's time, and requests get the rest."""
 _WINDOW_MS = 300
-"""Over so long reading and writing keep to their rate, as in Kafka: what was slower before does not count."""
+"""The I/O rate applies to this period, as in Kafka: slower I/O before it does not count."""
 _AHEAD_MS = 50
-"""So far ahead of its rate it stops."""
+"""The cleaner sleeps when it is this far ahead of its rate."""
 _LOOK_MS = 1000
-"""So often it looks again what the rate is: what a low one makes it wait for may never come."""
+"""How often a sleeping cleaner reads the rate again: with a very low rate the sleep might never end."""
 
 T = TypeVar("T")
 
 
 class LogCleaner:
-    """Compacts the logs of those partitions whose topics ask for it, over and over."""
+    """Repeatedly compacts the logs of partitions with ``cleanup.policy=compact``."""
 
     def __init__(
         self,
@@ -55,7 +54,7 @@ class LogCleaner:
         slices: Slices,
         after_round: Callable[[Partition], Work[None]],
     ) -> None:
-        """``partitions``: those that are served, which change. ``after_round`` sees to retention and replaced files."""
+        """``partitions``: a live view of served ones. ``after_round`` applies retention and deletes replaced files."""
         self._partitions = partitions
         self._configs = configs
         self._timers = timers
@@ -68,18 +67,18 @@ class LogCleaner:
         self._waiting_for_room = False
 
     def cleaned_to(self, id: TopicPartition, log_dir: str) -> int | None:
-        """How far the log of a partition is clean; None if it never was cleaned."""
+        """The offset up to which the log of a partition is clean; None if it was never cleaned."""
         return self._cleaned_to[log_dir].get(id)
 
     def forget(self, id: TopicPartition, log_dir: str) -> Work[None]:
-        """See that a new partition does not take over what was cleaned of an old one of its name. Raises OSError."""
+        """Forget the cleaned offset of a deleted partition before a new one gets its name. Raises OSError."""
         self._cleaned_to[log_dir].pop(id, None)
         if self._files[log_dir].may_name(id):
             yield from self._checkpoint(log_dir)
 
     @property
     def busy(self) -> bool:
-        """Whether a log is being cleaned, or looked at."""
+        """Whether a log is being cleaned or examined."""
         return len(self._background) > 0
 
     def start_timers(self) -> None:
@@ -88,7 +87,7 @@ class LogCleaner:
             self._wait()
 
     def _reset_beyond_ends(self) -> None:
-        """A log that a start has cut is cleaned from its start on: what is appended to it now is not clean."""
+        """Clean a log that a start has truncated from its start again: appended records are not clean."""
         reset = set()
         for partition in self._partitions:
             id, log_dir, opened = partition.id, partition.log_dir, partition.log
@@ -110,7 +109,7 @@ class LogCleaner:
         self._timers.call_later(self._configs.broker.integer("log.cleaner.backoff.ms"), self.clean_all)
 
     def clean_all(self) -> None:
-        """Clean until nothing is dirty enough, and come back after ``log.cleaner.backoff.ms``."""
+        """Clean until no log is dirty enough, then again after ``log.cleaner.backoff.ms``."""
         self._background.later(self._pass(), self._passed)
 
     def _passed(self, _: None, error: BaseException | None) -> None:
@@ -159,7 +158,7 @@ class LogCleaner:
 
     def _clean(self, partition: Partition, found: Cleanable) -> Work[None]:
         broker, opened = self._configs.broker, partition.log
-        if opened.closed:  # its topic was deleted while others were looked at
+        if opened.closed:  # its topic was deleted while others were examined
             return
         size = MapSize(
             broker.integer("log.cleaner.dedupe.buffer.size") // max(1, broker.integer("log.cleaner.threads")),
@@ -180,7 +179,7 @@ class LogCleaner:
         self._cleaned_to[partition.log_dir][partition.id] = done.end_offset
         try:
             yield from self._checkpoint(partition.log_dir)
-        except OSError as error:  # what is clean is cleaned once more after a restart
+        except OSError as error:  # the log is cleaned once more after a restart
             self._tell_unwritten(error)
         if done.without_key:
             log.warning(
@@ -193,7 +192,7 @@ class LogCleaner:
         )  # fmt: skip
 
     def _throttled(self, work: Generator[Step, Any, T]) -> Work[T]:
-        """Drive a round: what takes long goes elsewhere, and reading and writing keep to their rate."""
+        """Run a round: long steps run on another thread, and I/O is throttled to its rate."""
         now_s = self._timers.clock.monotonic_s
         began_s, moved = now_s(), 0
         sent: Any = None
@@ -207,7 +206,7 @@ class LogCleaner:
             if callable(step):
                 try:
                     sent = yield from to_thread(step)
-                except Exception as error:  # noqa: BLE001 - the round's own business
+                except Exception as error:  # noqa: BLE001 - raised within the round
                     failure = error
                 continue
             moved += step or 0
@@ -230,7 +229,7 @@ class LogCleaner:
         return moved_bytes / rate * 1000
 
     def _tell(self, partition: Partition, error: Exception) -> bool:
-        """Tell of a failure; whether it passes by itself. If not, the log is given up."""
+        """Log a failure. Returns whether it is temporary; otherwise the log is not cleaned until the next start."""
         if isinstance(error, OSError) and error.errno in FOR_WANT_OF_ROOM:
             self._wait_for_room(partition, error)
             return True
@@ -238,7 +237,7 @@ class LogCleaner:
         return False
 
     def _give_up(self, partition: Partition, error: Exception) -> None:
-        """Told once: until the next start nothing is done to the log but what appends and readers do."""
+        """Log it once. Until the next start, the log is only appended to and read."""
         self._uncleanable.add(partition)
         foreseen = isinstance(error, LogError | OSError)
         log.error(
@@ -256,11 +255,11 @@ class LogCleaner:
         log.warning("cannot write how far logs are clean: %s", error)
 
     def _served(self, log_dir: str) -> dict[TopicPartition, int]:
-        """How far the logs of a directory are clean, of those that are served."""
+        """The cleaned offsets of the served logs of a directory."""
         served = {partition.id for partition in self._partitions if partition.log_dir == log_dir}
         return {id: offset for id, offset in self._cleaned_to[log_dir].items() if id in served}
 
     def _checkpoint(self, log_dir: str) -> Work[None]:
-        """Write the checkpoint of a directory as things are now. Raises OSError."""
+        """Write the current checkpoint of a directory. Raises OSError."""
         kept, file = self._served(log_dir), self._files[log_dir]
         return file.end(file.begin(kept), kept, self._slices)

@@ -1,13 +1,14 @@
-"""What the disk has lost under the running broker: looked for several times a second, and offline from then on.
+"""Checks the disk several times a second for files that were lost under the running broker, and takes them offline.
 
 It checks the log directories (``DirectoryLock.why_lost``), the cluster's state, and whether the paths of partitions'
-log files still lead to them: of those that were written to since the last look all, and of the others some at each
-look, in turn, so that ten thousand partitions cost less than a hundredth of the broker's time. What is lost answers
-KAFKA_STORAGE_ERROR, and nothing is written at its paths any more: something else may be there. A start on what is there
-then decides.
+log files still lead to these files. Each check covers all files written since the last check, and some of the others
+in turn, so that ten thousand partitions cost less than a hundredth of the broker's time. Requests for lost partitions
+get KAFKA_STORAGE_ERROR. The broker no longer writes to their paths, because other files may be there. The next start
+checks the files.
 
-A partition whose files are gone is offline by itself; a directory takes all of its partitions with it, and that of the
-cluster's state the broker, as in Kafka (``LogDirFailureChannel``, ``LogManager.handleLogDirFailure``).
+A partition without its files goes offline alone. A lost directory takes all of its partitions offline. The loss of the
+directory of the cluster's state stops the broker, as in Kafka (``LogDirFailureChannel``,
+``LogManager.handleLogDirFailure``).
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ log = logging.getLogger(__name__)
 CallLater = Callable[[float, Callable[[], object]], object]
 
 _INTERVAL_S = 0.25
-"""How often it looks: what is acknowledged between a loss and the next look is lost too."""
+"""The time between checks: writes acknowledged between a loss and the next check are lost too."""
 _IN_TURN = 100
-"""So many files are looked at each time of what was not written to."""
+"""The number of files without new writes in each check."""
 _NAMED = 3
-"""So many partitions are named in a line."""
+"""The number of partitions that a log line names."""
 
 
 class DiskWatch:
-    """Looks, and takes offline what is lost. Everything happens on the broker's thread."""
+    """Checks the disk, and takes lost partitions and directories offline. Runs on the broker's thread."""
 
     def __init__(
         self,
@@ -64,19 +65,19 @@ class DiskWatch:
         self.state_dir = dirs.metadata_dir
         """The directory with the cluster's state."""
         self._line = Slices(timers)
-        """A line of its own, so that it waits behind no request."""
+        """A separate line, so that the check waits behind no request."""
         self._in_turn: Iterator[tuple[Partition, LogSegment]] = iter(())
         self._untold: list[Partition] = []
-        """Partitions that were lost alone, as it seemed: their directory may be on its way."""
+        """Lost partitions that are not logged yet: their directory may be lost too."""
         self._failure: LogError | None = None
-        """Why the broker has to stop."""
+        """The reason why the broker has to stop."""
         self._call_later: CallLater | None = None
         self._stop: Callable[[], object] = lambda: None
 
     def start(self, call_later: CallLater, stop: Callable[[], object]) -> None:
-        """Look from now on; ``stop`` is called once the cluster's state is lost, and clients had time to hear of it.
+        """Start to check. If the cluster's state is lost, ``stop`` is called after a time for clients to get errors.
 
-        ``call_later`` is of real time, in seconds: a disk does not follow a clock that a test moves.
+        ``call_later`` uses real time, in seconds, not a clock that a test moves.
         """
         self._call_later, self._stop = call_later, stop
         for partition in self._partitions:
@@ -89,7 +90,7 @@ class DiskWatch:
             self.look()
 
     def end(self) -> LogError | None:
-        """Look once more, at everything, and no longer; why this is no stop in order, if it is not."""
+        """Check everything once more, and stop. Returns an error if anything is lost or offline."""
         self._call_later, self._stop = None, lambda: None
         self.look(at_all=True)
         offline = [str(each.id) for each in self._partitions if each.log.offline and not each.log.waits_for_room]
@@ -104,7 +105,7 @@ class DiskWatch:
         )
 
     def look(self, *, at_all: bool = False) -> None:
-        """Look at the directories, the state and partitions: at every file of all of them with ``at_all``."""
+        """Check the directories, the state and partitions; with ``at_all`` every file of all partitions."""
         for path, why in self._dirs.look().items():
             self._lose_directory(path, why)
         self._look_at_state()
@@ -121,7 +122,7 @@ class DiskWatch:
             self._lose(partition, why)
         self._untold = [partition for partition in self._untold if partition.log_dir != path]
         if path == self.state_dir:
-            return  # told with the state
+            return  # logged with the state
         log.error(
             "the log directory %s is offline: %s. Its contents (%s) answer KAFKA_STORAGE_ERROR; writes "
             "acknowledged there in the last moments may be lost. Restore the directory and restart the broker, "
@@ -147,7 +148,7 @@ class DiskWatch:
             self._call_later(self._answering_s, lambda: self._stop())
 
     def _look_at(self, files: Iterable[tuple[Partition, LogSegment]]) -> Work[None]:
-        """Lose the partitions of log files that are gone."""
+        """Take the partitions of missing log files offline."""
         for partition, segment in files:
             opened = partition.log
             if not opened.closed and opened.holds(segment) and (why := segment.why_gone()) is not None:
@@ -156,7 +157,7 @@ class DiskWatch:
             yield
 
     def _written(self) -> Iterator[tuple[Partition, LogSegment]]:
-        """What was written to since the last look."""
+        """The active segments of partitions with writes since the last check."""
         for partition in list(self._partitions):
             end_offset = partition.log.log_end_offset
             if partition.looked_to != end_offset:
@@ -177,7 +178,7 @@ class DiskWatch:
         self._purgatory.wake(partition.id)
 
     def _tell(self) -> None:
-        """Tell of the partitions whose directory is there, a line for all of them together."""
+        """Log the lost partitions whose directory exists, in one line."""
         lost, self._untold = self._untold, []
         if not lost:
             return

@@ -1,7 +1,7 @@
-"""Stored batches in the form that an old consumer can read.
+"""Converts stored batches to the format of old consumers.
 
-Fetch v0 and v1 know magic 0, v2 and v3 magic 1, v4 and later get what is stored, whatever it is. How records are
-converted is ``records.convert``'s knowledge.
+Fetch v0 and v1 get magic 0, v2 and v3 get magic 1 at most, v4 and later get the stored batches.
+``records.convert`` converts the records.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafka_tools.records.convert import LazyConversion
 
 
 class NotConvertible(Exception):
-    """Records that this version of Fetch cannot carry; ``code`` is the error code to answer with."""
+    """Records that this version of Fetch cannot contain; ``code`` is the error code of the answer."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"error code {code}")
@@ -21,7 +21,7 @@ class NotConvertible(Exception):
 
 
 def down_converted(data: bytes, version: int, fetch_offset: int) -> bytes:
-    """The batches, fetched from ``fetch_offset``, as a Fetch of ``version``, 0 to 3, may carry them.
+    """The batches, fetched from ``fetch_offset``, in a format for Fetch ``version``, 0 to 3.
 
     Raises NotConvertible, or CorruptBatch.
     """

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions: the partitions that a client reads, remembered between its requests.
+"""Incremental fetch sessions: the broker keeps the partitions that a client reads between its requests.
 
-Rules of KIP-227 as in Kafka's ``FetchManager``, ``FetchSession`` and its contexts: epoch 0 begins a
-session, -1 ends it, any other must be the next one; an incremental answer holds only what changed.
+Rules of KIP-227 as in Kafka's ``FetchManager``, ``FetchSession`` and its contexts: epoch 0 starts a
+session, -1 ends it, any other must be the next one. An incremental answer contains only changed partitions.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ FINAL_EPOCH = -1
 _LAST_EPOCH = 2**31 - 1
 
 _MOST_PARTITIONS = 100_000
-"""What all sessions may remember: slots alone do not bound memory, since clients say how much is in one."""
+"""Limit of partitions in all sessions: slots alone do not limit memory, because clients choose a session's size."""
 
 SESSION_NOT_FOUND, BAD_EPOCH, TOPIC_ID_MISMATCH = 70, 71, 106
 
 
 class Key(NamedTuple):
-    """A partition as a request names it: by name before v13, by topic id alone from then on.
+    """A partition as in a request: with the topic's name before v13, with only the topic id since then.
 
-    The other of the two is empty, as in a request: a partition of a topic that is deleted meanwhile is still the same
+    The other field is empty, as in a request. The key stays the same if the topic is deleted meanwhile
     (``FetchSession.CachedPartition``).
     """
 
@@ -51,12 +51,12 @@ class Asked:
         self.forget_told()
 
     def forget_told(self) -> None:
-        """The next answer tells of it, whatever it is."""
+        """Make the next answer contain this partition."""
         self.told_high_watermark = -1
         self.told_start = -1
 
     def changed(self, answer: Any) -> bool:
-        """Whether an incremental answer must hold this partition; remembers what it tells."""
+        """Whether an incremental answer must contain this partition. Stores the sent values."""
         changed = bool(
             answer.records
             or answer.error_code
@@ -64,7 +64,7 @@ class Asked:
             or answer.log_start_offset != self.told_start
             or answer.diverging_epoch.epoch != -1
         )
-        # A partition in error is told again when the error goes.
+        # A partition with an error is sent again when the error is over.
         self.told_high_watermark = -1 if answer.error_code else answer.high_watermark
         self.told_start = answer.log_start_offset
         return changed
@@ -90,7 +90,7 @@ class Session:
             self.asked.pop(key, None)
 
     def served(self, keys: Iterable[Key]) -> None:
-        """Partitions that had data go to the end, so that none starves under a size limit."""
+        """Move partitions with data to the end, so that the size limit starves no partition."""
         for key in keys:
             asked = self.asked.pop(key, None)
             if asked is not None:
@@ -100,8 +100,8 @@ class Session:
 class Context(NamedTuple):
     """The partitions of one fetch, and the session it belongs to, if any.
 
-    ``error`` is set instead when the session cannot go on. ``full`` answers hold every partition. ``epoch`` is the
-    session's as this request leaves it.
+    ``error`` is set instead if the session cannot continue. ``full`` answers contain every partition. ``epoch`` is the
+    session's epoch after this request.
     """
 
     error: int
@@ -112,18 +112,18 @@ class Context(NamedTuple):
 
     @property
     def is_overtaken(self) -> bool:
-        """Whether another request went on with the session while this one waited: BAD_EPOCH is its answer then."""
+        """Whether another request used the session while this one waited. Then this one gets BAD_EPOCH."""
         return not self.full and self.session is not None and self.session.epoch != self.epoch
 
 
 class FetchSessions:
-    """All sessions, the least recently used first; the oldest makes room when the slots are used up."""
+    """All sessions, the least recently used first. The oldest is removed when no slot is free."""
 
     def __init__(self, configs: ConfigStore) -> None:
         self._configs = configs
         self._sessions: dict[int, Session] = {}
         self.partitions = 0
-        """What the sessions remember, all of them together."""
+        """The number of partitions in all sessions."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -131,7 +131,7 @@ class FetchSessions:
     def context(
         self, session_id: int, epoch: int, uses_topic_ids: bool, wanted: dict[Key, Asked], forgotten: list[Key]
     ) -> Context:
-        """What a request of this session id and epoch asks for."""
+        """The context of a request with this session id and epoch."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self.end(session_id)
             if epoch == FINAL_EPOCH or not wanted:
@@ -161,7 +161,7 @@ class FetchSessions:
         return [] if session is None else list(session.asked)
 
     def _begin(self, uses_topic_ids: bool, asked: dict[Key, Asked]) -> Session | None:
-        """A new session; None if there is no room for it: the client goes on without one."""
+        """A new session; None if there is no room. Then the client continues without a session."""
         slots = self._configs.broker.integer("max.incremental.fetch.session.cache.slots")
         if slots <= 0 or len(asked) > _MOST_PARTITIONS:
             return None
@@ -175,12 +175,12 @@ class FetchSessions:
         return session
 
     def _make_room(self, sessions: int, partitions: int) -> None:
-        """Forget the oldest until there are no more than ``sessions``, and room for ``partitions``."""
+        """Remove the oldest until at most ``sessions`` are left, with room for ``partitions``."""
         while self._sessions and (len(self._sessions) > sessions or self.partitions + partitions > _MOST_PARTITIONS):
             self.end(next(iter(self._sessions)))
 
     def end(self, session_id: int) -> None:
-        """A session is over, if there is one of this id."""
+        """Remove the session of this id, if there is one."""
         gone = self._sessions.pop(session_id, None)
         if gone is not None:
             self.partitions -= len(gone.asked)

@@ -1,7 +1,7 @@
-"""The partitions this broker leads: each a log on disk, its leader epoch, and who is told of appends.
+"""The partitions that this broker leads: opens, creates and deletes their logs.
 
-One replica: what is in the log is committed, so the high watermark is the log end offset. What is done to the logs
-as time passes is ``upkeep``.
+There is one replica: all records of a log are committed, so the high watermark is the log end offset. ``upkeep`` does
+the periodic work on the logs.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ log = logging.getLogger(__name__)
 
 _LARGE_BYTES = 64 * 1024 * 1024
 OF_THE_DISK = FOR_WANT_OF_ROOM | {errno.EROFS}
-"""Failures to open a log that say nothing of it: there is no room, or nothing can be written."""
+"""Errors of the disk instead of the log: there is no room, or the file system is read-only."""
 
 
 class Partitions:
-    """Every partition by topic and number; opens, makes, and deletes their logs."""
+    """Every partition by topic and number; opens, creates and deletes their logs."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Partitions:
         return self._partitions.get((topic, number))
 
     def led(self, topic: str, number: int, current_leader_epoch: int = -1) -> Partition:
-        """The partition, if the client's idea of its leader epoch (-1: none) is right.
+        """The partition, if ``current_leader_epoch`` (-1: unknown to the client) is right.
 
         BrokerError: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR.
         """
@@ -100,13 +100,13 @@ class Partitions:
         return iter(self._partitions.values())
 
     def locate(self) -> None:
-        """Find the directories of the cluster's partitions before anything is changed. Raises LogError (``locate``)."""
+        """Find the directories of the cluster's partitions, before any change. Raises LogError (``locate``)."""
         self._located = locate(self.dirs, self._cluster)
 
     def open_all(self) -> None:
-        """Open the log of every partition that was located; directories of no topic are set aside.
+        """Open the log of every located partition, and set aside directories that belong to no topic.
 
-        A log that cannot be read is offline, and the others are served. Raises OSError where a disk has no room.
+        A log that cannot be read is offline, and the others are served. Raises OSError if a disk has no room.
         """
         located, self._located = self._located, Located()
         removed = self._cluster.removed_ids
@@ -136,7 +136,7 @@ class Partitions:
             self.add(whole(self.make(topic.name, topic.id, missing, self._configs.topic(topic.name))))
 
     def _take_offline(self, id: TopicPartition, log_dir: str, error: Exception) -> None:
-        """Leave a partition that cannot be read as it is; the others are served."""
+        """Leave a partition that cannot be read unchanged; the others are served."""
         self.offline[id] = log_dir
         self._load[log_dir] = self._load.get(log_dir, 0) + 1
         log.error(
@@ -154,7 +154,7 @@ class Partitions:
         )
 
     def _open(self, id: TopicPartition, log_dir: str, config: LogConfig, produced: Limits) -> None:
-        """Open the log of a partition whose directory is there."""
+        """Open the log of a partition whose directory exists."""
         topic = self._cluster.topics[id.topic]
         path = os.path.join(log_dir, str(id))
         leader_epoch = topic.partitions[id.partition].leader_epoch
@@ -196,10 +196,10 @@ class Partitions:
         self.add([Partition(id, topic.id, opened, log_dir, leader_epoch, produced)])
 
     def make(self, topic: str, topic_id: uuid.UUID, numbers: Iterable[int], configs: View) -> Work[list[Partition]]:
-        """The directories and empty logs of new partitions, before the cluster has them: ``add`` or ``unmake`` follows.
+        """Create directories and empty logs of new partitions before the cluster has them. Then ``add`` or ``unmake``.
 
-        All or none: raises LogError or OSError with nothing left behind. A directory that is there already is never
-        taken over: on a file system that does not tell names by case it may be another topic's.
+        Creates all or none: an error (LogError or OSError) leaves no directory. Never uses an existing directory,
+        because on a case-insensitive file system it may belong to another topic.
         """
         made: list[Partition] = []
         try:
@@ -209,7 +209,7 @@ class Partitions:
                 log_dir = self.dirs.emptiest(self._load)
                 self._load[log_dir] = self._load.get(log_dir, 0) + 1
                 try:
-                    # of a deleted partition of the same name
+                    # forget offsets of a deleted partition of the same name
                     yield from self.upkeep.forget_checkpoints(id, log_dir)
                     yield from self.cleaner.forget(id, log_dir)
                     made.append(self._make(id, topic_id, configs, log_dir))
@@ -245,7 +245,7 @@ class Partitions:
         self._partitions.update((partition.id, partition) for partition in made)
 
     def unmake(self, made: Iterable[Partition]) -> Work[None]:
-        """Remove partitions that were made and that the cluster will not have."""
+        """Remove partitions that were created but are not added to the cluster."""
         for partition in made:
             self._load[partition.log_dir] -= 1
             partition.log.close(clean=False)
@@ -253,7 +253,7 @@ class Partitions:
             yield
 
     def take_out(self, topic_name: str, numbers: Collection[int]) -> list[Partition]:
-        """Serve the partitions of a deleted topic no longer: ``delete`` follows."""
+        """Stop serving the partitions of a deleted topic; ``delete`` follows."""
         self.appendable.forget()
         for number in numbers:
             log_dir = self.offline.pop(TopicPartition(topic_name, number), None)
@@ -264,9 +264,9 @@ class Partitions:
         return [partition for partition in found if partition is not None]
 
     def delete(self, deleted: Sequence[Partition]) -> Work[bool]:
-        """Close and rename the directories of deleted partitions; the files go a little later. Whether none stays.
+        """Close deleted partitions and rename their directories; delete files later. Returns whether all were renamed.
 
-        A directory that cannot be renamed does, and is removed by the next start.
+        The next start removes a directory that cannot be renamed.
         """
         retired: list[str] = []
         for partition in deleted:
@@ -274,7 +274,7 @@ class Partitions:
             partition.log.close(clean=False)
             self._purgatory.wake(partition.id)
             if partition.log.lost:
-                continue  # what is at its path now may be another one's; the next start knows that it was deleted
+                continue  # its path may have other files now; the next start deletes the partition
             retired += self._retire(partition.log.directory, partition.log_dir)
             yield
 
@@ -285,7 +285,7 @@ class Partitions:
         return len(retired) == len(deleted)
 
     def _retire(self, path: str, log_dir: str) -> list[str]:
-        """Rename the directory of a deleted partition; its new path, if that could be done."""
+        """Rename the directory of a deleted partition. Returns its new path, or nothing after an error."""
         try:
             retired = retire_directory(path)
         except OSError as error:
@@ -296,7 +296,7 @@ class Partitions:
         return [retired]
 
     def _remove(self, paths: list[str]) -> Work[None]:
-        """Beside the broker's thread, and large files one by one: to free a gigabyte takes a tenth of a second."""
+        """Remove on another thread, large files one by one: freeing a gigabyte takes a tenth of a second."""
         for path in paths:
             for file in _large_files(path):
                 yield from self._slices.on_disk(partial(remove_retired, [file]))
@@ -304,7 +304,7 @@ class Partitions:
             yield
 
     def configs_changed(self, topic_name: str | None) -> None:
-        """Take new configs into the logs of one topic, or of all."""
+        """Apply new configs to the logs of one topic, or of all."""
         taken: dict[str, tuple[LogConfig, Limits]] = {}
         for partition in self._partitions.values():
             topic = partition.id.topic
@@ -315,20 +315,20 @@ class Partitions:
                 partition.log.config, partition.limits = taken[topic]
 
     def start_timers(self) -> None:
-        """Let retention, compaction, checkpoints and syncs happen as time passes."""
+        """Start the timers of retention, compaction, checkpoints and fsyncs."""
         self.upkeep.start_timers()
         self.cleaner.start_timers()
 
     def close(self, *, clean: bool) -> set[str]:
         """Close every log; ``clean`` also completes them and writes the checkpoints.
 
-        Returns the directories in which not all of that could be done: the next start has to check their logs.
+        Returns the directories in which a write failed: the next start has to check their logs.
         """
         unfinished = set()
         for partition in self._partitions.values():
             if not partition.log.close(clean=clean):
                 unfinished.add(partition.log_dir)
-        # Where a log could not be read nobody knows whether its end is sound, if that was not known before.
+        # The end of an unreadable log may be damaged, unless its directory was closed cleanly before.
         unfinished |= {log_dir for log_dir in self.offline.values() if not self.dirs.clean[log_dir]}
         return unfinished | whole(self.upkeep.write_checkpoints()) if clean else unfinished
 
@@ -342,7 +342,7 @@ def _large_files(directory: str) -> list[str]:
     try:
         return [entry.path for entry in os.scandir(directory) if entry.stat().st_size > _LARGE_BYTES]
     except OSError:
-        return []  # told where the directory is removed
+        return []  # removing the directory reports the error
 
 
 def _write_topic_id(path: str, topic_id: uuid.UUID) -> None:

@@ -1,6 +1,6 @@
-"""Where the partitions of a cluster are at a start, and what else is in the log directories under names of partitions.
+"""Finds the directories of a cluster's partitions at a start, and other directories with names of partitions.
 
-Looked at before anything is changed: a start that is refused leaves everything as it was.
+This happens before any change: a start that is refused leaves all files unchanged.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ log = logging.getLogger(__name__)
 
 
 class Located:
-    """``locate`` fills it."""
+    """The result of ``locate``."""
 
     def __init__(self) -> None:
         self.places: dict[TopicPartition, str] = {}
-        """The log directory of each partition that is there."""
+        """The log directory of each partition found."""
         self.unnamed: set[TopicPartition] = set()
-        """Those without a topic id: a crash came between making the directory and writing it."""
+        """Partitions without a topic id, because of a crash between creating the directory and writing the id."""
         self.unreadable: dict[TopicPartition, CorruptIndex] = {}
-        """Those whose topic id cannot be read."""
+        """Partitions whose topic id cannot be read."""
         self._foreign: list[tuple[str, uuid.UUID | None]] = []
         self._deleted: list[str] = []
 
     def add(self, id: TopicPartition, log_dir: str) -> None:
-        """A partition's directory. Raises LogError for the second one."""
+        """Add a partition's directory. Raises LogError for a second one."""
         if id in self.places:
             path, twice = os.path.join(log_dir, str(id)), os.path.join(self.places[id], str(id))
             raise LogError(
@@ -52,21 +52,21 @@ class Located:
         self.places[id] = log_dir
 
     def deleted(self, path: str) -> None:
-        """The directory of a partition whose topic was deleted."""
+        """Add the directory of a partition whose topic was deleted."""
         self._deleted.append(path)
 
     def foreign(self, path: str, topic_id: uuid.UUID | None) -> None:
-        """A directory that is named after a partition of no topic."""
+        """Add a directory with the name of a partition that belongs to no topic."""
         self._foreign.append((path, topic_id))
 
     def put_aside(self, removed_ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-        """Remove what was deleted; remove, set aside or leave what is of no topic. The topic ids of what stays."""
+        """Remove deleted directories; remove, rename or keep foreign ones. Returns the topic ids of remaining ones."""
         staying = set()
         for path in self._deleted:
             remove_directory(path)
         for path, topic_id in self._foreign:
             if topic_id in removed_ids or (topic_id is not None and _was_never_written(path)):
-                remove_directory(path)  # a crash came before its files were deleted, or before its topic was made
+                remove_directory(path)  # a crash came before its files were deleted, or before its topic was created
             elif _is_log(path):
                 log.warning("%s belongs to no topic, renaming it", path)
                 retire_directory(path, state="stray")
@@ -80,8 +80,8 @@ class Located:
 def locate(dirs: DataDirs, cluster: Cluster) -> Located:
     """Find the directories of the cluster's partitions.
 
-    Raises LogError for a partition that is there twice, and for records of a topic that the state does not know and
-    never removed. In a directory that was closed nothing explains them but a state that was cut; after a crash the
+    Raises LogError for a partition with two directories, and for records of a topic that the state neither contains
+    nor removed. In a cleanly closed directory, only a truncated state explains such records. After a crash, the
     topic's record may never have been on the disk.
     """
     found = Located()
@@ -119,7 +119,7 @@ def locate(dirs: DataDirs, cluster: Cluster) -> Located:
 
 
 def _read_topic_id(path: str) -> uuid.UUID | None:
-    """None where the file is not there, or empty: a crash came before it was written. Raises CorruptIndex."""
+    """The topic id; None if the file is missing or empty, as after a crash. Raises CorruptIndex."""
     place = os.path.join(path, PARTITION_METADATA)
     try:
         return read_partition_metadata(place)
@@ -134,14 +134,14 @@ def _read_topic_id(path: str) -> uuid.UUID | None:
 
 
 def _is_log(path: str) -> bool:
-    """Whether what is in a directory that is named after a partition is a log's, and nothing of somebody else."""
+    """Whether a directory with the name of a partition contains a log, or nothing, instead of unrelated files."""
     files = partition_files(path)
     ours = {os.path.join(path, PARTITION_METADATA + state) for state in ("", ".tmp")}  # which a crash may have left
     return bool(files.segments) or not files.others or not ours.isdisjoint(files.others)
 
 
 def _was_never_written(path: str) -> bool:
-    """Whether the log in a directory is as it was made: without a batch, and none was removed."""
+    """Whether the log in a directory never had a batch."""
     files = partition_files(path)
     logs = [segment.log for segment in files.segments if segment.log is not None]
     if files.snapshots or [segment.base_offset for segment in files.segments] not in ([], [0]):

@@ -1,4 +1,4 @@
-"""One partition led here: its log, its leader epoch, and the settings of its topic's configs for both."""
+"""One partition that this broker leads: its log, its leader epoch, and settings from its topic's configs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FAST_LZ4 = ("lz4", 9)
 
 
 class Partition:
-    """A partition led here. ``appended_bytes`` counts what was ever appended since the start.
+    """A partition that this broker leads. ``appended_bytes`` counts the bytes appended since the start.
 
-    ``kept_whole``: the log is not compacted now, because somebody reads it from its start and needs every tombstone.
-    ``looked_to``: the log end offset when the disk was last looked at for it (``disk_watch``).
+    ``kept_whole``: the log is not compacted now, because a reader is reading it from its start and needs tombstones.
+    ``looked_to``: the log end offset at the last check of the disk (``disk_watch``).
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Partition:
         return self.log.last_stable_offset
 
     def end_for(self, isolation_level: int) -> int:
-        """The first offset a consumer may not read: 1 is read committed."""
+        """The first offset that a consumer may not read. Isolation level 1 is read_committed."""
         return self.log.last_stable_offset if isolation_level == 1 else self.log.log_end_offset
 
 
@@ -123,7 +123,7 @@ def _codec(compression_type: str) -> int | None:
 
 
 def _level(codec: str, configs: View) -> int | None:
-    """The level of a topic's codec, where it has one; None for its default, which of lz4 is the fast compressor."""
+    """The compression level of a topic's codec; None for the default, which for lz4 is the fast compressor."""
     name = _LEVELS.get(codec)
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""What a topic asks of produced batches and of each of their records, and how it is refused.
+"""The rules of a topic for produced batches and their records, and the errors for invalid ones.
 
 Rules of Kafka's ``LogValidator``.
 """
@@ -19,46 +19,46 @@ _INT64 = 1 << 63
 _ANY_NUMBER = 1 << 31
 BODY_BYTES = 2 * 1024 * 1024
 _LARGEST_BODY_BYTES = 32 * 1024 * 1024
-"""What a batch may hold once decompressed: ordinary ones, and any. Producers fill batches of ``batch.size`` and
-``max.request.size`` bytes, a mebibyte as a rule, before they compress them: more is a bomb."""
+"""Limits of a decompressed batch: with normal and with patient limits. Producers fill batches up to ``batch.size`` or
+``max.request.size``, usually a mebibyte, before they compress them: more is a decompression bomb."""
 ANEW_BYTES = 64 * 1024
-"""So much is encoded and compressed again while everybody waits: a few milliseconds."""
+"""The most bytes that are encoded and compressed again on the broker's thread: a few milliseconds."""
 RECORDS = 20_000
 ONE_BY_ONE = 1_000
-"""So many records are looked at while everybody waits: by columns, or one after the other. A few milliseconds each."""
+"""The most records examined on the broker's thread: by columns, or one by one. A few milliseconds each."""
 MOST_TOLD = 1000
 MOST_TOLD_TOGETHER = 10_000
-"""So many records at fault are named of a partition, and in one answer: it must not be of gigabytes."""
+"""The most invalid records named for a partition, and in one answer, so that an answer stays small."""
 
 
 class Limits(NamedTuple):
-    """What a topic's configs ask of batches; names and units are Kafka's."""
+    """Rules for batches from a topic's configs; names and units are Kafka's."""
 
     max_batch_bytes: int = 1048588
     segment_bytes: int = 1073741824
     codec: int | None = None
     """The codec of stored batches (compression.type), None for the one that the producer chose."""
     level: int | None = None
-    """That of batches that are written anew, None for the codec's default."""
+    """The level for batches that are compressed again, None for the codec's default."""
     log_append_time: bool = False
     before_max_ms: int = _NEVER_MS
     after_max_ms: int = 3600000
     needs_keys: bool = False
     max_record_bytes: int = 2147483639
-    """max.decompressed.message.bytes: the most that one record of a compressed batch may take."""
+    """max.decompressed.message.bytes: the maximum size of one record in a compressed batch."""
     batch_bytes: int = BODY_BYTES
-    """How large a batch is at most, as it came."""
+    """Maximum size of a received batch."""
     body_bytes: int = BODY_BYTES
-    """What is decompressed of a batch at most."""
+    """Maximum size of a decompressed batch."""
     anew_bytes: int = ANEW_BYTES
-    """The same two, of a batch that is encoded and compressed again."""
+    """Both maxima for a batch that is encoded and compressed again."""
     records: int = RECORDS
-    """How many records a batch has at most, whatever is to be done with them."""
+    """Maximum number of records in a batch."""
     one_by_one: int = ONE_BY_ONE
-    """The same where something is to be done with each."""
+    """Maximum number of records in a batch whose records are processed one by one."""
 
     def patient(self) -> Limits:
-        """The same for batches that take long, and are judged where nobody waits for it."""
+        """The limits for long batches, which are validated on another thread."""
         return self._replace(
             batch_bytes=_ANY_NUMBER,
             body_bytes=_LARGEST_BODY_BYTES,
@@ -68,7 +68,7 @@ class Limits(NamedTuple):
         )
 
     def anew(self, size_bytes: int) -> Limits:
-        """The same for a batch of this size that is encoded and compressed again. Raises TooLong."""
+        """The limits for a batch of this size that is encoded and compressed again. Raises TooLong."""
         if size_bytes > self.anew_bytes:
             raise TooLong(self)
         return self._replace(body_bytes=min(self.body_bytes, self.anew_bytes))
@@ -85,7 +85,7 @@ class RejectedBatch(Exception):
 
 
 class TooLong(RejectedBatch):
-    """A batch that takes longer than ``Limits`` say, or decompresses to more: ``patient`` limits may take it."""
+    """A batch that exceeds ``Limits`` of time or decompressed size; ``patient`` limits may accept it."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(
@@ -95,7 +95,7 @@ class TooLong(RejectedBatch):
 
 
 def record_sizes(body: bytes, count: int) -> Iterator[int]:
-    """The size of each record of a decompressed body in bytes, without its length; ends where none can be read."""
+    """The size of each record of a decompressed body in bytes, without its length; ends at the first unreadable one."""
     position = 0
     for _ in range(count):
         try:
@@ -107,14 +107,14 @@ def record_sizes(body: bytes, count: int) -> Iterator[int]:
 
 
 def message_sizes(records: Iterable[Record], magic: int) -> Iterator[int]:
-    """The same of messages of magic 0 or 1."""
+    """The sizes of messages of magic 0 or 1."""
     header_bytes = 14 if magic == 0 else 22
     for record in records:
         yield header_bytes + len(record.key or b"") + len(record.value or b"")
 
 
 def check_record_sizes(sizes_bytes: Iterable[int], limits: Limits) -> None:
-    """RejectedBatch if a record of a compressed batch is larger than the topic takes (``DefaultRecord.readFrom``)."""
+    """Raises RejectedBatch for a record of a compressed batch above the maximum (``DefaultRecord.readFrom``)."""
     for size_bytes in sizes_bytes:
         if size_bytes > limits.max_record_bytes:
             raise RejectedBatch(
@@ -127,7 +127,7 @@ def check_record_sizes(sizes_bytes: Iterable[int], limits: Limits) -> None:
 def check_records(
     records: Iterable[Record], by_broker: bool, limits: Limits, now_ms: int, partition: TopicPartition
 ) -> None:
-    """RejectedBatch, with the records that lack a key or have a time that the topic does not take."""
+    """Raises RejectedBatch with the records that lack a key or have an invalid timestamp."""
     faults: list[tuple[int, str]] = []
     total, timely = 0, True
     for number, record in enumerate(records):
@@ -167,10 +167,10 @@ def check_records(
 
 
 def in_time(timestamp: int, limits: Limits, now_ms: int) -> bool:
-    """Whether a topic takes records of this time (ms)."""
+    """Whether a topic accepts records with this timestamp (ms)."""
     return -limits.after_max_ms <= now_ms - timestamp <= limits.before_max_ms
 
 
 def _int64(value: int) -> int:
-    """As Java's long runs over."""
+    """The value after an overflow of Java's long."""
     return (value + _INT64) % (2 * _INT64) - _INT64

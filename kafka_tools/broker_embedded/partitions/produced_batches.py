@@ -1,12 +1,12 @@
 """Record batches from producers: validated, and brought into the form in which they are stored.
 
-``take`` reads the header and the CRC of a batch once, decompresses it once and asks once what its records are
-(``records.check``). From what it found it then decides. Nearly all batches are stored as they came. It writes a batch
-anew if it has magic 0 or 1, another codec than the topic's, or numbers that only a lenient reader understands. The
-largest timestamp and the attributes of time are the broker's to set.
+``take`` reads the header and the CRC of a batch once, decompresses it once and examines its records once
+(``records.check``). Nearly all batches are stored unchanged. It rewrites a batch if it has magic 0 or 1, another codec
+than the topic's, or numbers that only a lenient reader understands. The broker sets the largest timestamp and the
+timestamp attributes.
 
 The rules are those of Kafka's ``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and
-``LogValidator``, in their order. This module knows no log: ``storage.log.partition_log`` gives offsets, leader epoch
+``LogValidator``, in their order. This module uses no log: ``storage.log.partition_log`` assigns offsets, leader epoch
 and append time.
 """
 
@@ -48,7 +48,7 @@ _ANY_CODEC = 7
 
 
 class Taken(NamedTuple):
-    """Batches as they are to be stored, and the memory in which they lie, which may be written to."""
+    """Batches to be stored, and their writable memory."""
 
     buffer: bytearray | memoryview
     views: Sequence[BatchView]
@@ -58,11 +58,11 @@ _NOTHING = Taken(bytearray(), ())
 
 
 def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
-    """The batches for one partition of a produce request of ``version``, as they are to be stored.
+    """The batches to be stored for one partition of a produce request of ``version``.
 
-    Where nothing has to change that is a part of ``data`` itself, if it can be written to: the offsets are. Empty for a
-    request of an old producer without records. Raises RejectedBatch, and TooLong for a batch that patient limits may
-    take. Touches nothing but its arguments, so it may run on another thread.
+    An unchanged batch is a part of ``data`` itself if ``data`` is writable, because offsets are written later. Empty
+    for a request of an old producer without records. Raises RejectedBatch, and TooLong for a batch that patient limits
+    may accept. Uses only its arguments, so it may run on another thread.
     """
     if not data:
         if version >= _ONE_BATCH:
@@ -93,7 +93,7 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
 
 
 def _only_batch(data: memoryview, version: int) -> BatchView:
-    """The batch in ``data``, if this version of Produce may carry it; an incomplete one behind it is left out."""
+    """The batch in ``data``, if valid in this version of Produce. Ignores an incomplete batch after it."""
     found = batches(data)
     first = next(found, None)
     if first is None:
@@ -117,7 +117,7 @@ def _only_batch(data: memoryview, version: int) -> BatchView:
 def _fault(
     view: BatchView, crc_ok: Callable[[], bool], limits: Limits, partition: TopicPartition
 ) -> RejectedBatch | None:
-    """What is wrong with a batch's offset, size, CRC or codec."""
+    """The error in a batch's offset, size, CRC or codec, or None."""
     if view.magic == 2 and view.base_offset != 0:
         return RejectedBatch(
             error_codes.INVALID_RECORD,
@@ -185,7 +185,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
     seen_newest, seen_oldest = newest, oldest
     by_broker = bool(attributes & LOG_APPEND_TIME_BIT)
-    if by_broker:  # a time that only a broker may give: to Kafka it is every record's
+    if by_broker:  # a timestamp that only a broker may set: Kafka uses it for every record
         seen_newest = seen_oldest = view.max_timestamp
     timely = limits.log_append_time or (
         now_ms - seen_oldest <= limits.before_max_ms and seen_newest - now_ms <= limits.after_max_ms
@@ -193,7 +193,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
     if by_broker or not timely or (null_key and limits.needs_keys):
         _check_patience(view, limits)
         check_records(view.records(limit_bytes=limits.body_bytes), by_broker, limits, now_ms, partition)
-    if wrong and codec and not other_codec:  # Kafka counts anew only where it takes a batch apart
+    if wrong and codec and not other_codec:  # Kafka renumbers records only if it rewrites a batch
         raise RejectedBatch(
             error_codes.INVALID_RECORD, "The offsets of the records in the batch do not count from 0 on.", wrong
         )
@@ -216,7 +216,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
 
 
 def _check_patience(view: BatchView, limits: Limits) -> None:
-    """TooLong if the records are too many to look at one after the other."""
+    """Raises TooLong if there are too many records to examine one by one."""
     if view.record_count > limits.one_by_one:
         raise TooLong(limits)
 
@@ -233,10 +233,10 @@ def _wrong_header(view: BatchView) -> RejectedBatch:
 
 
 def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[int, str]]]:
-    """What the reference reader says of a batch that is not ordinary.
+    """Examine an unusual batch with the reference reader.
 
-    (largest timestamp, smallest one, whether a key is null, records whose offsets do not count 0, 1, 2). Times are the
-    records' own, whatever the batch says of them. Raises RejectedBatch for records that cannot be read.
+    Returns (largest timestamp, smallest one, whether a key is null, records whose offsets do not count 0, 1, 2).
+    Ignores the timestamp type of the batch. Raises RejectedBatch for records that cannot be read.
     """
     newest, oldest, null_key = -_INT64, _INT64, False
     wrong: list[tuple[int, str]] = []
@@ -281,7 +281,7 @@ def _made(data: bytes, limits: Limits, partition: TopicPartition) -> Taken:
 
 
 def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
-    """What old producers send: any number of messages, or a batch of magic 2."""
+    """Take batches of old producers: any number of messages, or a batch of magic 2."""
     views = list(batches(data))
     for view in views:
         fault = _fault(view, view.crc_ok, limits, partition)

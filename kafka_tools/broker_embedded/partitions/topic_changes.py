@@ -1,8 +1,7 @@
-"""Making, growing and deleting topics: the records of each change, and the logs.
+"""Creates and deletes topics, and adds partitions: the records of each change, and the logs.
 
-Rules and texts are those of Kafka's ``ReplicationControlManager``. Logs are made first and committed then, so that a
-disk that refuses leaves no topic; what is deleted is committed first. A start finishes what a crash interrupted in
-between.
+Rules and texts are those of Kafka's ``ReplicationControlManager``. A creation creates logs first and commits then, so
+that an error of the disk leaves no topic. A deletion commits first. A start completes changes that a crash interrupted.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ MAX_PARTITIONS_PER_REQUEST = 10_000
 
 
 class TopicChanges:
-    """Changes of topics, each whole or not at all. Who changes a topic waits until it is ``settled``."""
+    """Atomic changes of topics. Before a change, a caller waits until the topic is ``settled``."""
 
     def __init__(
         self,
@@ -63,13 +62,13 @@ class TopicChanges:
         self._timers = timers
         self._slices = slices
         self.wanted: dict[str, None] = {}
-        """Names of topics that are about to be made because somebody asked for them, in order."""
+        """Names of topics that will be created automatically, in order."""
         self._is_making_wanted = False
         self.changing: set[str] = set()
-        """Names of topics of which partitions are being made or removed, in slices: one request at a time may."""
+        """Names of topics whose partitions are being created or removed, by one request at a time."""
 
     def create(self, name: str, assignment: Assignment, configs: Mapping[str, str]) -> Work[Topic]:
-        """Make a topic whose name, assignment and configs were checked; BrokerError, and none, if the disk refuses."""
+        """Create a topic with valid name, assignment and configs. An error of the disk raises BrokerError."""
         topic_id = self.new_id()
         records: list[Stored] = [TopicRecord(name=name, topic_id=topic_id)]
         records += [
@@ -82,7 +81,7 @@ class TopicChanges:
         return self._cluster.topics[name]
 
     def add_partitions(self, topic: Topic, assignment: Assignment) -> Work[None]:
-        """Append partitions to a topic; BrokerError, and none of them, if the disk refuses."""
+        """Add partitions to a topic, all or none. An error of the disk raises BrokerError."""
         first = len(topic.partitions)
         records = [_partition_record(topic.id, first + at, replicas) for at, replicas in enumerate(assignment)]
         numbers = range(first, first + len(assignment))
@@ -92,7 +91,7 @@ class TopicChanges:
     def _make_partitions(
         self, name: str, topic_id: uuid.UUID, numbers: range, configs: View, records: Sequence[Stored]
     ) -> Work[None]:
-        """Make the logs, then commit ``records``, which make them the cluster's: the commit is all or nothing."""
+        """Create the logs, then commit ``records``, which add them to the cluster, atomically."""
         self.check_settled(name)
         self.changing.add(name)
         try:
@@ -111,11 +110,11 @@ class TopicChanges:
             self.changing.discard(name)
         self._partitions.add(made)
         if len(made) > 1:
-            self._partitions.configs_changed(name)  # which may have been while they were made
+            self._partitions.configs_changed(name)  # configs may have changed while the logs were created
 
     @shielded
     def delete(self, topic: Topic) -> Work[None]:
-        """Forget a topic and its configs; its files are deleted a little later."""
+        """Delete a topic and its configs. Its files are deleted later."""
         self.check_settled(topic.name)
         numbers = list(topic.partitions)
         self._journal.commit([RemoveTopicRecord(topic_id=topic.id)])
@@ -129,21 +128,21 @@ class TopicChanges:
             self.changing.discard(topic.name)
 
     def settled(self, name: str) -> Work[None]:
-        """Wait until no other request makes or removes partitions of this topic: what is checked then holds."""
+        """Wait until no other request creates or removes partitions of this topic."""
         while name in self.changing:
             yield from sleep(0)
 
     def check_settled(self, name: str) -> None:
-        """BrokerError, which clients retry, while another request makes or removes partitions of this topic."""
+        """Raises a retriable BrokerError while another request creates or removes partitions of this topic."""
         if name in self.changing:
             raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, f"Topic '{name}' is being created or deleted.")
 
     def others(self, own: Collection[str] = ()) -> Iterator[str]:
-        """Names that a new topic must not resemble: all that are there or being made, but for ``own``."""
+        """Names that a new topic must not collide with: all topics, also in progress, except ``own``."""
         return (name for name in chain(self._cluster.topics, self.changing) if name not in own)
 
     def auto_create(self, name: str) -> Work[Topic]:
-        """Make a topic with the broker's defaults; internal topics with theirs. BrokerError if it cannot be made."""
+        """Create a topic with the broker's defaults, or with an internal topic's. Raises BrokerError."""
         broker = self._configs.broker
         self.check_settled(name)
         check_new_name(self._cluster, name, self.others())
@@ -161,10 +160,10 @@ class TopicChanges:
         )
 
     def auto_create_soon(self, name: str) -> None:
-        """Make a topic as ``auto_create`` does, once the request that asked for it is answered: as Kafka's brokers do.
+        """Create a topic as ``auto_create`` does, after the answer to the request, as Kafka's brokers do.
 
-        Who asks again finds it, or is told once more that there is none: what went wrong is in the log. They are made
-        in slices: a request may name thousands, and each may have thousands of partitions.
+        Errors are only logged; a retry of the client finds the topic or not. Topics are created in slices, because a
+        request may name thousands, and each may have thousands of partitions.
         """
         wanted = self.wanted
 
@@ -189,7 +188,7 @@ class TopicChanges:
         def begin() -> None:
             self._slices.begin(create(), done)
 
-        if not self._is_making_wanted:  # one after the other: two at once could take the same name
+        if not self._is_making_wanted:  # one at a time: two concurrent ones could use the same name
             self._is_making_wanted = True
             self._timers.call_later(0, begin)
         wanted[name] = None
@@ -203,7 +202,7 @@ class TopicChanges:
 
 
 def check_total(partitions: Iterable[int]) -> None:
-    """BrokerError if all topics of one request together ask for more partitions than one change may hold."""
+    """Raises BrokerError if all topics of one request together have too many partitions for one change."""
     if sum(count for count in partitions if count > 0) > MAX_PARTITIONS_PER_REQUEST:
         raise error_for(error_codes.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 

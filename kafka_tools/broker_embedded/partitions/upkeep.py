@@ -1,4 +1,4 @@
-"""Periodic work on the partitions of a broker: syncs, retention, checkpoints."""
+"""Periodic work on the partitions of a broker: fsyncs, retention, checkpoints."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OFFSET_OF: dict[str, Callable[[Partition], int]] = {
     LOG_STARTS: lambda partition: partition.log.log_start_offset,
     HIGH_WATERMARKS: lambda partition: partition.high_watermark,
 }
-"""What each checkpoint file of a directory tells of a partition."""
+"""Name of a checkpoint file -> the offset of a partition that it contains."""
 
 
 class Upkeep:
-    """The regular work, and the checkpoints, which are written beside the broker's thread."""
+    """The periodic work, and the checkpoints, which another thread writes."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Upkeep:
         timers: Timers,
         slices: Slices,
     ) -> None:
-        """``partitions``: those that are served, which change; ``offline``: the directories of those that are not."""
+        """``partitions``: a live view of the served ones. ``offline``: the log directories of offline ones."""
         self._slices = slices
         self._dirs = dirs
         self._partitions = partitions
@@ -54,12 +54,12 @@ class Upkeep:
         self._configs = configs
         self._timers = timers
         self._behind: set[str] = set()
-        """The directories whose checkpoints could not be written the last time."""
+        """The directories whose last checkpoint failed."""
         self._unflushed: set[TopicPartition] = set()
-        """The partitions whose index entries could not be written the last time."""
+        """The partitions whose last flush of index entries failed."""
 
     def forget_checkpoints(self, id: TopicPartition, log_dir: str) -> Work[None]:
-        """See that no checkpoint of a directory tells offsets of a partition that is not there (any more).
+        """Remove a partition that does not exist from the checkpoints of a directory.
 
         Raises OSError.
         """
@@ -70,7 +70,7 @@ class Upkeep:
     def start_timers(self) -> None:
         timers, broker = self._timers, self._configs.broker
 
-        # Each is on the timers again when it is over, however slow the disk is: what fails once is tried again.
+        # Each task sets its timer again when it is done, also after an error, so that a slow disk delays it.
         def retention() -> None:
             self._slices.later(self.enforce_retention(), enforced)
 
@@ -99,7 +99,7 @@ class Upkeep:
         timers.call_later(_CHECKPOINT_MS, checkpoints)
 
     def sync_due(self) -> None:
-        """Force the logs to the disk whose flush.ms has passed (on log.flush.scheduler.interval.ms, as in Kafka)."""
+        """Fsync the logs whose flush.ms has passed (every log.flush.scheduler.interval.ms, as in Kafka)."""
         for partition in self._partitions:
             try:
                 partition.log.sync_if_due()
@@ -107,7 +107,7 @@ class Upkeep:
                 log.error("cannot sync %s, it is offline now: %s", partition.id, error)
 
     def enforce_retention(self) -> Work[None]:
-        """Delete what every topic's retention has given up, and forget producers that fell silent."""
+        """Apply the retention of every topic, and remove expired producer ids."""
         broker = self._configs.broker
         expired_ms = self._timers.clock.now_ms() - broker.integer("producer.id.expiration.ms")
         shortened: dict[str, Partition] = {}
@@ -119,14 +119,14 @@ class Upkeep:
                 yield
             if partition.log.closed:
                 continue
-            if not partition.log.config.compact and self._shorten(partition):  # the cleaner sees to those
+            if not partition.log.config.compact and self._shorten(partition):  # the cleaner handles compacted ones
                 shortened[partition.log_dir] = partition
             self.delete_retired(partition)
         for partition in shortened.values():
             yield from self._keep_log_starts(partition)
 
     def enforce_retention_of(self, partition: Partition) -> Work[None]:
-        """The same for one partition, between two rounds of its compaction."""
+        """Apply the retention of one partition, between two rounds of compaction."""
         if partition.log.closed:
             return
         if self._shorten(partition):
@@ -146,11 +146,11 @@ class Upkeep:
     def _keep_log_starts(self, partition: Partition) -> Work[None]:
         try:
             yield from self.log_starts_changed(partition)
-        except OSError as error:  # the next checkpoint has it
+        except OSError as error:  # the next checkpoint will contain it
             log.warning("cannot write the log start offsets of %s: %s", partition.log_dir, error)
 
     def delete_retired(self, partition: Partition) -> None:
-        """See that the files of segments that were replaced or dropped go after ``file.delete.delay.ms``."""
+        """Delete the files of replaced and removed segments after ``file.delete.delay.ms``."""
         if paths := partition.log.take_retired():
 
             def remove() -> None:
@@ -159,15 +159,15 @@ class Upkeep:
             self._timers.call_later(partition.log.config.file_delete_delay_ms, remove)
 
     def _remove(self, paths: list[str]) -> Work[None]:
-        """Beside the broker's thread: to free a gigabyte takes a tenth of a second."""
+        """Remove files on another thread, because freeing a gigabyte takes a tenth of a second."""
         for at in range(0, len(paths), _FILES_OF_SEGMENT):
             yield from self._slices.on_disk(partial(remove_retired, paths[at : at + _FILES_OF_SEGMENT]))
             yield
 
     def write_checkpoints(self) -> Work[set[str]]:
-        """Write where each log starts and what is known to be on the disk; flush buffered index entries. In slices.
+        """Write all checkpoint files in slices, and flush buffered index entries.
 
-        Returns the directories in which that failed: they keep their old files, and it is tried again.
+        Returns the directories in which a write failed: they keep their old files, and it is retried later.
         """
         yield from self._flush()
         failed = set()
@@ -186,7 +186,7 @@ class Upkeep:
         return failed
 
     def _flush(self) -> Work[None]:
-        """Hand buffered index entries to the kernel. What a disk refuses stays in memory, and keeps nothing else."""
+        """Write buffered index entries. After an error, the entries of a partition stay in memory."""
         unflushed = set()
         for partition in list(self._partitions):
             yield
@@ -208,7 +208,7 @@ class Upkeep:
         return [partition for partition in self._partitions if partition.log_dir == path]
 
     def _write(self, path: str, name: str) -> Work[None]:
-        """Replace one file of a directory by what is so from now on. Raises OSError."""
+        """Replace one checkpoint file of a directory with the current offsets. Raises OSError."""
         file, offset_of = self._dirs.checkpoints[path, name], _OFFSET_OF[name]
         partitions = self._in(path)
         number = file.begin({partition.id for partition in partitions} | self._offline.keys())
@@ -222,7 +222,7 @@ class Upkeep:
             self._dirs.unsynced.named(path)
 
     def log_starts_changed(self, partition: Partition) -> Work[None]:
-        """Keep a moved log start offset before it is acknowledged. Raises OSError."""
+        """Write a changed log start offset before it is acknowledged. Raises OSError."""
         return self._write(partition.log_dir, LOG_STARTS)
 
 
