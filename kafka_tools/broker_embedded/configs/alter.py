@@ -1,8 +1,8 @@
-"""Who may set which config to what: the checks behind AlterConfigs and IncrementalAlterConfigs.
+"""The checks of AlterConfigs and IncrementalAlterConfigs.
 
-Functions from the store and a wanted change to Kafka's ``ConfigRecord``s; nothing is written here. The rules
+Functions that turn a change into Kafka's ``ConfigRecord``s; they write nothing. The rules
 and their texts follow Kafka: ``ConfigAdminManager`` for brokers, ``ConfigurationControlManager`` for the rest.
-The resulting configs of a resource are checked by ``validation``.
+``validation`` checks the resulting configs of a resource.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MIN_ISR = "min.insync.replicas"
 
 
 class RefusedByController(BrokerError):
-    """A change of a broker's configs that is refused by the controller only, after it has checked authorization."""
+    """A change of a broker's configs that only the controller refuses, after it has checked authorization."""
 
     def __init__(self, message: str, code: int = error_codes.INVALID_CONFIG) -> None:
         super().__init__(error_codes.error(code), message)
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 def incremental(store: ConfigStore, resource_type: int, resource: str, changes: Sequence[Change]) -> list[ConfigRecord]:
-    """The records that apply ``changes`` to a resource; BrokerError if they may not be applied."""
+    """The records that apply ``changes`` to a resource. Raises BrokerError for invalid changes."""
     check_node(store, resource_type, resource)
     check_operations(changes)
     current = store.dynamic(resource_type, resource)
@@ -67,7 +67,7 @@ def incremental(store: ConfigStore, resource_type: int, resource: str, changes: 
 
 
 def check_given(configs: Sequence[Any]) -> None:
-    """BrokerError for a config named twice and a value that is missing, in either request's entries."""
+    """Raises BrokerError for a duplicate config or a missing value, in the entries of both requests."""
     names = [config.name for config in configs]
     if len(set(names)) != len(names):
         raise bad_request("Error due to duplicate config keys")
@@ -79,7 +79,7 @@ def check_given(configs: Sequence[Any]) -> None:
 
 
 def check_operations(changes: Sequence[Change]) -> None:
-    """BrokerError for an operation that Kafka does not have. Only the controller looks at that."""
+    """Raises BrokerError for an unknown operation. Only the controller checks it."""
     for change in changes:
         if not SET <= change.operation <= SUBTRACT:
             raise RefusedByController(f"Unknown operations type {change.operation}", error_codes.INVALID_REQUEST)
@@ -92,7 +92,7 @@ def replacement(store: ConfigStore, resource_type: int, resource: str, wanted: M
 
 
 def _applied(resource_type: int, change: Change, current: str | None) -> str | None:
-    """The text of a config after one operation; None when it is no longer set."""
+    """The text of a config after one operation; None if it is no longer set."""
     if change.operation == SET:
         return change.value
     if change.operation == DELETE:
@@ -128,10 +128,10 @@ def _applied(resource_type: int, change: Change, current: str | None) -> str | N
 def _records(
     store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str], named: set[str]
 ) -> list[ConfigRecord]:
-    """The changed configs; for brokers the unchanged ones too: setting a path again means reading its file again.
+    """The changed configs; for brokers also unchanged ones, because setting a path again reloads its file.
 
-    BrokerError for min.insync.replicas, which decides which replicas are eligible leaders: with eligible leader
-    replicas on (KIP-966) it is the cluster's, and the cluster always has it.
+    Raises BrokerError for min.insync.replicas if eligible leader replicas are enabled (KIP-966): only the cluster may
+    set it, and the cluster must set it.
     """
     current = store.dynamic(resource_type, resource)
     if resource_type == BROKER and store.elr_enabled:
@@ -148,7 +148,7 @@ def _records(
 
 
 def _row(resource_type: int, name: str) -> Row | None:
-    """What Kafka knows of a config that is appended to: of brokers' not those of one listener."""
+    """The definition of a config in APPEND and SUBTRACT. Broker configs with a listener prefix have none."""
     from kafka_tools.config_definitions import broker, client_metrics, group, topic
 
     tables = {BROKER: broker.TABLE, TOPIC: topic.TABLE, GROUP: group.TABLE, CLIENT_METRICS: client_metrics.TABLE}
@@ -156,7 +156,7 @@ def _row(resource_type: int, name: str) -> Row | None:
 
 
 def left_out(store: ConfigStore) -> list[ConfigRecord]:
-    """The records that remove what an earlier version took and Kafka refuses: a start goes on without it."""
+    """The records that remove configs that an earlier version accepted and Kafka refuses, at a start."""
     values = {resource: dict(store.dynamic(BROKER, resource)) for resource in (store.node_name, "")}
     records = []
     while (misfit := _misfit(store.broker_properties(*values.values()))) is not None:
@@ -174,13 +174,13 @@ def _misfit(properties: Mapping[str, str]) -> Misfit | None:
         check_together(properties)
     except Misfit as misfit:
         return misfit
-    except ConfigError:  # a value that is wrong by itself: nothing else is refused for it
+    except ConfigError:  # a single invalid value: no other config is removed for it
         return None
     return None
 
 
 def cluster_wide_min_isr(store: ConfigStore) -> list[ConfigRecord]:
-    """The records that eligible leader replicas need (KIP-966): min.insync.replicas set for the cluster only."""
+    """The records that eligible leader replicas need (KIP-966): min.insync.replicas is set only for the cluster."""
     records = []
     if MIN_ISR not in store.dynamic(BROKER, ""):
         written = str(store.static_properties().get(MIN_ISR, "1")).strip()

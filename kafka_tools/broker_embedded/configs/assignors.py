@@ -8,11 +8,11 @@ from kafka_tools.errors import ConfigError
 
 _BUILT_IN = ("uniform", "range")
 _CLASSES = {f"org.apache.kafka.coordinator.group.assignor.{name.title()}Assignor": name for name in _BUILT_IN}
-"""Kafka's own, by the names of their classes. No other class can be loaded: there is no JVM."""
+"""Kafka's assignors by class name. Without a JVM, no other class can be loaded."""
 
 
 def consumer_assignors(named: Sequence[str]) -> list[str]:
-    """The names that members ask for, the default one first. ConfigError for a class, or one that is named twice."""
+    """The names of the assignors, the default one first. Raises ConfigError for unknown classes and duplicates."""
     found: list[str] = []
     for text in named:
         name = _CLASSES.get(text, text)

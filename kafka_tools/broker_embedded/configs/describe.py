@@ -1,7 +1,7 @@
 """The configs of a resource as DescribeConfigs returns them, each with its source and synonyms.
 
-Follows Kafka's ``ConfigHelper``: which synonyms are listed, in which order, and which of them gives
-the source. Sensitive values (type PASSWORD, and configs that Kafka does not define) are never given out.
+Follows Kafka's ``ConfigHelper``: the listed synonyms, their order, and the one that defines
+the source. Sensitive values (type PASSWORD, and configs that Kafka does not define) are never returned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT = ConfigSource.DEFAULT_CONFIG
 
 
 class Synonym(NamedTuple):
-    """One place where a config's value may come from; ``value`` is None for a sensitive one."""
+    """One possible source of a config's value. ``value`` is None for a sensitive config."""
 
     name: str
     value: str | None
@@ -28,7 +28,7 @@ class Synonym(NamedTuple):
 
 
 class DescribedConfig(NamedTuple):
-    """One config as described. ``config_type`` is the number of the protocol; ``value`` None when not shown."""
+    """One config as described. ``config_type`` is the number of the protocol; ``value`` is None if it is not shown."""
 
     name: str
     value: str | None
@@ -44,7 +44,7 @@ def describe(
 ) -> list[DescribedConfig]:
     """The configs of a resource (type TOPIC, BROKER, GROUP or CLIENT_METRICS), sorted by name.
 
-    ``names`` narrows them; none or empty means all. A broker named "" is the default of all brokers.
+    ``names`` selects configs; None or empty selects all. A broker named "" is the default of all brokers.
     """
     if resource_type == BROKER:
         entries = _broker(store) if resource else _broker_default(store)
@@ -59,7 +59,7 @@ def describe(
 
 
 def describe_new_topic(store: ConfigStore, given: Mapping[str, str]) -> list[DescribedConfig]:
-    """The configs that a topic made with ``given`` would have, sorted by name; given ones as they were written."""
+    """The configs of a topic to be created with ``given``, sorted by name; given values stay unchanged."""
     return sorted(entry._replace(value=given.get(entry.name, entry.value)) for entry in _topic(store, given))
 
 
@@ -102,11 +102,11 @@ def _with_overrides(
     inherited: Mapping[str, list[Synonym]],
     source: int,
 ) -> list[DescribedConfig]:
-    """Entries of a resource whose own settings come before what it inherits from the broker."""
+    """The configs of a resource whose own settings override the broker's."""
     entries = []
     for name, row in table.items():
         if len(row) > 3 and name not in given:
-            continue  # internal configs show only where they are set
+            continue  # internal configs are shown only if they are set
         value = to_text(value_of(name))
         own = [Synonym(name, value, source)] if name in given else []
         synonyms = (*own, *inherited.get(name, ()))
@@ -146,9 +146,9 @@ def _broker_entry(store: ConfigStore, name: str) -> DescribedConfig:
 
 
 def _broker_chain(store: ConfigStore, name: str) -> list[Synonym]:
-    """The synonyms of a broker config, strongest first, from the first that bears its own name on.
+    """The synonyms of a broker config, strongest first, from the first one with the config's own name.
 
-    So a config that only its unit's synonym sets (log.retention.hours for log.retention.ms) lists none.
+    So the list is empty if only a synonym in another unit is set (log.retention.hours for log.retention.ms).
     """
     from kafka_tools.config_definitions.broker import TABLE
 

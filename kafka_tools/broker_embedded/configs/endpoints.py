@@ -1,8 +1,8 @@
-"""Where the broker listens and what it tells clients: ``listeners`` and its companions.
+"""Listeners and advertised addresses: ``listeners`` and related settings.
 
 Rules of Kafka's ``SocketServerConfigs.listenerListToEndPoints`` and ``KafkaConfig``: a listener is
-``NAME://host:port``, its security protocol is its name unless ``listener.security.protocol.map`` says
-otherwise. Listeners of controllers are left out: this broker is its own controller.
+``NAME://host:port``, its security protocol is its name unless ``listener.security.protocol.map``
+maps it. Listeners of controllers are ignored: this broker is its own controller.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_LISTENERS = "PLAINTEXT://localhost:9092"
 
 
 class Endpoint(NamedTuple):
-    """One listener. An empty host is every address; an advertised host or port of None is the real one."""
+    """One listener. An empty host means every address. An advertised host or port of None means the real one."""
 
     name: str
     protocol: str
@@ -45,13 +45,13 @@ class Endpoint(NamedTuple):
 
 
 def listen_failure(endpoint: Endpoint, error: OSError | UnicodeError) -> ConfigError:
-    """The error for a listener that cannot be opened: names the host, the address or the port that is at fault."""
+    """The error for a listener that cannot be opened: it names the invalid host, address or port."""
     hint = "pass an address of this machine with --listen (listeners), or --listen :PORT for all addresses"
     number = getattr(error, "errno", None)
     if isinstance(error, socket.gaierror | UnicodeError):
         why = getattr(error, "strerror", None) or str(error)
         return ConfigError(f"cannot listen on {endpoint}: cannot resolve host '{endpoint.host}': {why}", hint=hint)
-    # From Python 3.13 on asyncio passes over addresses that cannot be had, and says without a number that none is left.
+    # Since Python 3.13, asyncio skips unavailable addresses, and raises an error without errno if none is left.
     if number in (errno.EADDRNOTAVAIL, None):
         return ConfigError(
             f"cannot listen on {endpoint}: '{endpoint.host}' is not an address of this machine", hint=hint

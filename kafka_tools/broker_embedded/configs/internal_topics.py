@@ -1,4 +1,4 @@
-"""The configs with which brokers make their internal topics (``DefaultAutoTopicCreationManager``)."""
+"""The configs with which brokers create their internal topics (``DefaultAutoTopicCreationManager``)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Log levels of the running broker (KIP-412): resource type BROKER_LOGGER of the config requests.
 
-Loggers are Python's below ``kafka_tools``; "root" is that package's own, so that a broker in somebody else's process
-leaves their logging alone. Levels last as long as the process. Rules and texts: ``RuntimeLoggerManager`` of Kafka.
+The loggers are Python's loggers below ``kafka_tools``. "root" is the package's logger, so that a broker in another
+program does not change that program's logging. Levels last until the process ends. Rules and texts are those of
+Kafka's ``RuntimeLoggerManager``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LEVELS = {
 
 
 def logger_levels() -> dict[str, str]:
-    """Every logger with the level that holds for it, sorted; the root first."""
+    """Every logger with its effective level, sorted; the root first."""
     names = sorted(
         name
         for name, logger in logging.root.manager.loggerDict.items()
@@ -38,7 +39,7 @@ def logger_levels() -> dict[str, str]:
 
 
 def alter_loggers(node_name: str, resource: str, changes: Sequence[Change], *, validate_only: bool) -> None:
-    """Set and unset levels, all or none; BrokerError for what cannot be done."""
+    """Set and unset levels, all or none. Raises BrokerError for invalid changes."""
     number = parse_int(resource)
     if number is None:
         raise bad_request(f"Node id must be an integer, but it is: {resource}")

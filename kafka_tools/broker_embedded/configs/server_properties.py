@@ -1,4 +1,4 @@
-"""The settings that a broker is started with: a file's, a command line's, and which directories they name."""
+"""The start settings of a broker, from a file, a program or a command line, and their log directories."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kafka_tools.values import format_address
 _OF_PLUGINS = {
     "allow.everyone.if.no.acl.found", "cluster.id", "config.providers", "delegation.token.master.key", "super.users",
 }  # fmt: skip
-"""Settings of this broker that are none of ``KafkaConfig``: its authorizer's, and names of older releases."""
+"""Settings of this broker outside of ``KafkaConfig``: its authorizer's, and names of older releases."""
 
 
 def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str, str]:
-    """The ``config`` of a program as server.properties spells it.
+    """The ``config`` of a program in the form of server.properties.
 
-    Raises ConfigError for a value that its setting refuses or that is no text, number, boolean, path or list of them;
-    with ``check_names`` for a name that Kafka's brokers do not have.
+    Raises ConfigError for an invalid value, and for a value that is not a string, number, boolean, path or list of
+    them. With ``check_names``, raises it also for a name that Kafka's brokers do not have.
     """
     if not isinstance(config, Mapping):
         raise ConfigError(f"invalid config: expected a dict, not {type(config).__name__}")
@@ -37,7 +37,7 @@ def given_config(config: Mapping[str, object], *, check_names: bool) -> dict[str
                 or "pass check_config=False to keep names that this version does not know, as Kafka does",
             )
         given[name] = _text(name, value)
-    if "config.providers" not in given:  # else values may be variables, which the start replaces
+    if "config.providers" not in given:  # otherwise values may be variables, which the start replaces
         check_properties(given)
     return given
 
@@ -52,7 +52,7 @@ def _is_known(name: str) -> bool:
 
 
 def _text(name: str, value: object) -> str:
-    """A value as server.properties spells it. Raises ConfigError."""
+    """A value in the form of server.properties. Raises ConfigError."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
@@ -66,9 +66,9 @@ def _text(name: str, value: object) -> str:
 
 
 def resolved(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties, their variables replaced by the values of ``config.providers`` (KIP-297, KIP-421).
+    """The properties, with variables replaced by values of ``config.providers`` (KIP-297, KIP-421).
 
-    Raises ConfigError for a provider that is not known and for a value that a provider cannot read.
+    Raises ConfigError for an unknown provider, and for a value that a provider cannot read.
     """
     if not properties.get("config.providers", "").strip():
         return dict(properties)
@@ -78,7 +78,7 @@ def resolved(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
-    """The directories that server.properties names: log.dirs, else log.dir; empty if neither is there.
+    """The log directories in server.properties: log.dirs, else log.dir; empty if neither is set.
 
     Raises ConfigError for a property that is set and empty: an unset variable must not mean a temporary directory.
     """
@@ -94,8 +94,8 @@ def data_dirs_of(properties: Mapping[str, str]) -> list[str]:
 def with_overrides(
     properties: Mapping[str, str], *, listen: str | None, data_dir: str | None, overrides: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """(properties, data directories) of a command line: ``--set`` beats ``--listen`` and ``--data-dir``, they
-    beat the file. ``listen`` replaces both what is listened on and what is advertised."""
+    """(properties, data directories) of a command line: ``--set`` overrides ``--listen`` and ``--data-dir``,
+    which override the file. ``listen`` replaces the listeners and the advertised listeners."""
     merged = dict(properties)
     if listen is not None:
         from kafka_tools.values import parse_listener_address

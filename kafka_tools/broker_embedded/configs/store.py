@@ -1,9 +1,8 @@
 """Configs of topics, brokers, groups and client metrics: the values set, and the effective values that follow.
 
 Set values are Kafka's ``ConfigRecord``s; everything else comes from server.properties and the tables of
-``config_definitions``. Values come out typed (int, bool, float, str, list of str). Who may change what:
-``alter``; what DescribeConfigs shows: ``describe``. Precedence is that of KIP-226: topic or
-group, this broker, all brokers, server.properties, default.
+``config_definitions``. Values are typed (int, bool, float, str, list of str). ``alter`` checks changes, ``describe``
+serves DescribeConfigs. Precedence as in KIP-226: topic or group, this broker, all brokers, server.properties, default.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ KINDS = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 """Resource types on the wire (``ConfigResource.Type``)."""
 
 STATIC_SOURCE = ConfigSource.STATIC_BROKER_CONFIG
-"""DescribeConfigs' number for server.properties; ``ConfigStore.broker_layers`` tells what holds above it."""
+"""DescribeConfigs' number for server.properties; ``ConfigStore.broker_layers`` lists the stronger sources."""
 
 _UNIT_MS = {"hours": 3_600_000, "minutes": 60_000, "ms": 1}
 
 
 def check_properties(properties: Mapping[str, str]) -> None:
-    """Check a server.properties as Kafka does at start: ConfigError for a value that its config refuses."""
+    """Check a server.properties as Kafka does at start. Raises ConfigError for an invalid value."""
     for name, text in properties.items():
         row = broker_row(name)
         if row is not None:
@@ -45,12 +44,12 @@ class View:
     """Typed values of one resource by config name. Parsed once; the store drops the cache on a change."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
-        """``find``: the value of a config that is not in the cache; KeyError for a name of another kind."""
+        """``find`` returns the value of a config that is not in the cache, or raises KeyError for an unknown name."""
         self._find = find
         self._cache: dict[str, Value] = {}
 
     def get(self, name: str) -> Value:
-        """The value that holds now. KeyError for a name that is not a config of this kind."""
+        """The current value. KeyError for a name that is not a config of this kind."""
         try:
             return self._cache[name]
         except KeyError:
@@ -70,7 +69,7 @@ class View:
         return float(value)
 
     def milliseconds(self, name: str) -> Value:
-        """A time of the broker that may also be written in minutes or hours: the strongest of its synonyms."""
+        """A broker config in ms, with synonyms in minutes or hours: the value of the strongest synonym."""
         for synonym in broker_synonyms(name):
             value = self.get(synonym)
             if value is not None:
@@ -83,7 +82,7 @@ class View:
 
 
 class ConfigStore:
-    """``topic(name)``, ``group(id)`` and ``broker`` are views; ``dynamic(type, name)`` is what was set as text."""
+    """``topic(name)``, ``group(id)`` and ``broker`` are views; ``dynamic(type, name)`` returns set values as text."""
 
     def __init__(
         self, journal: Journal, properties: Mapping[str, str], node_id: int, features: FinalizedFeatures
@@ -94,13 +93,13 @@ class ConfigStore:
         """This broker's resource name."""
         self._features = features
         self.on_topic_changed: list[Callable[[str], None]] = []
-        """Called with the name of a topic whose configs were changed."""
+        """Called with the name of a topic whose configs have changed."""
         self.on_broker_changed: list[Callable[[], None]] = []
-        """Called after a broker config was changed."""
+        """Called after a broker config has changed."""
         self.running_checks: list[Callable[[Mapping[str, str]], None]] = []
-        """Called before a broker config is changed, with all configs as they would be; refuses by ConfigError."""
+        """Called with all new configs before a broker config changes. Raises ConfigError to refuse the change."""
         self._set: dict[tuple[int, str], Mapping[str, str]] = {}
-        """What is set for a resource is never changed, but replaced."""
+        """Set configs by resource. The mapping of a resource is replaced, never modified."""
         self._topic_names: dict[uuid.UUID, str] = {}
         self._views: dict[tuple[int, str], View] = {}
         self.broker = View(self._of_broker)
@@ -126,7 +125,7 @@ class ConfigStore:
         return View(lambda config: self._of_topic(config, overrides))
 
     def group(self, group_id: str) -> View:
-        """Groups for which nothing is set share a view: clients choose their ids, and none of them stays."""
+        """The configs of a group. Groups without own configs share a view, because clients choose group ids."""
         key = GROUP, group_id if (GROUP, group_id) in self._set else ""
         view = self._views.get(key)
         if view is None:
@@ -138,11 +137,11 @@ class ConfigStore:
         return self._set.get((resource_type, name), {})
 
     def names(self, resource_type: int) -> list[str]:
-        """The resources of this type for which something is set, sorted."""
+        """The resources of this type with set configs, sorted."""
         return sorted(name for kind, name in self._set if kind == resource_type)
 
     def broker_layers(self) -> list[tuple[Mapping[str, str], int]]:
-        """What was written for this broker, strongest first, with DescribeConfigs' number of the source."""
+        """The sources of this broker's configs, strongest first, with DescribeConfigs' number of the source."""
         return [
             (self.dynamic(BROKER, self.node_name), ConfigSource.DYNAMIC_BROKER_CONFIG),
             (self.dynamic(BROKER, ""), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
@@ -152,13 +151,13 @@ class ConfigStore:
     def broker_properties(
         self, own: Mapping[str, str] | None = None, default: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """All that is written for this broker, as one; ``own`` and ``default`` stand for what is set for it and all."""
+        """All set configs of this broker; ``own`` and ``default`` replace the dynamic ones of it and of all brokers."""
         for_all = self.dynamic(BROKER, "") if default is None else default
         for_it = self.dynamic(BROKER, self.node_name) if own is None else own
         return {**self.static_properties(), **for_all, **for_it}
 
     def static_properties(self) -> Mapping[str, str]:
-        """server.properties; the broker's id stands there under both of its names, as in Kafka."""
+        """server.properties, with the broker's id under both of its names, as in Kafka."""
         return {**self.properties, "node.id": self.node_name, "broker.id": self.node_name}
 
     def topic_default(self, name: str) -> Value:
@@ -186,10 +185,10 @@ class ConfigStore:
         return default_of(name, row) if text is None else parse(name, row[0], text)
 
     def _broker_text(self, name: str) -> str | None:
-        """What was written for the config, strongest first.
+        """The strongest set text of a config, or None.
 
-        A config set while the broker runs hides weaker settings of its synonyms too, as in Kafka:
-        with log.retention.ms set, log.retention.hours is back at its default.
+        A dynamic config hides weaker settings of its synonyms too, as in Kafka: after log.retention.ms is set,
+        log.retention.hours has its default again.
         """
         synonyms = () if listener_base(name) else broker_synonyms(name)
         for values, source in self.broker_layers():

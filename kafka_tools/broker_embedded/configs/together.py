@@ -1,6 +1,6 @@
-"""Configs that must fit one another, at the start and with each change: Kafka's rules and texts.
+"""Checks of related configs, at the start and at each change, with Kafka's rules and texts.
 
-Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, but for what concerns several brokers only.
+Sources: ``GroupCoordinatorConfig`` and ``KafkaConfig.validateValues``, except rules for several brokers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _RELATIONS: dict[str, Callable[[int, int], bool]] = {
 _CLEANER_THREADS, _CLEANER_BUFFER = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size"
 _CLEANER_BYTES = 1 << 20
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
-"""The first that is set counts."""
+"""The first config that is set applies."""
 
 
 class Misfit(ConfigError):
-    """Values that do not fit one another, of which at least one may have been set while the broker ran."""
+    """Values that contradict each other; at least one of them can be set dynamically."""
 
     def __init__(self, message: str, *names: str) -> None:
         super().__init__(message)
@@ -34,9 +34,9 @@ class Misfit(ConfigError):
 
 
 def check_together(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError for the first values, each right by itself, that Kafka does not start with, or this broker.
+    """Raise ConfigError for the first individually valid values with which Kafka or this broker does not start.
 
-    ``properties``: all that is in force. Values that can be changed while the broker runs are a Misfit.
+    ``properties``: all effective ones. The error is a Misfit for values that can be set dynamically.
     """
     from kafka_tools.config_definitions.broker import TABLE
 

@@ -1,4 +1,4 @@
-"""The checks of a resource's whole set of configs, for changes of configs and for new topics.
+"""Validates all configs of a resource, for changes of configs and for new topics.
 
 The rules and their texts follow Kafka: ``DynamicBrokerConfig`` for brokers, ``LogConfig``, ``GroupConfig`` and
 ``ClientMetricsConfigs`` for the rest.
@@ -37,7 +37,7 @@ _MATCH_PARAMETERS = (
 
 
 def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapping[str, str]) -> None:
-    """Check the whole set of configs that a resource would have; BrokerError says what is wrong."""
+    """Validate all configs that a resource would have. Raises BrokerError."""
     if resource_type == TOPIC:
         if not resource:
             raise bad_request("Default topic resources are not allowed.")
@@ -56,7 +56,7 @@ def validate(store: ConfigStore, resource_type: int, resource: str, wanted: Mapp
 
 
 def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None:
-    """Check the configs of a topic, also of one that is being created; BrokerError INVALID_CONFIG otherwise."""
+    """Validate the configs of an existing or new topic. Raises BrokerError with INVALID_CONFIG."""
     from kafka_tools.config_definitions.topic import TABLE
 
     missing = [name for name, value in wanted.items() if value is None]
@@ -82,14 +82,14 @@ def validate_topic(store: ConfigStore, wanted: Mapping[str, str | None]) -> None
 
 
 def check_topic_name(name: str) -> None:
-    """BrokerError INVALID_TOPIC_EXCEPTION, with Kafka's text, for a name that no topic can have."""
+    """Raises BrokerError with INVALID_TOPIC_EXCEPTION and Kafka's text for an invalid topic name."""
     problem = name_problem(name)
     if problem is not None:
         raise error_for(error_codes.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
 
 
 def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
-    """BrokerError unless the resource is this broker or the default of all brokers."""
+    """Raises BrokerError unless the resource is this broker or the default of all brokers."""
     if resource_type != BROKER or not resource:
         return
     number = parse_int(resource)
@@ -100,7 +100,7 @@ def check_node(store: ConfigStore, resource_type: int, resource: str) -> None:
 
 
 def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown: str) -> dict[str, Value]:
-    """The typed values of ``wanted``; INVALID_CONFIG for the first that is unknown or refused."""
+    """The typed values of ``wanted``. Raises INVALID_CONFIG for the first unknown or invalid one."""
     for name in wanted:
         if name not in table:
             raise bad_config(unknown + name)
@@ -111,7 +111,7 @@ def _checked(table: Mapping[str, Row], wanted: Mapping[str, str | None], unknown
 
 
 def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str]) -> None:
-    """Broker configs are refused as INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
+    """Validate broker configs. Errors are INVALID_REQUEST, not INVALID_CONFIG (KAFKA-13609)."""
     from kafka_tools.config_definitions import broker, dynamic
 
     check_node(store, BROKER, resource)
@@ -144,7 +144,7 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
             raise bad_request(f"{name} cannot change while this broker runs: set it in server.properties and restart")
     for name, value in values.items():
         base = listener_base(name) or name
-        if value == 0 and base in _CONNECTIONS:  # who would take it back could not connect
+        if value == 0 and base in _CONNECTIONS:  # no client could connect to change it back
             wrong = f"org.apache.kafka.common.config.ConfigException: Invalid {base} 0"
             raise bad_request(f"Invalid value {wrong} for configuration Invalid dynamic configuration")
     for entry in (wanted.get(_PER_IP) or "").split(","):
@@ -152,7 +152,7 @@ def _validate_broker(store: ConfigStore, resource: str, wanted: Mapping[str, str
         if entry.strip() and not (host and colon and count.strip().isdecimal()):
             raise bad_request(f"Error parsing configuration property '{_PER_IP}': '{entry}' is not host:connections")
     in_force = store.broker_properties(own=wanted) if resource else store.broker_properties(default=wanted)
-    try:  # as in Kafka all that would be in force must be what a broker can start with (``new KafkaConfig``)
+    try:  # as in Kafka, a broker must be able to start with the new configs (``new KafkaConfig``)
         check_together(in_force)
     except ConfigError as error:
         raise bad_request(f"requirement failed: {error}") from error
@@ -202,7 +202,7 @@ _STREAMS_ASSIGNOR, _DEAD_LETTER_TOPIC = "streams.assignor.name", "errors.deadlet
 
 
 def _validate_group(store: ConfigStore, wanted: Mapping[str, str]) -> None:
-    """Beyond type and range: each config within the broker's group.<kind>.min/max, sessions longer than heartbeats."""
+    """Validate group configs: types, ranges, the broker's group.<kind>.min/max, sessions longer than heartbeats."""
     from kafka_tools.config_definitions import broker
     from kafka_tools.config_definitions.group import TABLE, broker_name
 
@@ -271,7 +271,7 @@ def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
 def _is_regex(text: str) -> bool:
     try:
         re.compile(text)
-    except (re.error, RecursionError, OverflowError, ValueError):  # the last ones are of numbers that are too large
+    except (re.error, RecursionError, OverflowError, ValueError):  # the last two: too large numbers
         return False
     return True
 

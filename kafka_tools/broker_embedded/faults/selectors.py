@@ -1,4 +1,4 @@
-"""Which requests a fault is for: by API, by what they name, and by who sends them."""
+"""Selects the requests of a fault by API, by groups, topics and partitions, and by client."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SAMPLE: dict[str, Any] = {GROUP: "a group", TOPIC: "a topic", PARTITION: 77}
 
 
 class Selector:
-    """The conditions that a request must meet. Raises ValueError for names that Kafka does not have, and for what an
-    API lacks.
+    """The conditions for a request. Raises ValueError for unknown names, and for conditions that the API does not
+    support.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class Selector:
         principal: str | None = None,
         client_id: str | None = None,
     ) -> None:
-        """``api``: Kafka's name ("OffsetCommit") or the one of its module ("offset_commit"), "*" for every API.
+        """``api``: Kafka's name ("OffsetCommit") or the name of its module ("offset_commit"), "*" for every API.
 
-        ``principal``: as Kafka writes it, "User:alice". What is None is not looked at.
+        ``principal``: as Kafka writes it, "User:alice". None matches any value.
         """
         self.row = None if api == ANY else _row(api)
         given = {GROUP: group, TOPIC: topic, PARTITION: partition}
         self.wanted = {level: value for level, value in given.items() if value is not None}
-        """What is meant of a request; all of it if this is empty."""
+        """The selected level -> value; empty selects the whole request."""
         self.transactional_id = transactional_id
         self.principal = principal
         self.client_id = client_id
@@ -74,7 +74,7 @@ class Selector:
         return " ".join(words)
 
     def check_holds_error(self) -> None:
-        """ValueError if the API's answers have no place for an error of what is meant alone."""
+        """Raises ValueError if the API's answers have no error field for the selected part alone."""
         if self.row is None or not self.wanted:
             return
         message = registry.api(self.row.stem).request
@@ -83,7 +83,7 @@ class Selector:
             return
         asked = entries.sample(message, _SAMPLE)
         meant = entries.divide(asked, {level: _SAMPLE[level] for level in self.wanted}, lambda id: _SAMPLE[TOPIC])[1]
-        if meant is asked:  # by its only group: all of it is meant
+        if meant is asked:  # selected by its only group: the whole request
             return
         for version in range(self.row.min_version, self.row.max_version + 1):
             answer = entry_errors(meant, version, error_codes.UNKNOWN_SERVER_ERROR) if meant is not None else None
@@ -92,7 +92,7 @@ class Selector:
         raise ValueError(f"responses of {self.row.stem} have no error per {level}: omit {level}")
 
     def fits(self, call: Any) -> bool:
-        """Whether API and sender are those that are meant; what the request names is not looked at."""
+        """Whether the API and the client match. Does not check groups, topics and partitions."""
         if self.row is not None and call.api.key != self.row.key:
             return False
         if self.principal is not None and call.principal != self.principal:
@@ -104,9 +104,9 @@ class Selector:
         return bool(getattr(call.request, "transactional_id", None) == self.transactional_id)
 
     def meant(self, call: Any, asked: Request) -> Meant | None:
-        """What of ``asked`` (``what_is_asked``, or what is left of it) is meant, None if nothing is.
+        """The selected part of ``asked`` (``what_is_asked``, or the rest of it), None if there is none.
 
-        API and sender are those that are meant (``fits``).
+        The caller has checked the API and the client (``fits``).
         """
         wanted = self.wanted
         if not wanted:
@@ -119,30 +119,30 @@ class Selector:
         return None if found is None else Meant(rest, found)
 
     def names(self, call: Any) -> bool:
-        """Whether a request is one that is meant, if only a part of it."""
+        """Whether this selects a request or a part of it."""
         return self.fits(call) and (not self.wanted or self.meant(call, what_is_asked(call)) is not None)
 
 
 class Meant(NamedTuple):
-    """A request divided: ``rest`` is left, None for nothing; ``found`` is meant, None if only the answer tells."""
+    """A divided request: ``found`` is the selected part, None if it depends on the answer; ``rest`` may be None."""
 
     rest: Request | None
     found: Request | None
 
 
 def found_in(request: Request, response: Response, wanted: entries.Wanted, call: Any) -> Request | None:
-    """What is meant of a request that named all, now that the answer tells what there is."""
+    """The selected part of a request for everything, found with the names in its answer."""
     return entries.divide(entries.expanded(request, response), wanted, topic_names(call))[1]
 
 
 def topic_names(call: Any) -> Callable[[UUID], str]:
-    """Topic id -> name; empty for one that is not known."""
+    """Topic id -> name; empty for an unknown id."""
     by_id = call.broker.cluster.topics_by_id
     return lambda id: by_id[id].name if id in by_id else ""
 
 
 def what_is_asked(call: Any) -> Request:
-    """The request; a fetch with the partitions that its session remembers beside those that it names itself."""
+    """The request; for a fetch, with its own partitions and the partitions of its session."""
     request, Topic = call.request, FetchRequest.Topic
     if not isinstance(request, FetchRequest):
         return request  # type: ignore[no-any-return]
@@ -167,7 +167,7 @@ def _row(api: str) -> registry.Row:
 
 
 def error_code(error: str | int) -> error_codes.ErrorCode:
-    """The row of an error's name or number. ValueError for one that Kafka does not have, and for NONE."""
+    """The error with a name or number. Raises ValueError for an unknown error, and for NONE."""
     names = {row.name: row for row in error_codes.all_codes() if row.code != error_codes.NONE}
     for row in names.values():
         if error in (row.code, row.name) and not isinstance(error, bool):

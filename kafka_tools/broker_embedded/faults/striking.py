@@ -1,4 +1,4 @@
-"""One request that faults have struck: the part that is served, the time, and the changed answer."""
+"""Applies faults to one request: serves a part of it, delays it, and changes its answer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.call import Call
 
 Serve = Callable[[Any], Any]
-"""Call -> what its handler says: a response, NO_REPLY, a Parked, or work in slices."""
+"""Call -> the result of its handler: a response, NO_REPLY, a Parked, or work in slices."""
 
 _NO_LEADER = -1
 
 
 class Struck:
-    """One request. ``result`` is what a handler's would be."""
+    """One request. ``result`` has the types of a handler's result."""
 
     def __init__(self, call: Call, serve: Serve, faults: Sequence[Fault]) -> None:
-        """Chooses among ``faults``, in their order: one that waits, one for the whole answer, any number for parts.
+        """Select from ``faults``, in their order: one that waits, one for the whole answer, any number for parts.
 
-        An error for all, a disconnection or a scripted answer leaves nothing for the faults of parts.
+        Faults for parts do not apply after an error for the whole request, a disconnection or a scripted answer.
         """
         self._call = call
         self._serve = serve
@@ -42,7 +42,7 @@ class Struck:
         self._end: Fault | None = None
         self._parts: list[tuple[ErrorFault, Request | None]] = []
         self._rest: Request | None = call.request
-        """The request that is served; None for nothing."""
+        """The part of the request that is served; None if there is none."""
         asked = what_is_asked(call)
         for fault in faults:
             if not fault.selector.fits(call) or fault.is_over:
@@ -72,7 +72,7 @@ class Struck:
             return False
         if not isinstance(fault, ErrorFault) or meant.found is asked:
             return True
-        # Where an answer has no place for the error of a part (a fault for any API), all of it is refused.
+        # If an answer has no error field for a part (a fault for any API), the whole request is refused.
         return meant.found is not None and not self._holds(fault, meant.found)
 
     def _holds(self, fault: ErrorFault, found: Request) -> bool:
@@ -99,7 +99,7 @@ class Struck:
             open_to = meant.rest
             if not fault.served and self._rest is not None and asked is call.request:
                 self._rest, _ = entries.divide(self._rest, wanted, topic_names(call))
-        if self._parts and asked is not call.request:  # an error ends a fetch's waiting, as in Kafka
+        if self._parts and asked is not call.request:  # a fetch with an error does not wait, as in Kafka
             self._rest = entries.with_values(call.request, {"max_wait_ms": 0})
 
     # Serving
@@ -123,7 +123,7 @@ class Struck:
         return self._then(result)
 
     def _then(self, result: Any) -> Any:
-        """The result as it is spoilt, now or when it is there."""
+        """The changed result, now or when it is available."""
         if isinstance(result, Generator):
             return self._after(result)
         if isinstance(result, Parked):
@@ -163,10 +163,10 @@ class Struck:
         return entries.merge(answer, entry_errors(found, call.version, fault.code.code, fault.message), call.version)
 
     def _instead(self, end: Fault, result: Any) -> Any:
-        """What stands in the place of ``result``, which is None if the request was not served."""
+        """The replacement for ``result``, which is None if the request was not served."""
         call = self._call
         if isinstance(end, Disconnect) or result is NO_REPLY or getattr(call.request, "acks", None) == 0:
-            return _disconnect(call)  # without an answer there is no other way to tell
+            return _disconnect(call)  # without an answer there is no other way to report an error
         if isinstance(end, ShortWrite):
             call.encode = _cutting(call, end.sent_bytes)
             return result
@@ -204,7 +204,7 @@ class Struck:
         return parked
 
     def _settle(self, outer: Parked, value: Any) -> None:
-        """Answer a parked call with what came of it, or once something does."""
+        """Answer a parked call with its result, now or when it is available."""
         core = self._call.broker
         if isinstance(value, Generator):
             sliced = core.slices.begin(value, lambda result, error: self._settle(outer, self._result(result, error)))
@@ -226,7 +226,7 @@ class Struck:
 
 
 def _cutting(call: Call, sent_bytes: int | None) -> Callable[[Any, int, int], Payload]:
-    """The encoder of a call's answer that gives its first bytes only."""
+    """An encoder that returns only the first bytes of a call's answer."""
     encode = call.encode
 
     def encode_cut(response: Any, version: int, correlation_id: int) -> Payload:
@@ -243,7 +243,7 @@ def _disconnect(call: Call) -> Any:
 
 
 def _metadata_partition(answer: Any, wanted: entries.Wanted, code: int) -> Response:
-    """Errors of partitions stand in answers that name none in the request: such a partition has no leader."""
+    """Set the error of a partition in a Metadata answer; the partition then has no leader."""
     for topic in answer.topics:
         for partition in topic.partitions:
             if (

@@ -1,13 +1,13 @@
-"""The faults that a test asks a broker for, in words: ``broker.faults.error("produce", "NOT_LEADER_OR_FOLLOWER")``.
+"""The faults that a test adds to a broker: ``broker.faults.error("produce", "NOT_LEADER_OR_FOLLOWER")``.
 
-Every word takes the selectors of ``Selector`` (topic, partition, group, transactional_id, principal, client_id) and
+Every method has the selectors of ``Selector`` (topic, partition, group, transactional_id, principal, client_id) and
 
-- ``times``: how many requests are struck; None for all until ``remove()``, ``clear()`` or the end of a ``with`` block;
-- ``skip``: how many are let through before;
-- ``served``: whether the request is served all the same, so that only its answer is lost, late or wrong.
+- ``times``: the number of requests; None for all until ``remove()``, ``clear()`` or the end of a ``with`` block;
+- ``skip``: the number of matching requests to ignore first;
+- ``served``: whether the request is served anyway, so that only its answer is lost, late or wrong.
 
-They raise ValueError for an API or error that Kafka does not have, and for selectors that the API lacks. A fault holds
-from the moment when the word returns. docs/testing.md shows them at work.
+The methods raise ValueError for an unknown API or error, and for selectors that the API does not support. A fault is
+active as soon as the method returns. docs/testing.md has examples.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ T = TypeVar("T")
 
 
 class Doors(Protocol):
-    """The listeners of a broker, as far as a node can be down."""
+    """The listeners of a broker, which close when the node is down."""
 
     def close_listeners(self) -> None:
         """Close every connection and refuse new ones."""
 
     def open_listeners(self) -> None:
-        """Take connections again, on the same ports."""
+        """Accept connections again, on the same ports."""
 
 
 class Faults:
-    """The faults of one broker; they outlive its restarts. While there are none, requests do not come here."""
+    """The faults of one broker. They survive its restarts. Without faults, requests bypass this class."""
 
     def __init__(self, on_broker: Callable[[Callable[[], Any]], Any] = lambda function: function()) -> None:
-        """``on_broker`` runs a function on the thread that owns the broker's state, and returns what it returns."""
+        """``on_broker`` runs a function on the thread that owns the broker's state, and returns its result."""
         self._on_broker = on_broker
         self._handlers: dict[int, Handler] = {}
-        """The table that requests are served from."""
+        """The handlers that the dispatcher uses."""
         self._own: dict[int, Handler] = {}
-        """The same as it is without faults."""
+        """The handlers without faults."""
         self._doors: Doors | None = None
         self._faults: list[Fault] = []
         self._recordings: list[Recording] = []
         self._is_down = False
         self._held_loadings: list[HeldLoading] = []
         self._load: Callable[[], None] = lambda: None
-        """Has the broker read what is not held any longer."""
+        """Makes the broker load the coordinator partitions that are no longer held."""
 
-    # What goes wrong with requests
+    # Faults of requests
 
     def error(
         self,
@@ -80,23 +80,23 @@ class Faults:
         served: bool = False,
         **selectors: Any,
     ) -> ErrorFault:
-        """Answer with ``error`` (Kafka's name or number), where the API has its errors.
+        """Answer with ``error`` (Kafka's name or number) in the API's error fields.
 
-        With ``topic``, ``partition`` or ``group`` only what they mean is refused; what else the request asks for is
-        served. A produce request that wants no answer is answered by the end of its connection, as in Kafka.
+        With ``topic``, ``partition`` or ``group``, the broker refuses only the selected part and serves the rest of
+        the request. For a produce request with acks=0, the broker closes the connection, as Kafka does.
         """
         return self._add(ErrorFault(error_code(error), message, Selector(api, **selectors), times, skip, served))
 
     def delay(
         self, api: str, ms: float, *, times: int | None = None, skip: int = 0, served: bool = False, **selectors: Any
     ) -> Delay:
-        """Let requests wait ``ms`` milliseconds of the broker's time before they are served, or answered."""
+        """Delay requests, or their answers, by ``ms`` milliseconds of the broker's time."""
         return self._add(Delay(ms, Selector(api, **selectors), times, skip, served))
 
     def hold(
         self, api: str, *, times: int | None = None, skip: int = 0, served: bool = False, **selectors: Any
     ) -> Hold:
-        """Let requests wait until ``release()``; ``wait(n)`` blocks until so many are held."""
+        """Hold requests until ``release()``; ``wait(n)`` blocks until ``n`` requests are held."""
         hold = self._add(Hold(Selector(api, **selectors), times, skip, served))
         hold.release = lambda count=None: self._on_broker(lambda: self._release(hold, count))
         return hold
@@ -104,29 +104,29 @@ class Faults:
     def disconnect(
         self, api: str = ANY, *, times: int | None = 1, skip: int = 0, served: bool = False, **selectors: Any
     ) -> Disconnect:
-        """Close the connection where the answer would be."""
+        """Close the connection instead of sending the answer."""
         return self._add(Disconnect(Selector(api, **selectors), times, skip, served))
 
     def short_write(
         self, api: str = ANY, *, bytes: int | None = None, times: int | None = 1, skip: int = 0, **selectors: Any
     ) -> ShortWrite:
-        """Serve, send the first ``bytes`` of the answer (the four of its length included; half of it if None), and
+        """Serve the request, send the first ``bytes`` of the answer including its length prefix (None: half of it), and
         close the connection."""
         return self._add(ShortWrite(bytes, Selector(api, **selectors), times, skip, True))
 
     def answer(self, api: str, make: Scripted, *, times: int | None = None, skip: int = 0, **selectors: Any) -> Answer:
-        """Answer with what ``make(request)`` returns; None stands for the broker's own answer.
+        """Answer with the result of ``make(request)``, or with the broker's own answer if it is None.
 
-        ``make`` gets a ``RecordedRequest`` and runs on the broker's thread: it must not wait.
+        ``make`` gets a ``RecordedRequest`` and runs on the broker's thread: it must not block.
         """
         return self._add(Answer(make, Selector(api, **selectors), times, skip, False))
 
-    # What a start does
+    # Faults of a start
 
     def hold_loading(self, *, group: str | None = None, transactional_id: str | None = None) -> HeldLoading:
-        """Leave coordinators loading from the next start on until ``release()``, as if their logs were very long.
+        """Keep coordinators loading from the next start until ``release()``, as if their logs were very long.
 
-        That of this group or transactional id, with all others in its partition; without any, all of them.
+        Applies to the partition of the group or transactional id; without one, to all coordinator partitions.
         """
         held = HeldLoading(group, transactional_id)
         held.release = lambda: self._on_broker(lambda: self._end_loading(held))
@@ -134,13 +134,13 @@ class Faults:
         return held
 
     def is_loading_held(self, at: TopicPartition, partitions: int) -> bool:
-        """Whether a coordinator's partition, of so many, is to stay unread: asked by the broker."""
+        """Whether the broker is not to load a coordinator partition of a topic with ``partitions`` partitions."""
         return any(held.holds(at, partitions) for held in self._held_loadings)
 
-    # What came
+    # Recordings
 
     def record(self, api: str = ANY, *, most: int = MOST, **selectors: Any) -> Recording:
-        """Record requests from now on, the last ``most`` of them."""
+        """Start to record requests, and keep the last ``most``."""
         recording = Recording(Selector(api, **selectors), most)
         recording.stop = lambda: self._on_broker(lambda: self._remove(self._recordings, recording))
         self._on_broker(lambda: self._recordings.append(recording))
@@ -154,21 +154,21 @@ class Faults:
         return self._is_down
 
     def down(self) -> None:
-        """Close every connection and refuse new ones until ``up()``; the broker's state and its time go on."""
+        """Close every connection and refuse new ones until ``up()``. The broker itself continues to run."""
         self._on_broker(lambda: self._set_down(True))
 
     def up(self) -> None:
-        """Take connections again, on the same ports."""
+        """Accept connections again, on the same ports."""
         self._on_broker(lambda: self._set_down(False))
 
     # All of them
 
     def active(self) -> list[Fault]:
-        """The faults that are not over, in the order in which they are looked at."""
+        """The active faults, in the order in which they are checked."""
         return list(self._faults)
 
     def clear(self) -> None:
-        """End every fault and recording, let go what is held, and take connections."""
+        """End every fault and recording, release held requests and loading, and accept connections."""
 
         def clear() -> None:
             for fault in list(self._faults):
@@ -183,16 +183,16 @@ class Faults:
         self._on_broker(clear)
 
     def attach(self, handlers: dict[int, Handler], load: Callable[[], None], doors: Doors | None = None) -> None:
-        """Be the faults of a broker that has started.
+        """Attach the faults to a started broker.
 
-        ``handlers``: its dispatcher's table by API key, in which handlers are wrapped while there are faults for them.
-        ``load`` has it read what is not held any longer. ``doors``: its listeners, if it has any.
+        ``handlers``: its dispatcher's handlers by API key; they are wrapped while there are faults for them.
+        ``load`` loads coordinator partitions that are no longer held. ``doors``: its listeners, if it has any.
         """
         self._load = load
         self._handlers, self._own, self._doors = handlers, dict(handlers), doors
         for fault in self._faults:
             if isinstance(fault, Hold):
-                fault.waiting.clear()  # they were the last run's
+                fault.waiting.clear()  # they belong to the previous run
         self._engage()
         if self._is_down and doors is not None:
             doors.close_listeners()
@@ -200,7 +200,7 @@ class Faults:
     # On the broker's thread
 
     def serve(self, serve: Serve, call: Any) -> Any:
-        """Serve a request under faults, in the place of its handler's own ``serve``."""
+        """Serve a request with faults, instead of its handler's ``serve``."""
         entry: RecordedRequest | None = None
         for recording in self._recordings:
             if recording.selector.names(call):
@@ -245,7 +245,7 @@ class Faults:
         self._engage()
 
     def _engage(self) -> None:
-        """Wrap the handlers of the APIs that there is something for, and no others."""
+        """Wrap the handlers of APIs with faults or recordings, and restore the others."""
         selectors = [fault.selector for fault in self._faults] + [entry.selector for entry in self._recordings]
         for key, own in self._own.items():
             is_meant = any(selector.row is None or selector.row.key == key for selector in selectors)

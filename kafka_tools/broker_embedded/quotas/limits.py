@@ -1,8 +1,8 @@
-"""Client quotas: which entities have which limits (KIP-13, KIP-546, KIP-599, KIP-612).
+"""Client quotas: the limits of entities (KIP-13, KIP-546, KIP-599, KIP-612).
 
 Stored as Kafka's ``ClientQuotaRecord``s. The checks and texts are those of ``ClientQuotaControlManager`` and
-``ClientQuotasImage`` of Kafka. Measuring and throttling are somebody else's work: ``effective`` and
-``limit_of_ip`` answer which limit holds for whom.
+``ClientQuotasImage`` of Kafka. ``effective`` and ``limit_of_ip`` return the limit for a client. Other modules measure
+and throttle.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ _IP_KEYS = {_IP_RATE: "INT"}
 
 
 class Budget(NamedTuple):
-    """``owner``: the user and the client id whose use counts together, "" where it is everybody's. None: no limit."""
+    """``owner``: the user and the client id whose use counts together; "" means all. None: no limit."""
 
     owner: tuple[str, str]
     limit: float | None
 
 
 class Quotas:
-    """All limits by entity. ``describe`` and ``changes`` raise BrokerError for what Kafka refuses."""
+    """All limits by entity. ``describe`` and ``changes`` raise BrokerError for arguments that Kafka refuses."""
 
     def __init__(self, journal: Journal) -> None:
         self._limits: dict[QuotaEntity, dict[str, float]] = {}
-        """Those of an entity are never changed, but replaced; who was changed last is last."""
+        """Limits by entity, the last changed one last. The limits of an entity are replaced, never modified."""
         self.any = False
-        """Whether any limit is set: without, nobody needs to be measured."""
+        """Whether any limit is set. Otherwise nothing is measured."""
         self._kinds: dict[str, Counter[tuple[str, ...]]] = {}
-        """Key of a limit -> the types of those who have one, and how many they are."""
+        """Key of a limit -> entity types -> the number of entities with such a limit."""
         self._ip_limits: dict[str | None, dict[QuotaEntity, float]] = {}
-        """Address -> the limits set for it, of which the last one holds: it may have been spelled in several ways."""
+        """Address -> its limits, of which the last one applies: an address can have several spellings."""
         journal.on_record(ClientQuotaRecord, self._apply)
         journal.on_image(self._image)
 
     def describe(
         self, components: Iterable[ComponentData], strict: bool
     ) -> list[tuple[QuotaEntity, Mapping[str, float]]]:
-        """The entities that match every component; with ``strict`` those of no further type."""
+        """The entities that match every component; with ``strict`` only entities without other types."""
         exact: dict[str, str | None] = {}
         any_of: set[str] = set()
         for component in components:
@@ -105,11 +105,11 @@ class Quotas:
         return records
 
     def limits(self, key: str) -> bool:
-        """Whether anybody has a limit of this key."""
+        """Whether any entity has a limit of this key."""
         return bool(self._kinds.get(key))
 
     def effective(self, key: str, user: str, client_id: str) -> tuple[QuotaEntity, float] | None:
-        """The one limit that holds for a connection and whose it is: the most specific of Kafka's eight levels."""
+        """The limit for a connection, and its entity: the most specific of Kafka's eight levels."""
         for entity in levels(user, client_id):
             limit = self._limits.get(entity, {}).get(key) if entity is not None else None
             if entity is not None and limit is not None:
@@ -117,11 +117,10 @@ class Quotas:
         return None
 
     def budget(self, key: str, user: str, client_id: str) -> Budget | None:
-        """The owner whose use a connection's is counted with, and its limit; None where no entity has a limit of this
-        key.
+        """The owner with which a connection's use is counted, and its limit; None if no entity has a limit of this key.
 
-        Everybody to whom the limit's own entity types give the same names shares it. Who has no limit is counted too,
-        as Kafka does, so that a limit set now knows what was used in the last seconds.
+        Connections share a limit if they have the same names for its entity types. Clients without a limit are counted
+        too, as in Kafka, so that a new limit includes the use of the last seconds.
         """
         kinds = self._kinds.get(key)
         if not kinds:
@@ -135,7 +134,7 @@ class Quotas:
         return Budget(owner, None if found is None else found[1])
 
     def limit_of_ip(self, ip: str) -> float | None:
-        """Connections per second that an address may make: its own limit, else that of all addresses, else None."""
+        """Connections per second that an address may open: its own limit, else the default limit, else None."""
         found = self._ip_limits.get(same_address(ip)) or self._ip_limits.get(None)
         return next(reversed(found.values())) if found else None
 
@@ -169,14 +168,14 @@ class Quotas:
 
 
 def _record(entity: Iterable[tuple[str, str | None]], key: str, value: float | None) -> ClientQuotaRecord:
-    """The record that sets a limit, or removes it where ``value`` is None."""
+    """The record that sets a limit, or removes it if ``value`` is None."""
     record = ClientQuotaRecord(key=key, value=value or 0.0, remove=value is None)
     record.entity = [ClientQuotaRecord.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]
     return record
 
 
 def same_address(text: str) -> str:
-    """One spelling for an address: those of IPv6 are many, IPv4 within it is IPv4, and ``localhost`` is one too."""
+    """One spelling for an address: normalizes IPv6, IPv4 in IPv6, and ``localhost``."""
     if text == "localhost":
         return "127.0.0.1"
     try:
@@ -187,7 +186,7 @@ def same_address(text: str) -> str:
 
 
 def entity_text(entity: Sequence[tuple[str, str | None]]) -> str:
-    """As Kafka prints it, in the order of its hash map: ``ClientQuotaEntity(entries={client-id=null, user=alice})``."""
+    """As Kafka prints it, in its order: ``ClientQuotaEntity(entries={client-id=null, user=alice})``."""
     order = {CLIENT_ID: 0, USER: 1, IP: 2}
     parts = sorted(entity, key=lambda part: order.get(part[0], 0))
     inner = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in parts)
@@ -213,7 +212,7 @@ def _check_component(component: ComponentData, seen: set[str]) -> None:
 
 
 def _check_entity(entity: Sequence[tuple[str, str | None]]) -> Mapping[str, str]:
-    """The keys (and their types) that an entity may have; BrokerError for an entity that cannot be."""
+    """The keys that an entity may have, with their types. Raises BrokerError for an invalid entity."""
     if not entity:
         raise bad_request("Invalid empty client quota entity")
     seen: dict[str, str | None] = {}
@@ -236,7 +235,7 @@ def _check_entity(entity: Sequence[tuple[str, str | None]]) -> Mapping[str, str]
 
 
 def _is_address(text: str) -> bool:
-    """An address that needs no name server: a broker must not hang on DNS because a request names a host."""
+    """Whether the text is an address that needs no DNS: a host name in a request must not block the broker."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, text)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 _MOST_MS = 2**31 - 1
 _MOST_OWNERS = 10_000
-"""Measures kept before idle ones are forgotten, or twice what then is left."""
+"""The number of measures at which idle ones are removed; later, twice the remaining number if that is more."""
 
 
 class _Sample:
@@ -37,11 +37,11 @@ class Rate:
         self._windows = windows
         self._window_ms = window_s * 1000
         self._samples: list[_Sample] = []
-        """A ring of one more than there are windows: those that are full, and the current one."""
+        """A ring with one sample for each complete window, and the current one."""
         self._current = 0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Add ``value`` now; a negative one takes back."""
+        """Add ``value`` now; a negative value corrects an earlier one."""
         samples = self._samples
         if not samples:
             samples.append(_Sample(now_ms))
@@ -56,7 +56,7 @@ class Rate:
         sample.last_ms = now_ms
 
     def elapsed_ms(self, now_ms: int) -> int:
-        """The time that the rate is taken over: all but one of the windows at least, so that a start is not a burst."""
+        """The period of the rate: at least all windows but one, so that a start is not a burst."""
         self._forget(now_ms)
         elapsed_ms = now_ms - min((sample.began_ms for sample in self._samples), default=now_ms)
         missing = max(0, self._windows - 1 - elapsed_ms // self._window_ms)
@@ -67,14 +67,14 @@ class Rate:
         return sum(sample.total for sample in self._samples) / (self.elapsed_ms(now_ms) / 1000)
 
     def over_ms(self, limit: float, now_ms: int) -> int:
-        """For how long nothing more may happen until the rate is down to its limit; 0 if it is within."""
+        """The wait until the rate is down to its limit; 0 if it is within the limit."""
         rate = self.per_second(now_ms)
         if rate <= limit:
             return 0
         return _wait_ms(rate - limit, limit, self.elapsed_ms(now_ms))
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether nothing was recorded in any window."""
+        """Whether nothing was recorded in the last windows."""
         return all(now_ms - sample.last_ms >= self._windows * self._window_ms for sample in self._samples)
 
     def _forget(self, now_ms: int) -> None:
@@ -84,7 +84,7 @@ class Rate:
 
 
 class Bucket:
-    """Credit that grows at a rate up to a burst, and may go below zero by one spending (KIP-599). Starts full."""
+    """Credit that grows at a rate up to a burst; one ``spend`` can make it negative (KIP-599). Starts full."""
 
     __slots__ = ("_at_ms", "_burst", "_credit", "_rate")
 
@@ -95,7 +95,7 @@ class Bucket:
         self._at_ms = now_ms
 
     def limit(self, rate: float, burst: float) -> None:
-        """A changed limit counts from the last use on; credit beyond the new burst is lost."""
+        """Change the limit from the last use on. Credit above the new burst is lost."""
         self._rate, self._burst = rate, burst
 
     def spend(self, amount: float, now_ms: int) -> None:
@@ -103,12 +103,12 @@ class Bucket:
         self._credit = min(self._burst, self._credit - amount)
 
     def owed_ms(self, now_ms: int) -> int:
-        """Milliseconds until the credit is no longer below zero."""
+        """Milliseconds until the credit is no longer negative."""
         self._fill(now_ms)
         return _wait_ms(-self._credit, self._rate, 1000) if self._credit < 0 else 0
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether it is full, and so no different from a new one."""
+        """Whether the bucket is full, and so equal to a new one."""
         self._fill(now_ms)
         return self._credit >= self._burst
 
@@ -121,14 +121,14 @@ M = TypeVar("M", Rate, Bucket)
 
 
 class Measures(dict[Hashable, M]):
-    """Rates, or buckets, by owner. Clients choose their ids, so idle ones are forgotten once there are many."""
+    """Rates or buckets by owner. Idle ones are removed once there are many, because clients choose their ids."""
 
     def __init__(self) -> None:
         super().__init__()
         self._most = _MOST_OWNERS
 
     def of(self, owner: Hashable, now_ms: int, make: Callable[[], M]) -> M:
-        """The measure of an owner; ``make`` makes one that is not there."""
+        """The measure of an owner; ``make`` creates a missing one."""
         found = self.get(owner)
         if found is None:
             if len(self) >= self._most:
@@ -140,9 +140,9 @@ class Measures(dict[Hashable, M]):
 
 
 def _wait_ms(excess: float, limit: float, window_ms: int) -> int:
-    """How long it takes at a limit to make up for what is beyond it: Java's ``Math.round``, but an int of 32 bits.
+    """The time to compensate an excess at a limit, rounded as by Java's ``Math.round``, at most 2^31 - 1.
 
-    A limit may be so small that this is infinite. One that is no number, which only Kafka stores, holds nobody back.
+    A very small limit can make the time infinite. A limit of NaN, which only Kafka stores, throttles no client.
     """
     ms = excess / limit * window_ms if limit else math.inf
     return 0 if math.isnan(ms) else math.floor(min(ms + 0.5, _MOST_MS))

@@ -1,9 +1,9 @@
 """Enforcement of client quotas: measured use, and throttle times of clients above their quota.
 
-As Kafka's ``ClientQuotaManager`` and ``QuotaUtils`` (KIP-13, KIP-124, KIP-219): the answer goes out at once with
-the delay in ``throttle_time_ms``, then the connection is not read from until the delay is over. Which limit holds for
-whom is ``limits``' knowledge; sockets are the listener's. Changes of topics (KIP-599) are paid from a bucket that
-fills at the limit's rate, so that a burst is possible after a quiet time; new connections are ``connection_limits``'.
+As Kafka's ``ClientQuotaManager`` and ``QuotaUtils`` (KIP-13, KIP-124, KIP-219): the answer is sent immediately with
+the delay in ``throttle_time_ms``, then the connection is muted until the delay is over. ``limits`` finds the limit of a
+client. Changes of topics (KIP-599) use credit from a bucket that fills at the limit's rate, so that a burst is possible
+after a quiet time. ``connection_limits`` limits new connections.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PRODUCE_KEY = registry.key_of("produce")
 _EXEMPT = {registry.key_of(stem) for stem in ("sasl_handshake", "sasl_authenticate", "write_txn_markers")}
-"""Their time counts for nobody: logins, and what brokers ask each other."""
+"""APIs whose time does not count: logins, and requests between brokers."""
 _FLEXIBLE_FETCH = 12
 _NO_LIMIT = 2**31 - 1
 
@@ -38,7 +38,7 @@ CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 
 
 class Measured(Protocol):
-    """A call, as far as it is measured: whose it is, what it asked for, and how long its client is to be held back."""
+    """The attributes of a call that throttling uses."""
 
     connection: Connection
     api: registry.Api
@@ -53,7 +53,7 @@ class Measured(Protocol):
 
 
 class Throttling:
-    """``finish`` sees every answer before it is written; handlers of topic changes call ``pay_mutations``."""
+    """``finish`` processes every answer before it is written. Handlers of topic changes call ``pay_mutations``."""
 
     def __init__(self, quotas: Quotas, configs: ConfigStore, clock: Clock) -> None:
         self._quotas = quotas
@@ -90,7 +90,7 @@ class Throttling:
             if call.on_throttled is not None:
                 call.on_throttled()
             asked = call.request
-            # Where its session is over, or not known, the client begins anew, as with Kafka.
+            # If its session is over or unknown, the client starts a new one, as with Kafka.
             goes_on = call.version >= 7 and asked.session_epoch > 0 and response.session_id == asked.session_id
             response = FetchResponse(session_id=asked.session_id if goes_on else 0)
         if response is not None and hasattr(response, "throttle_time_ms"):
@@ -98,7 +98,7 @@ class Throttling:
         return response
 
     def most_fetched(self, call: Measured) -> int:
-        """The most bytes of one fetch: more could never be within its quota (``maxValueInQuotaWindow``)."""
+        """The maximum bytes of one fetch: more would always exceed its quota (``maxValueInQuotaWindow``)."""
         found = self._quotas.budget(CONSUMER_BYTE_RATE, _user(call), call.client_id)
         if found is None or found.limit is None:
             return _NO_LIMIT
@@ -107,16 +107,16 @@ class Throttling:
         return int(min(_NO_LIMIT, found.limit * (windows - 1) * window_s))
 
     def pay_mutations(self, call: Measured, partitions: int, *, strict_since: int) -> None:
-        """Count ``partitions`` that a client makes or deletes.
+        """Count ``partitions`` that a client creates or deletes.
 
-        From request version ``strict_since`` on, a client that owes from before is refused with
-        THROTTLING_QUOTA_EXCEEDED (BrokerError); an older one is served and held back afterwards.
+        From request version ``strict_since`` on, a client with negative credit is refused with
+        THROTTLING_QUOTA_EXCEEDED (BrokerError). Older requests are served, and the client is throttled afterwards.
         """
         found = self._quotas.budget(CONTROLLER_MUTATION_RATE, _user(call), call.client_id)
         if found is None:
             return
         if found.limit is None:
-            self._buckets.pop(found.owner, None)  # whatever it owed
+            self._buckets.pop(found.owner, None)  # forget its negative credit
             return
         now_ms = self._now_ms()
         bucket = self._bucket(found.owner, found.limit, now_ms)
@@ -137,7 +137,7 @@ class Throttling:
         return bucket
 
     def _used(self, call: Measured, key: str, amount: float, now_ms: int) -> int:
-        """Count, and return for how many milliseconds the owner must be held back to come down to its limit."""
+        """Count a use. Returns the milliseconds to throttle the owner until its rate is within the limit."""
         found = self._quotas.budget(key, _user(call), call.client_id)
         if found is None:
             return 0
@@ -155,10 +155,10 @@ class Throttling:
 
 
 def size_of(response: FetchResponse, version: int) -> int:
-    """The size of a response with records, as quotas count it: its body, and the length before it."""
+    """The size of a response with records as quotas count it: its body and its length prefix."""
     try:
         parts = encode_with_files(response, version, 0)
-    except EncodeError:  # told where it is written
+    except EncodeError:  # sending it reports the error
         return 0
     header = 5 if version >= _FLEXIBLE_FETCH else 4
     return sum(map(len, parts)) - header + 4
