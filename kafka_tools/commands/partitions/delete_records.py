@@ -1,7 +1,7 @@
-"""``kafka-delete-records``: move the log start offset of partitions forward, as a JSON file or ``--before`` says.
+"""``kafka-delete-records``: advance the log start offset of partitions, by a JSON file or ``--before``.
 
-Reads the file through ``documents``, asks the partition leaders through the admin client, prints what Kafka's
-DeleteRecordsCommand prints. Unlike that tool, exits 1 when a partition failed.
+It reads the file with ``documents``, sends requests to the partition leaders, and prints the text of Kafka's
+DeleteRecordsCommand. Unlike that tool, it exits 1 if a partition failed.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _meant(before: str) -> Before:
 def _found(
     admin: AdminClient, topics: tuple[str, ...], before: Before
 ) -> tuple[dict[TopicPartition, int], list[ItemError]]:
-    """The first offset to keep of each partition of the topics, and what could not be found."""
+    """The first offset to keep of each partition of the topics, and the topics and partitions that were not found."""
     from kafka_tools.commands.groups.reset_plans import parse_topics
     from kafka_tools.commands.groups.resettable import partitions_of
     from kafka_tools.commands.partitions.deletion_plans import offsets_of

@@ -1,7 +1,7 @@
-"""The plan of ``kafka-delete-records``: the offsets of ``--before``, how much is deleted, which topics will refuse.
+"""The plan of ``kafka-delete-records``: the offsets of ``--before``, the deleted amount, topics that will refuse.
 
-Records are counted by offsets, so control records, and places that compaction emptied, count as well. Bytes are an
-estimate: the size of the leader's log, shared out evenly over its offsets.
+Records are counted by offsets, so that control records and compacted offsets count as well. Bytes are an estimate:
+the size of the leader's log, divided evenly among its offsets.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ HIGH_WATERMARK = -1
 END = "end"
 CLEANUP_POLICY, COMPACT, DELETE = "cleanup.policy", "compact", "delete"
 SHARE_OF_TIME = 0.3
-"""The part of the remaining time that questions may take without whose answers the deletion goes on."""
+"""The part of the remaining time for requests whose results the deletion does not need."""
 _MAX_OFFSET = 2**63 - 1
 
 
 class Before(NamedTuple):
-    """A value of ``--before``: an offset (-1: the high watermark), or a moment, for the first record at or after it."""
+    """A value of ``--before``: an offset (-1: the high watermark), or a time, for the first record at or after it."""
 
     offset: int | None
     moment_ms: int | None = None
@@ -69,9 +69,9 @@ class PlannedDeletion(NamedTuple):
 
 
 def parse_before(text: str, now_ms: int) -> Before:
-    """Parse ``--before``: digits are an offset, -1 and ``end`` the high watermark, anything else a moment.
+    """Parse ``--before``: digits are an offset, -1 and ``end`` the high watermark, other texts a time.
 
-    Raises UsageError for a text that is none of them.
+    Raises UsageError for an invalid text.
     """
     from kafka_tools.texts.moments import moment_ms
 
@@ -91,17 +91,17 @@ def parse_before(text: str, now_ms: int) -> Before:
 def offsets_of(
     admin: AdminClient, partitions: Sequence[TopicPartition], before: Before
 ) -> tuple[dict[TopicPartition, int], list[ItemError]]:
-    """The first offset to keep of each partition, and the partitions that could not be asked.
+    """The first offset to keep of each partition, and the partitions without a response.
 
-    If all records are older than the moment, it is the log's end as it was before the records were looked at.
+    If all records are older than the time, it is the log's end before the search.
     """
     if before.moment_ms is None:
         assert before.offset is not None
         return dict.fromkeys(partitions, before.offset), []
     if not partitions:
         return {}, []
-    # The ends come first: a record that arrives meanwhile is younger than the moment, and stays.
-    in_time = admin.deadline(admin.deadline().left_s() / 2)  # who is silent now leaves time to ask the others again
+    # The ends come first: a record that arrives meanwhile is newer than the time, and stays.
+    in_time = admin.deadline(admin.deadline().left_s() / 2)  # so that time remains if a broker does not respond
     ends = admin.list_offsets(dict.fromkeys(partitions, LATEST), deadline=in_time)
     found = admin.list_offsets(dict.fromkeys(partitions, at_or_after(before.moment_ms)))
     offsets, errors = {}, []
@@ -116,7 +116,7 @@ def offsets_of(
 
 
 def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
-    """Topic -> why its brokers will refuse. Topics whose configs cannot be described, or not soon, are left out."""
+    """Topic -> the reason why its brokers will refuse. Topics whose configs are unknown or slow are left out."""
     from kafka_tools.admin.client import ConfigResource
 
     found = {}
@@ -140,7 +140,7 @@ def refusals(admin: AdminClient, topics: Iterable[str]) -> dict[str, str]:
 
 
 def soon_summarized(admin: AdminClient, offsets: Mapping[TopicPartition, int]) -> list[str]:
-    """The summary of a deletion that follows, of the partitions of which it can be known soon."""
+    """The summary of the following deletion, for partitions whose offsets are known soon."""
     with contextlib.suppress(DeadlineExceeded):
         return summary(planned(admin, offsets, SHARE_OF_TIME)[0])
     return []
@@ -149,8 +149,8 @@ def soon_summarized(admin: AdminClient, offsets: Mapping[TopicPartition, int]) -
 def planned(
     admin: AdminClient, offsets: Mapping[TopicPartition, int], share_of_time: float = 1.0
 ) -> tuple[list[PlannedDeletion], dict[TopicPartition, ItemError]]:
-    """The deletion in each partition, and the partitions whose offsets could not be asked for, in this part of the
-    remaining time."""
+    """The deletion in each partition, and the partitions whose offsets are unknown after this part of the remaining
+    time."""
     if not offsets:
         return [], {}
     left_s = admin.deadline().left_s() * share_of_time
@@ -172,7 +172,7 @@ def planned(
 
 
 def _sizes(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Bytes of the leaders' logs, of those brokers that answer in time: a missing estimate is no failure."""
+    """Bytes of the leaders' logs, for brokers that respond in time. A missing estimate is no failure."""
     try:
         leaders = _leaders(admin, partitions)
         asked = [key for key in partitions if key in leaders]
@@ -202,7 +202,7 @@ def _leaders(admin: AdminClient, partitions: Sequence[TopicPartition]) -> dict[T
 
 
 def summary(plans: Sequence[PlannedDeletion]) -> list[str]:
-    """A line for each topic: how much of it is deleted."""
+    """A line for each topic with the deleted amount."""
     lines = []
     for topic in dict.fromkeys(each.partition.topic for each in plans):
         own = [each for each in plans if each.partition.topic == topic]

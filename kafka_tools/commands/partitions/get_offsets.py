@@ -1,6 +1,6 @@
-"""``kafka-get-offsets``: the offset of each partition at an end of the log, or at a moment (Kafka's GetOffsetShell).
+"""``kafka-get-offsets``: the offset of each partition at an end of the log, or at a time (Kafka's GetOffsetShell).
 
-Kafka's tool skips partitions that fail and exits 0; this one names them and exits 1.
+Kafka's tool skips partitions that fail and exits 0. This command names them and exits 1.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def command(
 def _partitions(
     admin: AdminClient, wanted: OffsetFilter, include_internal: bool
 ) -> tuple[dict[TopicPartition, int | None], list[ItemError]]:
-    """The partitions that are wanted with their leaders, and the topics that could not be described."""
+    """The selected partitions with their leaders, and the topics that could not be described."""
     from kafka_tools.commands.topics.patterns import described_at_once
     from kafka_tools.errors import InputError
     from kafka_tools.output.rows import ItemError
@@ -130,7 +130,7 @@ def _show(
         raise too_old[0]
     found = list(outcomes.succeeded().items())
     if form is None:
-        # Kafka's order: of the texts, in which t-10 stands before t-2.
+        # Kafka sorts the texts: t-10 comes before t-2.
         texts = {
             f"{topic}-{number}": f"{topic}:{number}:{each.offset}\n"
             for (topic, number), each in found

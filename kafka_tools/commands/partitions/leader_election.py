@@ -1,7 +1,7 @@
-"""``kafka-leader-election``: the preferred replica becomes leader, or any that is alive (LeaderElectionCommand).
+"""``kafka-leader-election``: elect the preferred replica, or any live one (LeaderElectionCommand).
 
-Reads the file through ``documents``, asks the controller through the admin client, and prints Kafka's lines. Failures
-are repeated on stderr.
+It reads the file with ``documents``, sends requests to the controller, and prints Kafka's lines. Failures also appear
+on stderr.
 """
 
 from __future__ import annotations

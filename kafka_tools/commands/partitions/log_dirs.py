@@ -1,6 +1,6 @@
-"""``kafka-log-dirs``: what lies in the log directories of brokers, and how large it is (Kafka's LogDirsCommand).
+"""``kafka-log-dirs``: the contents and sizes of brokers' log directories (Kafka's LogDirsCommand).
 
-Kafka's tool shows nothing when one broker of several does not answer; this one shows the others and exits 1.
+If one of several brokers does not respond, Kafka's tool shows nothing. This command shows the others and exits 1.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _describe(admin: AdminClient, wanted: list[int], topics: set[str], form: str
 
 
 def _rows(outcomes: Outcomes[int, LogDirs], topics: set[str]) -> tuple[list[Row], list[ItemError]]:
-    """A row for each directory as its broker told it, and the brokers and directories that failed."""
+    """A row for each directory of a broker's response, and the brokers and directories that failed."""
     from kafka_tools.output.rows import ItemError
 
     rows: list[Row] = []

@@ -31,7 +31,7 @@ _MOST = 2**31 - 1
 
 
 class OffsetRule(NamedTuple):
-    """Topics whose whole name matches, and which of their partitions."""
+    """A pattern that matches whole topic names, and a choice of partitions."""
 
     topics: TopicPattern
     takes: Callable[[int], bool]
@@ -47,32 +47,32 @@ class OffsetFilter:
         return any(rule.topics.matches(name) for rule in self._rules)
 
     def chosen(self, topic: str, numbers: Iterable[int]) -> list[int]:
-        """Those partitions of a topic that some rule takes."""
+        """The partitions of a topic that a rule selects."""
         rules = [rule.takes for rule in self._rules if rule.topics.matches(topic)]
         return [number for number in numbers if any(takes(number) for takes in rules)]
 
     @property
     def only_topic(self) -> str | None:
-        """The one topic that there may be partitions of; None where there may be others."""
+        """The only topic that can match; None if others can match."""
         names = {rule.topics.text for rule in self._rules}
         return names.pop() if len(names) == 1 and all(map(is_plain, names)) else None
 
 
 def of_patterns(text: str) -> OffsetFilter:
-    """``topic1:1,topic2:0-3,topic3,topic4:5-,topic5:-3``; UsageError for anything else. A range ends before its end."""
+    """Parse ``topic1:1,topic2:0-3,topic3,topic4:5-,topic5:-3``. A range excludes its end. Raises UsageError."""
     return OffsetFilter(map(_rule, _parts(text)))
 
 
 def of_topic(topic: str | None, partitions: str | None) -> OffsetFilter:
-    """A pattern over topics (None: all), and partition numbers with commas between them (None: all)."""
+    """A filter of a topic pattern (None: all), and comma-separated partition numbers (None: all)."""
     numbers = frozenset(_numbers(partitions)) if partitions is not None else None
     return OffsetFilter([OffsetRule(TopicPattern(topic or _ANY), lambda each: numbers is None or each in numbers)])
 
 
 def parse_time(text: str, now_ms: int) -> tuple[int, bool]:
-    """The timestamp or special number for ListOffsets, and whether it was typed as a date or a span of time.
+    """The timestamp or special number for ListOffsets, and whether it was typed as a date or a time span.
 
-    Raises UsageError with Kafka's text for a value that is neither one of Kafka's words nor a moment.
+    Raises UsageError with Kafka's text for an invalid value.
     """
     from kafka_tools.texts.moments import moment_ms
 
@@ -95,7 +95,7 @@ def _malformed(text: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """As ``String.split(",")`` of Java: empty parts at the end do not count."""
+    """As ``String.split(",")`` of Java: drops empty parts at the end."""
     parts = text.split(",")
     while parts and not parts[-1]:
         parts.pop()

@@ -1,6 +1,6 @@
 """``kafka-reassign-partitions``: move partitions to other brokers and log directories (ReassignPartitionsCommand).
 
-This module has the options and Kafka's checks of them; what each action does stands in ``reassignment/``.
+This module contains the options and Kafka's checks of them; ``reassignment/`` contains the actions.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 MOVE_TIMEOUT_S = 10.0
-"""Seconds to wait for a broker to have a new replica; the default of --timeout."""
+"""Default of --timeout: seconds to wait until a broker has a new replica."""
 LARGEST_RATE = 2**63 - 1
 _NEED_FILE = ("verify", "execute", "cancel")
-"""Actions that need a reassignment file. PlanningOptions.check says what the strategies of ``generate`` need."""
+"""Actions that need a reassignment file. PlanningOptions.check has the rules for ``generate``."""
 _PERMITTED = {
     "verify": ("reassignment_json_file", "preserve_throttles"),
     "generate": ("topics_to_move_json_file", "broker_list", "disable_rack_aware", "seed", *OPTIONS),
@@ -207,7 +207,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _checked_action(context: click.Context, planning: PlanningOptions, connection: ConnectionOptions) -> str:
-    """The action. Raises UsageError for a wrong command line, in the words and the order of Kafka's tool."""
+    """The action. Raises UsageError for an invalid command line, in the words and the order of Kafka's tool."""
     given = [name for name in ACTIONS if context.params[name]]
     if not given and context.params["watch"]:
         given = ["watch"]

@@ -1,8 +1,8 @@
-"""Even out how full brokers are, with few bytes moved: bin packing that starts from where the replicas are.
+"""Balances the bytes of brokers with few moves: bin packing that starts from the current assignment.
 
-The fullest broker gives a replica to the emptiest: the largest one that brings neither broker past the mean, so that
-few bytes move more than once. If every replica is too large for that, one that makes the pair more even is moved, or
-two replicas change places. A broker within one hundredth of the mean is left alone.
+The fullest broker gives a replica to the emptiest: the largest one that moves neither broker past the mean, so that
+few bytes move twice. If every replica is too large, the plan moves one that balances the pair better, or exchanges two
+replicas. A broker within one hundredth of the mean is unchanged.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import NamedTuple
 from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
 
 TOLERANCE = 0.01
-"""How far from the mean a broker may be, as a part of the mean, before anything moves for it."""
+"""Maximum distance from the mean, as a part of the mean, at which no replica moves for a broker."""
 _TRIFLE = 4
-"""A replica is not moved if this many times its broker's count of replicas, all of its size, would not be enough."""
+"""A replica does not move if this many times the broker's number of replicas, all of its size, would be too few."""
 _SWAP_TRIFLE = 10
-"""Two replicas change places, which moves both, only if that brings at least a tenth of the bytes wanted."""
+"""An exchange moves two replicas, so it must transfer at least a tenth of the wanted bytes."""
 _SWAPS_TRIED = 64
-"""How many of the largest replicas of a broker are tried."""
+"""Number of the largest replicas of a broker that are tried."""
 
 
 class Transfer(NamedTuple):
-    """Source and target broker, the bytes wanted, and the bytes that would make the two equally full."""
+    """Source and target broker, the wanted bytes, and the bytes that would make both equally full."""
 
     source: int
     target: int
@@ -44,19 +44,19 @@ class ByteLoads:
         brokers = list(brokers_in(layout.takers))
         capacity = sum(layout.capacity[broker] for broker in brokers)
         self._mean = sum(layout.weight[broker] for broker in brokers) / max(capacity, 1)
-        """How full brokers are if all are equally full."""
+        """The usage of each broker if all are equally full."""
 
     def start(self, partition: int, broker: int) -> None:
-        """Let a replica be moved."""
+        """Allow a replica to move."""
         bisect.insort(self._items[broker], (self._layout.weight_of(partition), partition))
 
     def even_out(self) -> None:
-        """Move replicas until no move that is worth its bytes makes a pair of brokers more even."""
+        """Move replicas until no worthwhile move balances a pair of brokers better."""
         while self._round():
             pass
 
     def _round(self) -> bool:
-        """From the fullest broker down, until none can give anything; whether something moved."""
+        """Try brokers from the fullest down, until none can give a replica. Returns whether a replica moved."""
         layout = self._layout
         waiting = list(brokers_in(layout.takers))
         self._reach.clear()
@@ -71,10 +71,10 @@ class ByteLoads:
         return moved
 
     def _relieve(self, source: int) -> bool:
-        """Move something from ``source`` to a broker that is emptier; False if nothing is worth it."""
+        """Move replicas from ``source`` to an emptier broker. Returns False if no move is worthwhile."""
         layout = self._layout
         if not self._items[source]:
-            return False  # it gave all that may move, and is the fullest still by what the plan is not about
+            return False  # all its movable replicas are gone, and replicas outside the plan fill it
         if source not in self._reach:
             self._reach[source] = 0
             for _, partition in self._items[source]:

@@ -1,8 +1,8 @@
-"""Even out a count per broker (replicas, leaders) with the fewest moves of one item, under constraints.
+"""Balances a count per broker (replicas, leaders) with the fewest moves of one item, under constraints.
 
-A move from the broker with the most to one with at least two fewer makes the plan better. Where constraints forbid it,
-a chain of moves may do it: one item from the first broker to a second, another from there to a third, and so on. When
-no such chain is left, the sum of squares is the least possible (as in flows of convex cost).
+A move from the broker with the most items to one with at least two fewer improves the plan. If constraints forbid it,
+a chain of moves may work: one item from the first broker to a second, another from there to a third, and so on. If
+no such chain is left, the sum of squares is minimal (as in flows of convex cost).
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from collections.abc import Collection
 from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
 
 Item = tuple[bool, int, int]
-"""(is where it was when the plan began, cost of its move, number of the partition), in the order of moving."""
+"""(is at its original place, cost of its move, number of the partition), in the order of moving."""
 
 
 class Evening(ABC):
-    """Counts to even out. ``loads``: the count of each broker, ``topic_loads`` that of each topic on it; ``items``: the
-    items that may leave it, in order. ``among``: the brokers (bits) whose numbers count.
-    """
+    """Counts to balance. ``loads``: the count of each broker. ``topic_loads``: the count of each topic on it.
+    ``items``: the items that may leave it, in order. ``among``: the brokers (bits) whose counts matter."""
 
     def __init__(self, layout: Layout, loads: list[int], topic_loads: list[dict[int, int]], among: int) -> None:
         self.layout = layout
@@ -47,23 +46,23 @@ class Evening(ABC):
         """The item of a partition on a broker."""
 
     def spreads(self, partition: int, source: int, target: int) -> bool:
-        """Whether the move makes the topic's spread over brokers better, not worse: such moves are preferred."""
+        """Whether the move improves the topic's spread over brokers. Such moves are preferred."""
         topic = self.layout.topic[partition]
         return self.topic_loads[source][topic] > self.topic_loads[target].get(topic, 0)
 
     def start(self, partition: int, broker: int) -> None:
-        """Let a partition's item on a broker be moved."""
+        """Allow a partition's item on a broker to move."""
         bisect.insort(self.items[broker], self.item(partition, broker))
 
     def even_out(self) -> None:
-        """Make moves and chains until none makes the counts more even."""
+        """Apply moves and chains until none improves the balance."""
         while self._round():
             pass
 
     def _round(self) -> bool:
-        """From the highest broker down, until none can give anything; whether something moved.
+        """Try brokers from the highest down, until none can give an item. Returns whether an item moved.
 
-        A broker from which nothing better can be reached is done with, and so are those that it reaches.
+        A broker from which no better broker can be reached is done, and so are the brokers that it reaches.
         """
         everybody = list(brokers_in(self.among))
         brokers = everybody
@@ -89,7 +88,8 @@ class Evening(ABC):
         return moved
 
     def _direct(self, source: int, reach: dict[int, int]) -> bool:
-        """Move one item from ``source`` to the broker with the least that takes it; removes others from ``reach``."""
+        """Move one item from ``source`` to the broker with the fewest items that accepts it. Removes others from
+        ``reach``."""
         if source not in reach:
             reach[source] = self._reachable(source)
         loads = self.loads
@@ -103,7 +103,7 @@ class Evening(ABC):
         return False
 
     def _chain(self, start: int) -> tuple[list[tuple[int, int, int]], int]:
-        """The shortest chain of moves to a broker with at least two fewer, and all brokers that were reached."""
+        """The shortest chain of moves to a broker with at least two fewer items, and all reached brokers."""
         came_from = {start: start}
         reached = 1 << start
         waiting = [start]
@@ -121,7 +121,7 @@ class Evening(ABC):
         return [], reached
 
     def _moves_of(self, came_from: dict[int, int], end: int) -> list[tuple[int, int, int]]:
-        """A partition for each step, a different one each, so that no step changes what another may do."""
+        """A different partition for each step, so that no step affects the permissions of another."""
         chain: list[tuple[int, int, int]] = []
         target = end
         while came_from[target] != target:

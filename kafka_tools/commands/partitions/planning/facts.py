@@ -1,4 +1,4 @@
-"""The input of a plan (brokers, their disks, partitions, the order) and its result."""
+"""The input of a plan (brokers, their disks, partitions, the request) and its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kafka_tools.values import TopicPartition
 
 COUNT, BYTES, LEADERS = "count", "bytes", "leaders"
-"""What a plan balances: replicas for each broker, bytes for each disk, or preferred leaders alone."""
+"""The balance of a plan: replicas of each broker, bytes of each disk, or only preferred leaders."""
 
 
 class DiskFacts(NamedTuple):
@@ -25,8 +25,8 @@ class DiskFacts(NamedTuple):
 
 
 class BrokerFacts(NamedTuple):
-    """A live broker. ``takes_replicas``: the plan may give it replicas. ``keeps_replicas``: the replicas and leaders on
-    it may stay, even if it takes no new ones.
+    """A live broker. ``takes_replicas``: the plan may place replicas on it. ``keeps_replicas``: its replicas and
+    leaders may stay, even if it gets no new ones.
 
     ``disks``: empty if the broker did not report them. ``other_bytes``: size of its replicas outside the plan.
     """
@@ -40,7 +40,7 @@ class BrokerFacts(NamedTuple):
 
     @property
     def capacity_bytes(self) -> int | None:
-        """Bytes on its disks for replicas: those of the present ones and the free space; None if not known."""
+        """Bytes for replicas on its disks: the current replicas and the free space; None if not known."""
         if not self.disks:
             return None
         total = 0
@@ -52,7 +52,7 @@ class BrokerFacts(NamedTuple):
 
 
 class PlacedPartition(NamedTuple):
-    """A partition. ``replicas``: ids of its brokers, those that are down included, the preferred leader first."""
+    """A partition. ``replicas``: ids of its brokers, including those that are down, the preferred leader first."""
 
     replicas: tuple[int, ...]
     size_bytes: int

@@ -1,6 +1,6 @@
-"""The assignment while a plan is made: who holds what, what each broker carries, and where a replica may go.
+"""The assignment while a plan is computed: replicas, loads of brokers, and possible targets.
 
-Brokers and partitions are numbers here, in the order of their ids and names; sets of brokers are bits of an int, so
+Brokers and partitions are numbers here, in the order of their ids and names. Sets of brokers are bits of an int, so
 that a question about 100 brokers is one operation.
 """
 
@@ -33,10 +33,10 @@ class Disk(NamedTuple):
 
 
 class Layout:
-    """The live brokers and their replicas while the plan is made.
+    """The live brokers and their replicas while the plan is computed.
 
-    A replica that leaves frees no room: until a move has ended, both the old and the new replica are on the disks, so
-    a plan fits in whatever order its moves end.
+    A replica that leaves frees no room: until a move has ended, both the old and the new replica are on the disks. So a
+    plan fits in any order of its moves.
     """
 
     def __init__(self, facts: ClusterFacts, order: PlanOrder) -> None:
@@ -45,7 +45,7 @@ class Layout:
         brokers = [facts.brokers[id] for id in self.ids]
         self.takers = 0
         self.keepers = 0
-        """Brokers (bits) that may get replicas, and those where replicas and leaders may be."""
+        """``takers``: brokers (bits) that may get replicas. ``keepers``: those that may have replicas and leaders."""
         for number, broker in enumerate(brokers):
             if broker.id in order.evacuated:
                 continue
@@ -88,11 +88,11 @@ class Layout:
         return self.size_bytes[partition] + self._least
 
     def usage(self, broker: int, more: int = 0) -> float:
-        """How full a broker is with ``more`` bytes added: a part of its capacity, or bytes where that is not known."""
+        """The usage of a broker with ``more`` bytes: a part of its capacity, or bytes if the capacity is unknown."""
         return (self.weight[broker] + more) / self.capacity[broker]
 
     def add(self, partition: int, broker: int) -> None:
-        """Put a replica on a broker. One that was there when the plan began needs no room."""
+        """Put a replica on a broker. An original replica needs no room."""
         self.held[partition].append(broker)
         self.holders[partition] |= 1 << broker
         self.load[broker] += 1
@@ -117,7 +117,7 @@ class Layout:
             self._free[broker][disk] += self.size_bytes[partition]
 
     def fits(self, partition: int, broker: int) -> bool:
-        """Whether a disk of the broker has room for a replica, beside those that the plan has put there."""
+        """Whether a disk of the broker has room for a replica, in addition to those of the plan."""
         if broker in self.original[partition]:
             return True
         free = self._free[broker]
@@ -128,19 +128,19 @@ class Layout:
         return max(self._free[broker], default=UNKNOWN_ROOM)
 
     def disk_of(self, partition: int, broker: int) -> str | None:
-        """The log directory that the plan chose for a new replica; None on a broker with one."""
+        """The log directory of the plan for a new replica; None on a broker with one directory."""
         disk = self._disk_of.get((partition, broker))
         return None if disk is None or len(self.disks[broker]) < 2 else self.disks[broker][disk].path
 
     def in_rack(self, partition: int, rack: int) -> int:
-        """How many replicas of the partition are in a rack."""
+        """Number of replicas of the partition in a rack."""
         return (self.holders[partition] & self.rack_members[rack]).bit_count()
 
     def targets(self, partition: int, source: int) -> int:
-        """The brokers (bits) to which the replica on ``source`` may go by the rules of racks; room is not checked.
+        """The brokers (bits) to which the replica on ``source`` may go by the rules of racks. Room is not checked.
 
-        From a rack with n replicas of the partition it may go to one with at most n - 1: the spread over racks stays
-        as good as it was.
+        A replica in a rack with n replicas of the partition may go to a rack with at most n - 1. The spread over racks
+        does not become worse.
         """
         allowed = self.takers & ~self.holders[partition]
         if len(self.rack_members) == 1:
@@ -156,7 +156,7 @@ class Layout:
 
 
 def _disks(disks: tuple[DiskFacts, ...]) -> list[Disk]:
-    """Those that take replicas; none where a broker did not tell of its disks."""
+    """The disks that accept replicas; empty if the broker did not report its disks."""
     return [
         Disk(disk.path, UNKNOWN_ROOM if disk.free_bytes is None else disk.free_bytes)
         for disk in disks

@@ -1,4 +1,4 @@
-"""Even out how many partitions prefer each broker as their leader: only the order of replicas changes."""
+"""Balances the number of preferred leaders per broker. Only the order of replicas changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kafka_tools.commands.partitions.planning.layout import Layout, brokers_in
 
 
 class LeaderCounts(Evening):
-    """Preferred leaders of brokers. ``leaders``: the leader of each partition; None where no broker is alive."""
+    """Preferred leaders of brokers. ``leaders``: the leader of each partition; None without a live broker."""
 
     def __init__(self, layout: Layout, leaders: list[int | None]) -> None:
         super().__init__(layout, [0] * len(layout.ids), [{} for _ in layout.ids], layout.keepers)
@@ -26,7 +26,7 @@ class LeaderCounts(Evening):
         self._count(partition, target, 1)
 
     def among_keepers(self, partition: int, leader: int) -> int:
-        """The leader; if that one must not lead and others of the partition may, the one of them that leads least."""
+        """The leader. If it must not lead, another allowed broker of the partition that leads least."""
         others = list(brokers_in(self.allowed(partition, leader)))
         if self.among >> leader & 1 or not others:
             return leader

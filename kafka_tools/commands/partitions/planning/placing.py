@@ -1,4 +1,4 @@
-"""Moves that must be: replicas leave brokers that must not hold them, new ones are placed, racks are put right."""
+"""Required moves: replicas leave brokers that must not have them, new ones are placed, racks are corrected."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kafka_tools.errors import InputError
 
 
 def settle(layout: Layout, facts: ClusterFacts, order: PlanOrder) -> tuple[set[int], set[int]]:
-    """Give every partition as many replicas as it is to have, where it may have them.
+    """Give every partition its number of replicas on allowed brokers.
 
-    Returns the partitions that had to change, and those that stay as they are because too few brokers may take them
+    Returns the partitions that had to change, and those that stay because too few brokers may accept them
     (``order.may_leave``). Raises InputError if there are too few brokers, or none has room.
     """
     changed: set[int] = set()
@@ -71,9 +71,9 @@ def _dispensable(layout: Layout, partition: int, by_bytes: bool) -> int:
 
 
 def _place(layout: Layout, missing: list[int], by_bytes: bool) -> None:
-    """Place each missing replica on the emptiest broker; if one finds no room so, all where they fit most tightly.
+    """Place each missing replica on the emptiest broker. If one finds no room, place all where they fit most tightly.
 
-    Large ones come first when bytes are balanced, so that small ones fill the gaps.
+    If bytes are balanced, large replicas come first, so that small ones fill the gaps.
     """
     if by_bytes:
         missing = sorted(missing, key=lambda partition: -layout.size_bytes[partition])
@@ -96,7 +96,7 @@ def _place(layout: Layout, missing: list[int], by_bytes: bool) -> None:
 
 
 def _best(layout: Layout, partition: int, cost: Callable[[int], float]) -> int | None:
-    """The broker of least cost with room, in the rack with the fewest replicas of the partition."""
+    """The broker of lowest cost with room, in the rack with the fewest replicas of the partition."""
     topic = layout.topic[partition]
     held = [layout.in_rack(partition, rack) for rack in range(len(layout.rack_members))]
     free = layout.takers & ~layout.holders[partition]

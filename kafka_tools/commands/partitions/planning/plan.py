@@ -1,4 +1,4 @@
-"""Make a plan: what must move gets a place, numbers or bytes are evened out, leaders last. Same facts, same plan."""
+"""Computes a plan: required moves, then the balance, then leaders. Equal facts give equal plans."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kafka_tools.commands.partitions.planning.replica_counts import ReplicaCount
 
 
 def make_plan(facts: ClusterFacts, order: PlanOrder) -> MovePlan:
-    """Where the replicas of all partitions of ``facts`` are to be.
+    """The new replicas of all partitions of ``facts``.
 
-    Raises InputError if a partition is to have more replicas than there are brokers to take them, or none has room.
+    Raises InputError if a partition needs more replicas than there are brokers to accept them, or none has room.
     """
     layout = Layout(facts, order)
     changed: set[int] = set()
@@ -42,7 +42,7 @@ def make_plan(facts: ClusterFacts, order: PlanOrder) -> MovePlan:
 
 
 def _even_replicas(layout: Layout, order: PlanOrder, left: set[int]) -> None:
-    """Even out the replicas that may move: all of them to balance, else only those that had to move anyway."""
+    """Balance the movable replicas: all replicas with a balance, otherwise only those that had to move."""
     evened = ByteLoads(layout) if order.balance == BYTES else ReplicaCounts(layout)
     for partition, held in enumerate(layout.held):
         if partition in left:
@@ -54,7 +54,7 @@ def _even_replicas(layout: Layout, order: PlanOrder, left: set[int]) -> None:
 
 
 def _in_order(layout: Layout, partition: int) -> list[int]:
-    """The brokers of a partition: those that stay in their order, each new one in the place of one that goes."""
+    """The brokers of a partition: remaining brokers in their order, each new one in the place of one that leaves."""
     held = layout.held[partition]
     original = layout.original[partition]
     new = iter([broker for broker in held if broker not in original])

@@ -1,4 +1,4 @@
-"""Even out how many replicas brokers hold."""
+"""Balances the number of replicas per broker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kafka_tools.commands.partitions.planning.layout import Layout
 
 
 class ReplicaCounts(Evening):
-    """Replicas of brokers. Moving one back to where it was, or on from where the plan has put it, costs nothing."""
+    """Replicas of brokers. A move back to the original broker, or of a replica that already moved, costs nothing."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, layout.load, layout.topic_load, layout.takers)

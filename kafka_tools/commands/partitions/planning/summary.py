@@ -1,4 +1,4 @@
-"""What a plan does, in numbers: moves, bytes, and what each broker has before and after."""
+"""A plan in numbers: moves, bytes, and the load of each broker before and after."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_tools.values import TopicPartition
 
 
 class BrokerLoad(NamedTuple):
-    """Replicas and preferred leaders of the partitions that the plan is about, and all bytes of a broker."""
+    """Replicas and preferred leaders of the plan's partitions, and all bytes of a broker."""
 
     replicas: int
     leaders: int
@@ -21,7 +21,7 @@ class BrokerLoad(NamedTuple):
 class BrokerBalance(NamedTuple):
     """A broker before and after. ``capacity_bytes``: bytes for replicas on its disks, None if not known.
 
-    ``is_alive``: for one that is down, ``before`` counts the replicas that are assigned to it.
+    ``is_alive``: if False, ``before`` counts the replicas that are assigned to the broker.
     """
 
     id: int
@@ -46,7 +46,7 @@ class PlanSummary(NamedTuple):
     brokers: list[BrokerBalance]
 
     def spread(self) -> tuple[BrokerLoad, BrokerLoad] | None:
-        """Between the broker with most and the one with least of those that are alive: (before, after).
+        """The difference between the live brokers with most and with least: (before, after).
 
         None for fewer than two.
         """
