@@ -27,7 +27,7 @@ def kafka_broker_config() -> dict[str, object]:
 
 @pytest.fixture(scope="session")
 def kafka_broker(kafka_broker_config: dict[str, object]) -> Iterator[EmbeddedBroker]:
-    """A running broker with ``bootstrap_servers``; its data goes when the session ends."""
+    """A running broker with ``bootstrap_servers``; its data is deleted when the session ends."""
     from kafka_tools.broker_embedded.broker import EmbeddedBroker
 
     with EmbeddedBroker(config=kafka_broker_config) as broker:
@@ -36,9 +36,9 @@ def kafka_broker(kafka_broker_config: dict[str, object]) -> Iterator[EmbeddedBro
 
 @pytest.fixture
 def kafka_faults(kafka_broker: EmbeddedBroker) -> Iterator[Faults]:
-    """What goes wrong at ``kafka_broker`` during one test: ``kafka_faults.error("produce", "NOT_LEADER_OR_FOLLOWER")``.
+    """The faults of ``kafka_broker`` for one test: ``kafka_faults.error("produce", "NOT_LEADER_OR_FOLLOWER")``.
 
-    At its end every fault is over, what was held goes on, and the broker can be reached.
+    After the test, every fault ends, held requests continue, and the broker accepts connections.
     """
     yield kafka_broker.faults
     kafka_broker.faults.clear()

@@ -271,7 +271,7 @@ def _validate_client_metrics(resource: str, wanted: Mapping[str, str]) -> None:
 def _is_regex(text: str) -> bool:
     try:
         re.compile(text)
-    except (re.error, RecursionError, OverflowError, ValueError):  # the last two: too large numbers
+    except (re.error, RecursionError, OverflowError, ValueError):  # the last two: numbers that are too large
         return False
     return True
 

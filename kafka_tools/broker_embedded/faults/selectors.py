@@ -57,7 +57,7 @@ class Selector:
             return
         message = registry.api(self.row.stem).request
         named = entries.levels_named(message)
-        if message is MetadataRequest:  # whose answers have partitions
+        if message is MetadataRequest:  # its answers have partitions
             named.add(PARTITION)
         for level in self.wanted:
             if level not in named:

@@ -88,7 +88,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.took_s = 0.0
         """When the client last read a part of an answer, or when its first answer was queued."""
 
-    # Coming and going
+    # Start and end
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -363,7 +363,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         logged_in = login is None or login.done
         had_large = received.received_bytes
         request = received.next(self._shared.max_frame_bytes if logged_in else self._shared.max_login_frame_bytes)
-        if request is None and not had_large and received.received_bytes:  # one that begins
+        if request is None and not had_large and received.received_bytes:  # a large request begins
             self._large_bytes += received.received_bytes
             self._shared.requests.grew(self, received.received_bytes)
         return request

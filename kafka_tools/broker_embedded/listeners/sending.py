@@ -53,7 +53,7 @@ class Outgoing(deque[Part]):
         """Append an answer with a length prefix."""
         if not self:
             self._has_large = False
-        if isinstance(payload, bytes) and len(payload) < PIECE_BYTES:  # nearly all answers: one part, sent at once
+        if isinstance(payload, bytes) and len(payload) < PIECE_BYTES:  # nearly all answers: one part, sent immediately
             self.append(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
             self.held_bytes += _LENGTH_BYTES + len(payload)
             return

@@ -115,7 +115,7 @@ class Server:
             except OSError as error:
                 if port == endpoint.port or error.errno != errno.EADDRINUSE or not left:
                     raise
-                port = endpoint.port  # another address had it already
+                port = endpoint.port  # the port is in use at another address
                 continue
             if not server.sockets:  # no address of a family that the kernel has; Python 3.13 raises this itself
                 raise OSError("cannot bind any address")

@@ -102,7 +102,7 @@ class ListenerTls:
         values = listener_values(properties, self._endpoint.name)
         own = f"listener.name.{self._endpoint.name.lower()}.{_CLIENT_AUTH}"
         if self._endpoint.has_sasl and own not in {key.lower() for key in properties}:
-            # A client that logs in need not show a certificate, unless this very listener asks for it (KIP-684).
+            # A client with a SASL login needs no certificate, unless this listener itself requires one (KIP-684).
             values.pop(_CLIENT_AUTH, None)
         return {key: value for key, value in values.items() if key.startswith("ssl.")}
 

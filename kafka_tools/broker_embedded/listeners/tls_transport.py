@@ -46,7 +46,7 @@ class TlsTransport(asyncio.BufferedProtocol):
         self.listener = endpoint.name
         self.ip = ""
 
-    # Coming and going
+    # Start and end
 
     def connection_made(self, transport: Any) -> None:
         self._socket = transport
@@ -97,7 +97,7 @@ class TlsTransport(asyncio.BufferedProtocol):
     def _closes(self, error: Exception) -> None:
         log.warning("closing the connection from %s: %s", self._socket.get_extra_info("peername"), str(error))
 
-    # What comes
+    # Received bytes
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._shared.scratch.view
@@ -166,7 +166,7 @@ class TlsTransport(asyncio.BufferedProtocol):
             self.eof_received()
         self._flush(engine)  # such as a key update that the client requested, or an alert
 
-    # What a ClientConnection asks of a transport
+    # The transport of a ClientConnection
 
     def write(self, data: bytes) -> None:
         engine = self._engine

@@ -222,7 +222,7 @@ class LogCleaner:
             yield
 
     def _due_ms(self, moved_bytes: int) -> float:
-        """How long so much may take at least. As in Kafka nothing is done at a rate of 0, and one below is none."""
+        """The minimum time for ``moved_bytes``. As in Kafka, a rate of 0 stops all I/O; a negative one is no limit."""
         rate = self._configs.broker.number("log.cleaner.io.max.bytes.per.second")
         if not rate:
             return math.inf if moved_bytes else 0.0

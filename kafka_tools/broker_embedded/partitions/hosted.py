@@ -161,7 +161,7 @@ class Partitions:
         known_start = self.dirs.checkpoints[log_dir, LOG_STARTS].at_start.get(id)
         log_start = known_start or 0
         recovery_point = self.dirs.checkpoints[log_dir, RECOVERY_POINTS].at_start.get(id, 0)
-        begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint knows
+        begins_later = any(name.endswith(".log.deleted") for name in os.listdir(path))  # than the checkpoint says
         opened = PartitionLog.open(
             path,
             config,

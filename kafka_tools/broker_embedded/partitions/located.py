@@ -136,7 +136,7 @@ def _read_topic_id(path: str) -> uuid.UUID | None:
 def _is_log(path: str) -> bool:
     """Whether a directory with the name of a partition contains a log, or nothing, instead of unrelated files."""
     files = partition_files(path)
-    ours = {os.path.join(path, PARTITION_METADATA + state) for state in ("", ".tmp")}  # which a crash may have left
+    ours = {os.path.join(path, PARTITION_METADATA + state) for state in ("", ".tmp")}  # .tmp may remain after a crash
     return bool(files.segments) or not files.others or not ours.isdisjoint(files.others)
 
 

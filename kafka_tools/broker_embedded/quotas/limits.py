@@ -252,7 +252,7 @@ def _check_limit(keys: Mapping[str, str], key: str, value: float) -> None:
     if value <= 0:
         raise bad_request(f"Quota {key} must be greater than 0")
     if value != value or (kind == "DOUBLE" and value == math.inf):
-        raise bad_request(f"{key} must be a finite number")  # Kafka stores it, and then cannot say what is allowed
+        raise bad_request(f"{key} must be a finite number")  # Kafka stores it, and then cannot compute what is allowed
     if kind == "DOUBLE":
         return
     if value > _WHOLE_LIMIT[kind]:
