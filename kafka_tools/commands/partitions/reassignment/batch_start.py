@@ -1,4 +1,4 @@
-"""The steps that begin a batch of reassignments, each patient with brokers that are away for a while."""
+"""The steps that start a batch of reassignments. Each step waits for brokers that are down for a while."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ GO_ON = "repeat the command to continue with the rest"
 
 
 class BatchStarter:
-    """Begins the reassignments of a file. Raises InputError for a file that is not valid.
+    """Starts the reassignments of a file. Raises InputError for an invalid file.
 
-    ``only_log_dirs``: nothing moves between brokers, which are too old to be asked for that (before 2.4).
+    ``only_log_dirs``: nothing moves between brokers, whose release is too old for the request (before 2.4).
     """
 
     def __init__(self, admin: AdminClient, asked: ChangeOrder) -> None:
@@ -49,14 +49,14 @@ class BatchStarter:
         return {node.id for node in self._admin.nodes()}
 
     def paths_of(self, partitions: Sequence[TopicPartition]) -> dict[ReplicaPlace, str]:
-        """Replica -> the log directory that it is to have, of those that the file names."""
+        """Replica -> its new log directory, for replicas with one in the file."""
         if not self._paths:
             return {}
         places = (ReplicaPlace(*partition, id) for partition in partitions for id in self._wanted[partition])
         return {place: self._paths[place] for place in places if place in self._paths}
 
     def limit(self, partitions: Sequence[TopicPartition], before: current.Assignment) -> None:
-        """Set the throttles of a batch, and keep those of partitions under way."""
+        """Set the throttles of a batch, and keep those of partitions in progress."""
         admin, rates = self._admin, self._throttle
         if not self.is_throttled:
             return
@@ -72,9 +72,9 @@ class BatchStarter:
     def begin(
         self, partitions: Sequence[TopicPartition], put_off: list[TopicPartition], failed: dict[Any, KafkaToolsError]
     ) -> list[TopicPartition]:
-        """Begin reassignments; those that have begun. If the cluster does not answer, the request is sent again.
+        """Start reassignments. Returns the started ones. If the cluster does not respond, the request is sent again.
 
-        ``put_off`` gets those that the controller refuses because a broker has just gone away, ``failed`` the others
+        ``put_off`` gets those that the controller refuses because a broker just went down, ``failed`` the others
         that it refuses.
         """
         if self.only_log_dirs:
@@ -112,7 +112,7 @@ class BatchStarter:
     def start_moves(
         self, wanted: dict[ReplicaPlace, str], failed: dict[Any, KafkaToolsError]
     ) -> dict[ReplicaPlace, str]:
-        """Begin moves between log directories, patiently; those that have begun. ``failed`` gets the others."""
+        """Start moves between log directories, with retries. Returns the started ones. ``failed`` gets the others."""
         started: dict[ReplicaPlace, str] = {}
         until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
         while wanted:
@@ -128,7 +128,7 @@ class BatchStarter:
 
 
 def _raise_what_concerns_all(failures: Mapping[TopicPartition, KafkaToolsError], asked: int) -> None:
-    """Raise an error that every partition of a request failed with, if it is not about single partitions."""
+    """Raise an error that every partition of a request failed with, unless it is about single partitions."""
     first = next(iter(failures.values()), None)
     if first is None or len(failures) < asked:
         return

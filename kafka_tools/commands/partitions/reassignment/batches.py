@@ -1,8 +1,8 @@
 """``--execute --batch-size``: reassign a number of partitions at a time, and wait for each batch to end.
 
-Progress is read from the cluster, nothing is kept elsewhere: after a kill the same command skips partitions that have
-arrived, waits for those under way, and goes on with the rest. A failure of one partition, or a broker that is down,
-does not stop the others.
+The cluster is the only source of progress. After a kill, the same command skips completed partitions, waits for those
+in progress, and continues with the rest. A failure of one partition, or a broker that is down, does not stop the
+others.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import Rows
 
 STALLED_S = 300.0
-"""Seconds without progress after which a batch is no longer waited for."""
+"""Seconds without progress after which the command stops waiting for a batch."""
 _FETCHED_BYTES = 10 << 20
-"""replica.fetch.response.max.bytes: under a throttle a replica may get so many bytes at once, then none for long."""
+"""replica.fetch.response.max.bytes: a throttled replica may get this many bytes at once, then none for long."""
 
 
 class BatchedExecution(BatchStarter):
-    """``--execute`` that waits until the reassignments are over. Raises InputError for a file that is not valid."""
+    """``--execute`` that waits until the reassignments have ended. Raises InputError for an invalid file."""
 
     def __init__(self, admin: AdminClient, asked: ChangeOrder) -> None:
         super().__init__(admin, asked)
@@ -52,7 +52,7 @@ class BatchedExecution(BatchStarter):
         self._before: current.Assignment = {}
         self._log_dirs: dict[ReplicaPlace, str] = {}
         self._underway: set[TopicPartition] = set()
-        """Partitions of the file that were under way when the command began."""
+        """Partitions of the file that were in progress when the command started."""
         self._put_off: list[TopicPartition] = []
         self._stalled: dict[TopicPartition, str] = {}
         self._stalled_paths: dict[ReplicaPlace, str] = {}
@@ -60,9 +60,9 @@ class BatchedExecution(BatchStarter):
         self._failed: dict[Any, KafkaToolsError] = {}
 
     def run(self, size: int | None) -> Rows:
-        """Begin the reassignments, ``size`` partitions at a time (None: all), and wait until they are over.
+        """Start the reassignments, ``size`` partitions at a time (None: all), and wait until they have ended.
 
-        Unless ``additional``, raises KafkaToolsError before anything is begun if others are in progress.
+        Unless ``additional``, raises KafkaToolsError before it starts any if others are in progress.
         """
         listed = current.reassignments(self._admin)
         running_now = listed or {}
@@ -79,7 +79,7 @@ class BatchedExecution(BatchStarter):
         }
         self._rows += [self._row(partition, "unchanged") for partition in there]
         rest = [partition for partition in self._before if partition not in there]
-        rest.sort(key=lambda partition: partition not in self._underway)  # what is under way comes first
+        rest.sort(key=lambda partition: partition not in self._underway)  # partitions in progress come first
         with going_on(self._line, f"{GO_ON}, --watch follows the moves in progress"):
             self._move(rest, size or len(self._wanted))
         failed = {key.topic_partition if isinstance(key, ReplicaPlace) else key for key in self._failed}
@@ -90,7 +90,8 @@ class BatchedExecution(BatchStarter):
         return changed(self._rows, self._failed)
 
     def _move(self, partitions: Sequence[TopicPartition], size: int) -> None:
-        """All batches, then what was put off. If an error ends them, throttles that nothing needs any more come off."""
+        """Move all batches, then the postponed partitions. After an error, remove throttles that are no longer
+        needed."""
         try:
             with ledger_of(self._admin).hold() if self.is_throttled else contextlib.nullcontext():
                 self._in_batches(partitions, size)
@@ -112,7 +113,7 @@ class BatchedExecution(BatchStarter):
             raise
 
     def _await_brokers(self, partitions: Sequence[TopicPartition]) -> None:
-        """Wait for the brokers that partitions were put off for: a restart takes them away for a while."""
+        """Wait for the brokers of postponed partitions, which may be restarting."""
         until_s = self._clock.monotonic_s() + LONGEST_SILENCE_S
         wanted = {id for partition in partitions for id in self._wanted[partition]}
         told: set[int] = set()
@@ -127,7 +128,8 @@ class BatchedExecution(BatchStarter):
             self._clock.sleep(AGAIN_S)
 
     def _look_up(self, running_now: dict[TopicPartition, Reassignment]) -> None:
-        """Read where the partitions of the file are; one that does not exist has failed. Raises if none exists."""
+        """Read the replicas of the file's partitions. A partition that does not exist has failed. Raises if none
+        exists."""
         found, errors = current.described(self._admin, (key.topic for key in self._wanted))
         for name, error in errors.items():
             if current.is_unknown_topic(error):
@@ -140,7 +142,7 @@ class BatchedExecution(BatchStarter):
                 self._failed[partition] = errors.get(partition.topic) or missing
         if not self._before:
             raise next(iter(self._failed.values()))
-        for partition in self._underway & self._before.keys():  # the way back leads to where it came from
+        for partition in self._underway & self._before.keys():  # a rollback leads to the original replicas
             adding = set(running_now[partition].adding)
             self._before[partition] = tuple(id for id in running_now[partition].replicas if id not in adding)
         self._log_dirs = current.log_dirs_of(self._admin, self._before)
@@ -200,7 +202,7 @@ class BatchedExecution(BatchStarter):
         return ReassignmentFollower(self._admin, begun, paths, have_begun=True, only_log_dirs=self.only_log_dirs)
 
     def _take(self, partitions: Sequence[TopicPartition], paths: dict[ReplicaPlace, str]) -> None:
-        """Add a row for each partition that has arrived, and an error for each other."""
+        """Add a row for each completed partition, and an error for each other."""
         targets = [(partition, self._wanted[partition]) for partition in partitions]
         rows, errors = self._patiently(lambda: how_it_ended(self._admin, ReassignmentDocument(targets, paths)))
         self._failed |= errors
@@ -215,7 +217,7 @@ class BatchedExecution(BatchStarter):
                 self._rows.append(change_row(partition, "completed", broker=broker, log_dir=path))
 
     def _look_after_stalled(self) -> None:
-        """Look again at partitions that were no longer waited for; those still under way have failed."""
+        """Check stalled partitions again. Those still in progress have failed."""
         if not (self._stalled or self._stalled_paths):
             return
         follower = self._follower(self._stalled, self._stalled_paths)

@@ -1,4 +1,4 @@
-"""``--execute`` and ``--cancel``: begin reassignments, and give them up."""
+"""``--execute`` and ``--cancel``: start and cancel reassignments."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 _REFUSALS = (UnsupportedVersion, AuthorizationFailed, InvalidRequest, NotFound)
-"""After these nothing is under way; after others, such as a timeout, it may be."""
+"""Errors after which nothing is in progress. After others, such as a timeout, it may be."""
 
 
 class ChangeOrder(NamedTuple):
-    """A reassignment file to act on. ``place`` names the file in messages; ``move_timeout_s``: the longest wait for
-    moves between log directories to begin; ``say``: print Kafka's text.
+    """A reassignment file to apply. ``place`` names the file in messages. ``move_timeout_s``: maximum wait until moves
+    between log directories start. ``say``: print Kafka's text.
 
     ``additional``: other reassignments may be in progress.
     """
@@ -56,7 +56,7 @@ class ChangeOrder(NamedTuple):
     allow_replication_factor_change: bool = True
 
     def tell(self, text: str) -> None:
-        """Print Kafka's text at once: the next step may take long, and a kill must not lose the text."""
+        """Print Kafka's text immediately: the next step may take long, and a kill must not lose the text."""
         import sys
 
         if self.say:
@@ -65,7 +65,7 @@ class ChangeOrder(NamedTuple):
 
 
 def execute(admin: AdminClient, asked: ChangeOrder) -> Rows:
-    """Begin the reassignments of a file, all at once; nothing is begun if the file is not valid."""
+    """Start all reassignments of a file together. If the file is invalid, none starts."""
     throttle = asked.throttle
     document = read_reassignment(asked.text, asked.place)
     wanted = check_executable(document, asked.place)
@@ -121,7 +121,7 @@ def execute(admin: AdminClient, asked: ChangeOrder) -> Rows:
 
 
 def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) -> Rows:
-    """Cancel the reassignments of a file that are under way, and its moves between log directories."""
+    """Cancel the in-progress reassignments of a file, and its moves between log directories."""
     document = read_reassignment(asked.text, asked.place)
     partitions = sorted({partition for partition, _ in document.partitions})
     listed = current.reassignments(admin, partitions)
@@ -158,7 +158,7 @@ def cancel(admin: AdminClient, asked: ChangeOrder, *, preserve_throttles: bool) 
 def _start_moves(
     admin: AdminClient, asked: ChangeOrder, wanted: Mapping[ReplicaPlace, str], rows: list[Row]
 ) -> dict[ReplicaPlace, KafkaToolsError]:
-    """Begin moves between log directories, adding a row for each; the errors of those that could not."""
+    """Start moves between log directories, and add a row for each. Returns the errors of the others."""
 
     def started(begun: Mapping[ReplicaPlace, str]) -> None:
         for place, path in begun.items():
@@ -171,7 +171,7 @@ def _start_moves(
 def partition_row(
     partition: TopicPartition, result: str, replicas: Replicas, before: Replicas, log_dirs: Mapping[ReplicaPlace, str]
 ) -> Row:
-    """A row with the result of a partition, its new replicas, and those before."""
+    """A row with the result of a partition, its new replicas, and its former ones."""
     return change_row(
         partition,
         result,

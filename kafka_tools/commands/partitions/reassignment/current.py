@@ -1,4 +1,4 @@
-"""Where replicas are now: of topics, of partitions, and in which log directories of their brokers."""
+"""The current replicas of topics and partitions, and their log directories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.errors import KafkaToolsError
 
 MOST_NAMED = 5_000
-"""A broker that is asked where more partitions lie is asked for all it has: it need not look for each."""
+"""For more partitions than this, a broker returns all its partitions, so that it need not search each."""
 Assignment = dict[TopicPartition, tuple[int, ...]]
 """Partition -> ids of its brokers, the preferred leader first."""
 _UNCHANGED = "check the topic and the partition; nothing was changed"
@@ -32,8 +32,8 @@ TOO_OLD = "brokers before Kafka 2.4 do not list reassignments"
 def reassignments(
     admin: AdminClient, partitions: Sequence[TopicPartition] | None = None
 ) -> dict[TopicPartition, Reassignment] | None:
-    """The reassignments under way, of some partitions or of all; None if the brokers are too old to tell (before 2.4),
-    where moves between log directories and plans need no more."""
+    """The reassignments in progress, of some partitions or of all. None if the brokers are too old to list them (before
+    2.4). Moves between log directories and plans need no list."""
     try:
         return admin.list_partition_reassignments(partitions)
     except UnsupportedVersion:
@@ -45,8 +45,8 @@ def reassignments(
 def check_old_brokers(
     admin: AdminClient, wanted: Mapping[TopicPartition, Replicas], log_dirs: Collection[ReplicaPlace]
 ) -> None:
-    """On brokers that are too old to be asked for reassignments: raise their error, which names the tool that does
-    them, unless the replicas are where they are ``wanted`` and only move between ``log_dirs``."""
+    """Raise the error of brokers that are too old to list reassignments, which names the tool for them. Do not raise it
+    if the replicas are as ``wanted`` and only move between ``log_dirs``."""
     if log_dirs:
         found = replicas_of_topics(admin, {partition.topic for partition in wanted}, all_exist=False)
         if all(found.get(partition) == tuple(replicas) for partition, replicas in wanted.items()):
@@ -55,7 +55,7 @@ def check_old_brokers(
 
 
 def is_unknown_topic(error: KafkaToolsError) -> bool:
-    """Whether a broker said that the topic does not exist."""
+    """Whether the error says that the topic does not exist."""
     return has_code(error, error_codes.UNKNOWN_TOPIC_OR_PARTITION)
 
 
@@ -74,7 +74,7 @@ def described(admin: AdminClient, topics: Iterable[str]) -> tuple[Assignment, di
 def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: bool = True) -> Assignment:
     """The replicas of every partition, by topic and number. Raises InputError for a topic that does not exist.
 
-    Without ``all_exist`` a missing topic is passed over: it may have been deleted since it was listed.
+    Without ``all_exist`` missing topics are skipped: they may have been deleted since they were listed.
     """
     found, errors = described(admin, topics)
     for name, error in errors.items():
@@ -89,7 +89,7 @@ def replicas_of_topics(admin: AdminClient, topics: Iterable[str], *, all_exist: 
 
 
 def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> Assignment:
-    """The replicas of these partitions, in their order; InputError if one does not exist."""
+    """The replicas of these partitions, in their order. Raises InputError if one does not exist."""
     found = replicas_of_topics(admin, (partition.topic for partition in partitions))
     missing = [str(partition) for partition in partitions if partition not in found]
     if missing:
@@ -98,7 +98,7 @@ def replicas_of(admin: AdminClient, partitions: Collection[TopicPartition]) -> A
 
 
 def missing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict[TopicPartition, KafkaToolsError]:
-    """Those of the partitions that do not exist, or cannot be described, with the reason."""
+    """The partitions that do not exist or cannot be described, with the reason."""
     found, errors = described(admin, (partition.topic for partition in partitions))
     return {
         partition: errors.get(partition.topic) or InputError("no such partition")
@@ -110,7 +110,7 @@ def missing(admin: AdminClient, partitions: Collection[TopicPartition]) -> dict[
 def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas]) -> dict[ReplicaPlace, str]:
     """Replica -> its log directory.
 
-    Replicas in offline directories and on brokers that are down are left out; brokers that do not answer are named on
+    Replicas in offline directories and on brokers that are down are left out. Brokers that do not respond are named on
     stderr.
     """
     alive = {node.id for node in admin.nodes()}
@@ -121,7 +121,7 @@ def log_dirs_of(admin: AdminClient, assignment: Mapping[TopicPartition, Replicas
                 wanted.setdefault(id, []).append(partition)
     found: dict[ReplicaPlace, str] = {}
     named = {id: partitions for id, partitions in wanted.items() if len(partitions) <= MOST_NAMED}
-    # A broker that is known and does not answer must not use up the time of the whole command.
+    # A live broker that does not respond must not use up the time of the whole command.
     for id, outcome in admin.describe_log_dirs(wanted, named, timeout_s=share_s(admin)).items():
         if outcome.error is not None:
             running.note(f"warning: the log directories of broker {id} are unknown and shown as any: {outcome.error}")
@@ -140,7 +140,7 @@ def replicas_in(broker_id: int, directories: LogDirs) -> Iterator[tuple[ReplicaP
 
 
 def note_offline(broker_id: int, directories: LogDirs) -> None:
-    """Name the log directories of a broker that do not tell what lies in them."""
+    """Note the log directories of a broker whose contents are unknown."""
     for path, directory in sorted(directories.items()):
         if directory.error is not None:
             running.note(f"warning: the contents of {path} on broker {broker_id} are unknown: {directory.error}")
@@ -152,11 +152,11 @@ def is_offline(error: KafkaToolsError) -> bool:
 
 
 def is_away(error: KafkaToolsError) -> bool:
-    """Whether an error says that a broker was not reached, did not answer in time, or is not in the cluster now."""
+    """Whether a broker could not be reached, did not respond in time, or is not in the cluster now."""
     codes = error_codes.BROKER_ID_NOT_REGISTERED, error_codes.REQUEST_TIMED_OUT
     return isinstance(error, NetworkError) or any(has_code(error, code) for code in codes)
 
 
 def share_s(admin: AdminClient) -> float:
-    """Seconds for questions to each broker, so that one that does not answer leaves time for the rest."""
+    """Seconds for the requests to each broker, so that time remains if one does not respond."""
     return admin.deadline().left_s() / 3

@@ -1,8 +1,8 @@
-"""The JSON documents of ``kafka-reassign-partitions``: what to move where, and which topics to place anew.
+"""The JSON documents of ``kafka-reassign-partitions``: the new replicas of partitions, and topics to place anew.
 
-Checked in the order of Kafka's ReassignPartitionsCommand: JSON, version, then the entries one after the other.
-A missing list is an empty one. The formats are ``schemas/reassignment.v1.schema.json`` and
-``topics-to-move.v1.schema.json``; lists that must be equally long are checked here, which no schema can do.
+Checks are in the order of Kafka's ReassignPartitionsCommand: JSON, version, then each entry.
+A missing list is an empty list. The formats are ``schemas/reassignment.v1.schema.json`` and
+``topics-to-move.v1.schema.json``. This module also checks that lists have equal lengths, which no schema can do.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from kafka_tools.errors import ContradictoryInput, InputError
 from kafka_tools.values import TopicPartition, number_below
 
 ANY_LOG_DIR = "any"
-"""Stands for a log directory that the broker chooses."""
+"""Means that the broker selects the log directory."""
 
 Replicas = tuple[int, ...]
 
 
 class ReassignmentDocument(NamedTuple):
-    """A reassignment file. ``partitions``: its entries in their order, repeated ones included.
+    """A reassignment file. ``partitions``: its entries in their order, including duplicates.
 
-    ``log_dirs``: replica -> absolute path, for replicas with one; the last of several.
+    ``log_dirs``: replica -> absolute path, for replicas with one. The last path of a replica wins.
     """
 
     partitions: list[tuple[TopicPartition, Replicas]]
@@ -34,7 +34,7 @@ class ReassignmentDocument(NamedTuple):
 
 
 def read_reassignment(text: str, place: str) -> ReassignmentDocument:
-    """Parse a reassignment file; ``place`` names it in messages. Raises InputError if it is not valid."""
+    """Parse a reassignment file. ``place`` names it in messages. Raises InputError if it is invalid."""
     document = versioned(text, place, supported=1)
     rules = schema("reassignment.v1")
     is_right = rule(rules["properties"]["partitions"]["items"])
@@ -43,7 +43,7 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
     log_dirs = {}
     for entry in entries if isinstance(entries, list) else ():
         if not is_right(entry):
-            check_all(document, rules, place)  # tells this mistake, with its place and all further ones
+            check_all(document, rules, place)  # reports this mistake, with its place and all further ones
         partition = TopicPartition(entry["topic"], entry["partition"])
         replicas = tuple(entry["replicas"])
         partitions.append((partition, replicas))
@@ -65,7 +65,7 @@ def read_reassignment(text: str, place: str) -> ReassignmentDocument:
 
 
 def check_executable(document: ReassignmentDocument, place: str) -> dict[TopicPartition, Replicas]:
-    """Partition -> its new replicas. Raises InputError for an empty file and for a partition or replica given twice."""
+    """Partition -> its new replicas. Raises InputError for an empty file and for duplicate partitions or replicas."""
     partitions = document.partitions
     if not partitions:
         raise ContradictoryInput("Partition reassignment list cannot be empty", hint=place)
@@ -89,7 +89,7 @@ def check_executable(document: ReassignmentDocument, place: str) -> dict[TopicPa
 
 
 def read_topics_to_move(text: str, place: str) -> list[str]:
-    """The topics of a topics-to-move file, in its order; InputError if it is not valid or names one twice."""
+    """The topics of a topics-to-move file, in its order. Raises InputError if it is invalid or has duplicates."""
     document = versioned(text, place, supported=1)
     check_all(document, schema("topics-to-move.v1"), place)
     topics = [entry["topic"] for entry in document.get("topics", [])]
@@ -103,7 +103,7 @@ def read_topics_to_move(text: str, place: str) -> list[str]:
 
 
 def read_broker_list(text: str, option: str = "--broker-list") -> list[int]:
-    """The broker ids that ``option`` names; InputError if one is not a number or appears twice."""
+    """The broker ids of ``option``. Raises InputError if one is not a number or appears twice."""
     ids = []
     for word in map(str.strip, text.rstrip(",").split(",")):
         id = number_below(2**31, word.removeprefix("+"))
@@ -119,7 +119,7 @@ def read_broker_list(text: str, option: str = "--broker-list") -> list[int]:
 def reassignment_text(
     partitions: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapping[ReplicaPlace, str] | None = None
 ) -> str:
-    """The document, in one line and by partition, as Kafka's tool writes it; ``any`` for a directory not given."""
+    """The document in Kafka's form, in one line and sorted by partition. A directory that is not given is ``any``."""
     entries = [
         {
             "topic": partition.topic,
@@ -135,7 +135,7 @@ def reassignment_text(
 def log_dirs_in_order(
     partition: TopicPartition, replicas: Sequence[int], log_dirs: Mapping[ReplicaPlace, str] | None
 ) -> list[str]:
-    """The log directory of each replica; ``any`` for one that is not known, or not chosen."""
+    """The log directory of each replica; ``any`` for one that is unknown, or not chosen."""
     if not log_dirs:
         return [ANY_LOG_DIR] * len(replicas)
     return [log_dirs.get(ReplicaPlace(*partition, id), ANY_LOG_DIR) for id in replicas]

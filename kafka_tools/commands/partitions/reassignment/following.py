@@ -1,7 +1,7 @@
-"""Follow reassignments until they are over: bytes left, rate, time left.
+"""Follows reassignments until they have ended: bytes left, rate, time left.
 
-Each look asks the controller once, and each broker that takes part once. The bytes that a new replica still has to
-get are estimated: the size of the largest replica that is not new, less its own. Logs grow and are compacted meanwhile.
+Each poll sends one request to the controller and to each participating broker. The bytes that a new replica still
+needs are an estimate: the size of the largest old replica, minus its own. Logs grow and are compacted meanwhile.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from kafka_tools.values import TopicPartition
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
-"""Seconds between two looks; each pause is twice the one before it."""
+"""Seconds between two polls. Each pause is twice the previous one."""
 RATE_S = 30.0
-"""Seconds over which the rate is measured."""
+"""Period of the rate in seconds."""
 LONGEST_SILENCE_S = 300.0
-"""Seconds without an answer of the cluster after which following ends with the error."""
+"""Seconds without a response of the cluster after which following ends with the error."""
 
 AGAIN_S = 5.0
-"""Seconds between two questions to a cluster that does not answer."""
+"""Seconds between two requests to a cluster that does not respond."""
 _FOLLOWED_AGAIN = "moves in progress continue; --watch follows them again"
 
 T = TypeVar("T")
 
 
 class Status(NamedTuple):
-    """The state at one look. ``is_at_least``: the size of some partitions is not known; ``rate``: bytes per second,
-    None at the first look; ``away``: broker that is down -> how many new replicas wait for it."""
+    """The state at one poll. ``is_at_least``: the size of some partitions is unknown. ``rate``: bytes per second, None
+    at the first poll. ``away``: broker that is down -> number of new replicas that wait for it."""
 
     partitions: int
     log_dir_moves: int
@@ -73,11 +73,11 @@ class Status(NamedTuple):
 
 
 class ReassignmentFollower:
-    """Looks at all reassignments, or at certain partitions and replicas that change their log directory.
+    """Polls all reassignments, or certain partitions and replicas that change their log directory.
 
-    ``targets``: partition seen under way -> its replicas at the end; ``paths``: replica -> directory it moves to.
-    A replica that was seen moving between directories, or of which is known that it does (``have_begun``), moves until
-    its broker says otherwise. ``only_log_dirs``: brokers are too old to be asked for reassignments (before 2.4).
+    ``targets``: partition seen in progress -> its replicas at the end. ``paths``: replica -> directory it moves to. A
+    replica that was seen moving between directories, or that is known to move (``have_begun``), moves until its broker
+    reports the end. ``only_log_dirs``: brokers are too old to list reassignments (before 2.4).
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class ReassignmentFollower:
         self.progressed_s = admin.deadline().clock.monotonic_s()
         """The time of the last progress seen, in seconds of the monotonic clock."""
         self.left: dict[ReplicaPlace, int] = {}
-        """Bytes that each new replica has still to get, where known."""
+        """Bytes that each new replica still needs, if known."""
         self.open_partitions: set[TopicPartition] = set()
         self.open_paths: set[ReplicaPlace] = set(paths or ()) if have_begun else set()
-        """Replicas that moved between directories at the last look, or before it on brokers that did not answer."""
+        """Replicas that moved between directories at the last poll, or earlier on brokers that did not respond."""
         self._admin = admin
         self._only_log_dirs = only_log_dirs
         self._partitions = None if partitions is None else set(partitions)
@@ -107,11 +107,12 @@ class ReassignmentFollower:
         self._history: deque[tuple[float, int]] = deque()
 
     def look(self) -> Status:
-        """Look once. Raises the error of a controller that cannot be asked; brokers that do not answer are left out."""
+        """Poll once. Raises the error of a controller that does not respond. Brokers that do not respond are left
+        out."""
         was_open = bool(self.open_partitions or self.open_paths)
         status = self._look_once()
         if status.is_over and was_open and self._partitions is None:
-            status = self._look_once()  # at all directories once more: moves may have begun there meanwhile
+            status = self._look_once()  # poll all directories again: moves may have started there meanwhile
         return status
 
     def _look_once(self) -> Status:
@@ -137,9 +138,9 @@ class ReassignmentFollower:
     def _ask_brokers(
         self, moves: Mapping[TopicPartition, Reassignment], alive: set[int]
     ) -> tuple[dict[ReplicaPlace, int], set[int]]:
-        """Bytes that replicas have in the directory they move to, and the brokers that answered.
+        """Bytes that replicas have in the directory they move to, and the brokers that responded.
 
-        Keeps the sizes of replicas; for a broker that does not answer the earlier ones stay.
+        Stores the sizes of replicas. For a broker that does not respond, the earlier sizes stay.
         """
         admin = self._admin
         everything = self._partitions is None and not (self.open_partitions or self.open_paths)
@@ -158,13 +159,13 @@ class ReassignmentFollower:
                 elif self._paths is None or place in self._paths:
                     futures[place] = replica.size_bytes
                     self.paths[place] = path
-        if everything:  # the sizes of what does not move are of no use
+        if everything:  # sizes are only needed for moves
             kept = {*moves, *(place.topic_partition for place in futures)}
             self._sizes = {place: size for place, size in self._sizes.items() if place.topic_partition in kept}
         return futures, set(described.succeeded())
 
     def _left(self, moves: Mapping[TopicPartition, Reassignment]) -> tuple[dict[ReplicaPlace, int], int]:
-        """Bytes that each new replica has still to get, and the number of replicas where that is not known."""
+        """Bytes that each new replica still needs, and the number of replicas for which they are unknown."""
         left = {}
         unknown = 0
         for partition, each in moves.items():
@@ -218,11 +219,10 @@ def follow(
     stalled_s: float = math.inf,
     is_first: bool = True,
 ) -> Status:
-    """Look again and again until nothing is under way; returns the last status.
+    """Poll until no reassignment is in progress. Returns the last status.
 
-    ``begins``: the start of the status line. ``stalled_s``: after so long without progress nobody waits any more. An
-    error of the first look is raised if that is what the command begins with (``is_first``); others are tried again for
-    some minutes.
+    ``begins``: the start of the status line. ``stalled_s``: stop waiting after this time without progress. If
+    ``is_first``, an error of the first poll is raised. Other errors are retried for some minutes.
     """
     clock = admin.deadline().clock
     pause_s = FIRST_PAUSE_S
@@ -258,7 +258,7 @@ def follow(
 
 
 def patiently(clock: Clock, ask: Callable[[], T], hint: str = _FOLLOWED_AGAIN) -> T:
-    """The result of ``ask``, tried again for some minutes while the cluster does not answer, then its error."""
+    """The result of ``ask``. Retries for some minutes while the cluster does not respond, then raises its error."""
     until_s = clock.monotonic_s() + LONGEST_SILENCE_S
     while True:
         try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
-    """The topics of ``--topic`` or of the file; None for all. Raises InputError for a file that is not valid."""
+    """The topics of ``--topic`` or of the file; None for all. Raises InputError for an invalid file."""
     from kafka_tools.commands.options.values import read_text
 
     if file is not None:
@@ -37,9 +37,9 @@ def topics_of(planning: PlanningOptions, file: str | None) -> list[str] | None:
 
 
 def generate(admin: AdminClient, asked: ProposalOrder) -> Rows:
-    """Propose where partitions go; changes nothing.
+    """Propose new replicas of partitions. Changes nothing.
 
-    For named topics the proposal has all their partitions, as Kafka's; without names only those that change.
+    With named topics the proposal contains all their partitions, as in Kafka. Otherwise it contains only changed ones.
     """
     broker_ids = None if asked.broker_list is None else read_broker_list(asked.broker_list)
     if asked.planning.is_kafkas:
@@ -78,7 +78,7 @@ class _Proposal(NamedTuple):
 
 
 def _shown(proposal: _Proposal, say: bool) -> Rows:
-    """The rows; with ``say`` both documents are printed as Kafka's tool does, and nobody wants rows."""
+    """The rows. With ``say``, both documents are printed like in Kafka's tool, and there are no rows."""
     from kafka_tools.output.rows import Rows
 
     kind = "proposed-reassignments"
@@ -92,7 +92,7 @@ def _shown(proposal: _Proposal, say: bool) -> Rows:
 
 
 def _row(partition: TopicPartition, proposal: _Proposal) -> Row:
-    """The row of a partition before and after; a directory that is not known, or not chosen, is ``any``."""
+    """The row of a partition before and after. A directory that is unknown, or not chosen, is ``any``."""
     was, replicas = proposal.now[partition], proposal.proposed[partition]
     return {
         "topic": partition.topic,
@@ -116,9 +116,9 @@ def usable_brokers(admin: AdminClient, broker_ids: Collection[int], rack_aware: 
 
 
 def striped(now: current.Assignment, brokers: Sequence[UsableBroker], seed: int) -> current.Assignment:
-    """The partitions of each topic, by name, placed by StripedReplicaPlacer with one source of chance.
+    """The partitions of each topic, by name, placed by StripedReplicaPlacer with one random generator.
 
-    Every partition gets as many replicas as partition 0 has, as from Kafka's tool.
+    Every partition gets as many replicas as partition 0 has, as in Kafka's tool.
     """
     placer = StripedPlacer(JavaRandom(seed))
     numbers: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Moves of replicas between the log directories of their broker: start them, and tell their state (KIP-113)."""
+"""Moves of replicas between the log directories of their broker: start them, and read their state (KIP-113)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IN_PROGRESS = "in_progress"
 ELSEWHERE = "elsewhere"
 NOT_ACTIVE = "not_active"
 MISSING = "missing"
-"""The last three: under way to another directory than asked for, cancelled or never begun, no such replica there."""
+"""The last three: moving to another directory than requested, cancelled or never started, no such replica there."""
 
 _PAUSE_S = 0.1
 
@@ -63,9 +63,9 @@ def start_moves(
     deadline: Deadline,
     started: Callable[[dict[ReplicaPlace, str]], None],
 ) -> dict[ReplicaPlace, KafkaToolsError]:
-    """Start moves, and call ``started`` with those that have begun; returns the errors of the others.
+    """Start moves, and call ``started`` with the started ones. Returns the errors of the others.
 
-    A broker that does not have a replica yet, because its reassignment has just begun, is asked again until
+    If a broker does not have a replica yet, because its reassignment just started, the request is repeated until
     ``deadline``.
     """
     pending = dict(wanted)
@@ -95,17 +95,17 @@ def start_moves(
 
 
 def by_broker(place: ReplicaPlace) -> tuple[int, str, int]:
-    """Orders replicas as Kafka's tool lists them."""
+    """Sort key of replicas in Kafka's tool."""
     return place.broker_id, place.topic, place.partition
 
 
 def replica_text(place: ReplicaPlace) -> str:
-    """``orders-0-1``, as Kafka writes a replica."""
+    """A replica in Kafka's form: ``orders-0-1``."""
     return f"{place.topic}-{place.partition}-{place.broker_id}"
 
 
 def item_text(item: TopicPartition | ReplicaPlace) -> str:
-    """A partition or a replica, as Kafka writes it."""
+    """A partition or a replica in Kafka's form."""
     return replica_text(item) if isinstance(item, ReplicaPlace) else str(item)
 
 
