@@ -52,7 +52,7 @@ class Call:
         self.client_id = client_id or ""
         self.request = request
         self.throttle_ms = 0
-        """The time for which the handler wants this client throttled (quota of controller mutations), in ms."""
+        """The throttle time in ms that the handler sets (quota of controller mutations)."""
         self.on_throttled: Callable[[], None] | None = None
         """Called if the client is over a quota and gets an empty answer instead (Fetch)."""
         self.encode: Callable[[Any, int, int], Payload] = encode_whole

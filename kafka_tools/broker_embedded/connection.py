@@ -30,7 +30,7 @@ class Connection:
         self.login_failed = False
         """Whether the broker refused a login. It answers, if it does, and closes the connection after a delay."""
         self.muted_until_s = 0.0
-        """The time on the monotonic clock (s) until which this connection is muted by a quota."""
+        """The time on the monotonic clock (s) until which a quota mutes this connection."""
         self.local_host = client_host
         """The broker's address of the connection. Metadata contains it if the listener is bound to every address."""
 

@@ -313,7 +313,7 @@ _ALONE = Slices(Timers(ManualClock()))
 
 
 def whole(work: Work[T]) -> T:
-    """Do all of the work immediately, without slices."""
+    """Do all of the work immediately, without slices. Its waits must end immediately."""
     resumed: list[None] = []
     try:
         while True:

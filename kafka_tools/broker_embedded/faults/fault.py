@@ -99,7 +99,7 @@ class Delay(Fault):
 
 
 class Hold(Fault):
-    """Requests wait until they are released."""
+    """The broker holds requests until the test releases them."""
 
     kind = "hold"
 

@@ -70,7 +70,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._has_more = False
         """Whether a complete request may wait for this connection's turn."""
         self._penalty: Timer | None = None
-        """Runs while the answer to a failed login is held back."""
+        """The timer that delays the answer to a failed login."""
         self._transport: Any = None
         self._fd = -1
         self._reads_on = False

@@ -45,9 +45,9 @@ class RequestHolder(Protocol):
 class RequestMemory:
     """The bytes of large requests, from the first one received to the answer.
 
-    Like Kafka's memory pool, it lets one request exceed the limit: at the limit, reading pauses on all connections
-    except one, which continues until its request is served. Kafka reserves the size that a request claims, so that a
-    claim alone blocks others. Here only received bytes count.
+    Like Kafka's memory pool, it lets one request exceed the limit: at the limit, reading pauses on all connections with
+    large requests except one, which continues until its request is served. Kafka reserves the size that a request
+    claims, so that a claim alone blocks others. Here only received bytes count.
     """
 
     def __init__(self, limit_bytes: int, timers: Timers) -> None:
