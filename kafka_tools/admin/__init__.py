@@ -1,7 +1,7 @@
 """Operators' calls as a library: ``AdminClient("localhost:9092")``, whose calls raise when any key failed.
 
-``kafka_tools.admin.client`` has the values that calls take and return, and the ``AdminClient`` of the commands, where
-the failure of a key is a value.
+``kafka_tools.admin.client`` contains the values that calls take and return, and the ``AdminClient`` of the commands,
+which returns the failure of a key as a value.
 """
 
 from kafka_tools._lazy import lazy_names

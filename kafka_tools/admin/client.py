@@ -2,8 +2,8 @@
 
 Connects on its first call. Every method takes ``timeout_s``, or a ``deadline`` shared by several calls; the default
 is the client's ``timeout_s``, else ``default.api.timeout.ms``. Methods over keys return Outcomes, where the failure
-of one key is a value; what concerns everything (no server answers, authentication failed) is raised. The methods
-stand in ``operations/*``, the values they take and return in ``calls/*``; both can be imported from here.
+of one key is a value. Errors of the whole call (no server answers, authentication failed) are raised. The methods
+are in ``operations/*``, the values they take and return in ``calls/*``. Both can be imported from here.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 class Connected(Closing):
-    """Connects on the first call. ``warn`` gets lines for the operator, such as that a change cannot be atomic.
+    """Connects on the first call. ``warn`` gets warnings for the operator, for example that a change is not atomic.
 
     ``config``: the addresses, a mapping of Kafka's client settings, or a ClientConfig; further settings are keywords
     with ``_`` for ``.``: ``AdminClient("localhost:9092", security_protocol="SSL")``. Raises TypeError for an argument
@@ -42,7 +42,7 @@ class Connected(Closing):
         one_deadline: bool | Deadline = False,
         **settings: Any,
     ) -> None:
-        """``one_deadline``: ``timeout_s`` bounds all calls together, from now on; or this one does."""
+        """``one_deadline``: True: ``timeout_s`` limits all calls together, from now on; or a deadline that does."""
         if isinstance(config, ClientConfig) and not settings:
             config.require_bootstrap()
         else:
@@ -65,7 +65,7 @@ class Connected(Closing):
 
     @property
     def cluster(self) -> ClusterAccess:
-        """The connections and what is known of the cluster; made on first use."""
+        """The connections and the metadata of the cluster; created on first use."""
         if self._cluster is None:
             exchange = Exchange(self.config, clock=self._clock, trace=self._trace)
             self._cluster = ClusterAccess(exchange, ClusterMetadata(exchange))

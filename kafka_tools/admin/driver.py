@@ -1,9 +1,9 @@
-"""Runs a call over its keys: look up nodes, group, build, send to all nodes at once, interpret, try again.
+"""Runs a call over its keys: look up nodes, group, build, send to all nodes concurrently, interpret, retry.
 
-An ``AdminCall`` knows one operation and no network; the driver knows the network and no operation. Everything ends at
-one Deadline. What is tried again: keys whose error says so, keys of a node that could not be reached, keys whose
-leader, controller or coordinator has moved. An unknown topic gets a short grace, because a broker may not
-have heard of it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the rules of single errors are the calls'.
+An ``AdminCall`` defines one operation without the network; the driver uses the network for any operation. Everything
+ends at one Deadline. The driver retries keys with a retriable error, keys of an unreachable node, and keys whose
+leader, controller or coordinator has moved. It retries an unknown topic for a short time, because a broker may not know
+it yet. Source of the scheme: Kafka's ``AdminApiDriver``; the calls define the rules of single errors.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 UNKNOWN_GRACE_S = 1.0
-"""How long a topic, partition or id that a broker does not know may still be on its way to that broker."""
+"""How long to retry a topic, partition or id that a broker does not know yet."""
 NO_GRACE: Mapping[Any, float] = MappingProxyType({})
 UNREACHABLE_TRIES = 3
-"""Attempts at a node whose keys no other node can answer for."""
+"""Attempts at a node if no other node can answer for its keys."""
 
 _MAY_BE_DONE = "the change may have been made, or may still be made: check before you try again"
 
@@ -62,25 +62,25 @@ class KeysRefused(KafkaToolsError):
 
 
 class Progress(Generic[K, V]):
-    """For each key of a request a value, an error, or a reason to try again."""
+    """A value, an error or a reason to retry for each key of a request."""
 
     def __init__(self) -> None:
         self.completed: dict[K, V] = {}
         self.failed: dict[K, KafkaToolsError] = {}
         self.again: dict[K, KafkaToolsError] = {}
-        """Keys to try again, with the reason."""
+        """Keys to retry, with the reason."""
 
     def take(self, key: K, code: int, message: str | None, value: V) -> None:
-        """The usual rule: code 0 completes with ``value``, a retriable code is tried again, others fail."""
+        """The usual rule: code 0 completes the key with ``value``, retriable codes are retried, other codes fail."""
         if code == error_codes.NONE:
             self.completed[key] = value
         else:
             self.add_error(key, broker_error(code, message or None))
 
     def settle(self, key: K, code: int, message: str | None, value: V, retry_on_quota_violation: bool = True) -> None:
-        """The rule for changes: only what the controller or coordinator surely has not done is tried again.
+        """The rule for changes: retry only if the controller or coordinator has certainly not made the change.
 
-        A change that timed out on the broker may still happen; trying again would report that it exists already.
+        A change that timed out on the broker may still happen. A retry would report that it already exists.
         """
         if code == error_codes.NONE:
             self.completed[key] = value
@@ -91,12 +91,12 @@ class Progress(Generic[K, V]):
         (self.again if wanted and error.code.not_begun else self.failed)[key] = error
 
     def add_error(self, key: K, error: BrokerError) -> None:
-        """A key with an error: tried again if the error is retriable."""
+        """Add a key with an error: retried if the error is retriable."""
         (self.again if error.code.retriable else self.failed)[key] = error
 
 
 class Reply(Progress[K, V], Generic[K, V, R_co]):
-    """The response of a node to a request about ``keys``, and what ``interpret`` makes of it for each of them."""
+    """The response of a node to a request about ``keys``, and the result of ``interpret`` for each key."""
 
     def __init__(self, keys: list[K], response: R_co, version: int, node: Node) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Reply(Progress[K, V], Generic[K, V, R_co]):
         self.node = node
 
     def forget_others(self) -> None:
-        """Forget what a broker told of keys that it was not asked about."""
+        """Drop results for keys that were not in the request."""
         asked = set(self.keys)
         for part in (self.completed, self.failed, self.again):
             for key in part.keys() - asked:
@@ -117,7 +117,7 @@ class Reply(Progress[K, V], Generic[K, V, R_co]):
 class AdminCall(ABC, Generic[K, V, R]):
     """One operation over keys of type K, with a value of type V for each, answered by responses of type R.
 
-    ``name`` stands in messages; ``lookup`` says to which node a key goes. A subclass declares its arguments as a
+    Messages contain ``name``; ``lookup`` finds the node of a key. A subclass declares its arguments as a
     dataclass does (the module ``dataclasses`` would cost every start a millisecond).
     """
 
@@ -126,7 +126,7 @@ class AdminCall(ABC, Generic[K, V, R]):
     per_request = 0
     """Keys that fit into one request; 0 for any number."""
     any_may_answer = False
-    """Whether every broker answers, by asking the controller, and being asked changes nothing. For calls of one key."""
+    """Whether every broker can answer by asking the controller, without changing anything. For calls of one key."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
 
@@ -141,7 +141,7 @@ class AdminCall(ABC, Generic[K, V, R]):
     def build(self, keys: list[K], versions: NodeVersions, deadline: Deadline) -> Request | tuple[Request, int]:
         """The request for these keys to a node of these versions. Raises UnsupportedVersion, KeysRefused.
 
-        ``deadline`` is the broker's: it ends a little before the caller stops waiting for the answer.
+        ``deadline`` is the broker's: it ends shortly before the caller stops waiting for the response.
         """
 
     @abstractmethod
@@ -152,9 +152,8 @@ class AdminCall(ABC, Generic[K, V, R]):
 def run(call: AdminCall[K, V, Any], keys: Iterable[K], cluster: ClusterAccess, deadline: Deadline) -> Outcomes[K, V]:
     """The outcome of every key, in order; keys that occur twice share one.
 
-    Raises what concerns all keys alike: no bootstrap server, failed authentication, wrong settings. After the first
-    answer of a broker it raises nothing: a broker that refuses the login, or whose certificate is not accepted, is an
-    error of its keys.
+    Raises errors of all keys: no bootstrap server, failed authentication, wrong settings. After a broker's first
+    response it raises nothing: a refused login or certificate of one broker is an error of its keys.
     """
     return _Run(call, list(dict.fromkeys(keys)), cluster, deadline).run()
 
@@ -176,7 +175,7 @@ class _Run(Generic[K, V]):
         self._deadline = deadline
         self._clock = cluster.exchange.clock
         self._open: dict[K, KafkaToolsError | None] = dict.fromkeys(keys)
-        """Keys without an outcome, with the last reason why they were tried again."""
+        """Keys without an outcome, with the reason of their last retry."""
         self._nodes: dict[K, Node] = {}
         """Keys whose node is known; the others are looked up."""
         self._outcomes: dict[K, Outcome[V]] = {}
@@ -185,9 +184,9 @@ class _Run(Generic[K, V]):
         self._graces = Graces(self._clock)
         self._lookup_failures = 0
         self._rebuild = False
-        """Some keys were refused before anything was sent: the rest need no pause."""
+        """Some keys were refused before anything was sent: the other keys need no pause."""
         self._maybe_done: set[K] = set()
-        """Keys that a request without an answer held: the broker may have acted on it."""
+        """Keys of a request without a response: the broker may have processed it."""
         self._wrong_nodes = WrongNodes(cluster.metadata)
         self._answered = False
         """Whether a broker has answered a request of the call: from then on errors belong to keys."""
@@ -221,7 +220,7 @@ class _Run(Generic[K, V]):
         except DeadlineExceeded:
             if not self._outcomes and not any(self._open.values()):
                 raise
-            self._give_up()  # what was tried before tells more than where time ran out
+            self._give_up()  # the reason of the last retry explains more than the timeout
             return
         except NetworkError as error:
             self._lookup_failures += 1
@@ -245,9 +244,9 @@ class _Run(Generic[K, V]):
                 self._fail(key, WireError(f"{self._call.name}: no node responsible for {key} was found"))
 
     def _is_worth_another_try(self, error: NetworkError) -> bool:
-        """A cluster that answered before may be back soon; one that never did is more likely a wrong address."""
+        """A cluster that answered before may return soon; without any response the address is probably wrong."""
         if self._tries or isinstance(error, ClosedAtFirstRequest):
-            return True  # such connections are counted: the last one says that a login is wanted
+            return True  # the pool counts these connections: the error of the last one says that a login is required
         return not isinstance(error, ConnectFailed) and self._lookup_failures < UNREACHABLE_TRIES
 
     def _send(self, keys: Sequence[K]) -> None:
@@ -264,7 +263,7 @@ class _Run(Generic[K, V]):
             self._take_first_answer(*sent[0])
         else:
             self._cluster.exchange.wait([pending for _, _, pending in sent])
-            # Answers first: one node that refuses us does not undo what the others did.
+            # Responses first: the refusal of one node must not hide the results of the others.
             for node, members, pending in sorted(sent, key=lambda item: item[2].error is not None):
                 self._take(node, members, pending)
         self._wrong_nodes.end_of_attempt()
@@ -303,7 +302,7 @@ class _Run(Generic[K, V]):
                 self._fail(key, with_reason(error, self._open.get(key)))
 
     def _refused(self, keys: Iterable[K], error: KafkaToolsError) -> None:
-        """What is wrong for all keys alike is raised; once something was done it must not hide that."""
+        """Raise an error of all keys, unless a response was received before: its results must not be lost."""
         if not self._answered:
             raise error
         for key in keys:
@@ -340,7 +339,7 @@ class _Run(Generic[K, V]):
                 self._open[key] = error
 
     def _again(self, reasons: dict[K, KafkaToolsError], grace_s: Mapping[K, float] = NO_GRACE) -> None:
-        """Try keys again. ``grace_s``: how long a key's reason is worth waiting for, where that is known."""
+        """Retry keys. ``grace_s``: limits for the retries of single keys, if known."""
         retries = self._cluster.exchange.config.number("retries")
         for key, reason in reasons.items():
             code = reason.code if isinstance(reason, BrokerError) else None

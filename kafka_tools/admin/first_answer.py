@@ -1,9 +1,9 @@
-"""Questions about the cluster that any broker takes to the controller: where one is silent, the others are asked too.
+"""Requests that any broker forwards to the controller: if one broker does not answer, the others are asked too.
 
 A KRaft broker whose controller hangs waits ``controller.socket.timeout.ms`` (30 s) for the answer to the first request
-that it has passed on, then turns to the next controller; another request meanwhile makes it wait as long again
-(``NodeToControllerRequestThread``, 4.3). Brokers that are asked one after the other wait one after the other; asked
-together, they are ready together, also for the changes that follow.
+that it has forwarded, then turns to the next controller; another request meanwhile makes it wait as long again
+(``NodeToControllerRequestThread``, 4.3). Brokers that are asked one after the other also wait one after the other.
+Brokers that are asked concurrently are ready at the same time, also for the changes that follow.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kafka_tools.net.pool import MAX_WAIT_S
 from kafka_tools.values import Node
 
 OTHERS_AFTER_S = 5.0
-"""How long a node may be silent before the others are asked as well."""
+"""If a node does not answer within this time, the other nodes are asked too."""
 _LATE_S = 1.0
-"""How much longer than the first the others may take that were asked at the same time."""
+"""Time after the first response for the other nodes that were asked concurrently."""
 _CHANNEL = "question"
-"""A further connection to each: what a broker is asked meanwhile does not wait behind the question."""
+"""A further connection to each broker, so that other requests do not wait behind this one."""
 _HINT = (
     "a KRaft broker forwards this request to the controller; if the controller does not respond, it "
     "tries the next one after 30 s (controller.socket.timeout.ms): try again, or wait longer, for "
@@ -33,7 +33,7 @@ _HINT = (
 
 
 _Waiting = tuple[Node, str, Pending]
-"""Who was asked, on which channel, and what."""
+"""The node, the channel and the request."""
 
 
 def longest_wait_s(config: ClientConfig) -> float:
@@ -44,10 +44,10 @@ def longest_wait_s(config: ClientConfig) -> float:
 def answers(
     cluster: ClusterAccess, node: Node, pending: Pending, ask: Callable[[Node, str], Pending], deadline: Deadline
 ) -> Generator[tuple[Node, Pending]]:
-    """The answers and failures as they come: of ``pending``, sent to ``node``, and of the others if that is silent.
+    """The responses and failures as they come: of ``pending``, sent to ``node``, and of other nodes if it is silent.
 
-    ``ask`` sends the question to a node on a channel. Who has what it needs closes the generator. That waits a moment
-    for the brokers that are to answer as well; after that, others are asked before those that have not.
+    ``ask`` sends the request to a node on a channel. A caller that has enough closes the generator. It then waits
+    briefly for the other responses. Nodes that are still silent are asked last from then on.
     """
     exchange = cluster.exchange
     waiting = [(node, "", pending)]
@@ -73,7 +73,7 @@ def answers(
 
 
 def _next(exchange: Exchange, waiting: list[_Waiting], most_s: float) -> _Waiting | None:
-    """Take the next that is done out of ``waiting``; None if none is in time."""
+    """Remove the next completed request from ``waiting`` and return it; None after ``most_s``."""
     exchange.poll([each for _, _, each in waiting], Deadline(exchange.clock, most_s))
     found = next((each for each in waiting if each[2].done), None)
     if found is not None:
@@ -82,9 +82,9 @@ def _next(exchange: Exchange, waiting: list[_Waiting], most_s: float) -> _Waitin
 
 
 def _others(cluster: ClusterAccess, node: Node) -> list[Node]:
-    """The nodes beside this one, or while none is known the bootstrap servers."""
+    """The other nodes, or the bootstrap servers if no node is known."""
     metadata = cluster.metadata
     if metadata.nodes:
-        metadata.request_update()  # what it said of the controller may be wrong by now
+        metadata.request_update()  # its controller may be outdated
     bootstrap = [Node(-1 - number, *address) for number, address in enumerate(cluster.exchange.config.bootstrap)]
     return [other for other in list(metadata.nodes.values()) or bootstrap if other.address != node.address]

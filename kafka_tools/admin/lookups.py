@@ -1,7 +1,7 @@
-"""Which node a key belongs to: any, the controller, a given one, a partition's leader, a coordinator.
+"""Lookups of the node for a key: any node, the controller, a given node, a partition's leader, a coordinator.
 
-A lookup maps keys to nodes; what it cannot map is an error for good, or a reason to try again. It sends what it
-must itself (Metadata, FindCoordinator) and retries nothing: ``admin.driver`` does.
+A lookup maps keys to nodes. A key without a node gets a final error, or a reason to retry. A lookup sends its own
+requests (Metadata, FindCoordinator) and retries nothing: ``admin.driver`` does.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _STATE_TOPICS = {CoordinatorType.GROUP: CONSUMER_OFFSETS, CoordinatorType.TRANSA
 """Key type -> the topic whose partitions' leaders are the coordinators."""
 
 NEW_PARTITION_GRACE_S = 0.3
-"""How long a partition that its topic does not have may still be on its way to the broker that was asked."""
+"""How long to retry a partition that a broker does not know yet, although it knows the topic."""
 OFFLINE_GRACE_S = 3.0
-"""How long a partition whose in-sync replicas are all gone is worth waiting for: somebody has to start a broker."""
+"""How long to retry a partition whose in-sync replicas are all offline: somebody has to start a broker."""
 
 
 class ClusterAccess(NamedTuple):
@@ -42,24 +42,24 @@ class ClusterAccess(NamedTuple):
 
 
 class FoundNodes(Generic[K]):
-    """Keys with their nodes, keys that failed for good, and keys to try again with the reason."""
+    """Keys with their nodes, keys with a final error, and keys to retry with the reason."""
 
     def __init__(self, nodes: dict[K, Node] | None = None) -> None:
         self.nodes = nodes or {}
         self.failed: dict[K, KafkaToolsError] = {}
         self.later: dict[K, KafkaToolsError] = {}
         self.grace_s: dict[K, float] = {}
-        """How long, in seconds, the reason of a key in ``later`` is worth waiting for, where that is known."""
+        """Limits in seconds for retries of keys in ``later``, if known."""
 
     def keep_only(self, keys: Iterable[K]) -> None:
-        """Forget what a broker told of keys that it was not asked about."""
+        """Drop results for other keys than ``keys``."""
         asked = set(keys)
         for part in (self.nodes, self.failed, self.later):
             for key in part.keys() - asked:
                 del part[key]
 
     def wait_for(self, key: K, reason: KafkaToolsError, grace_s: float) -> None:
-        """Try a key again, but give it up when the reason has lasted this long."""
+        """Retry a key, but fail it when the reason has lasted this long."""
         self.later[key] = reason
         self.grace_s[key] = grace_s
 
@@ -68,16 +68,16 @@ class Lookup(ABC, Generic[K]):
     """Finds nodes for keys."""
 
     def is_patient(self, key: K) -> bool:
-        """Whether a node that cannot be reached is worth waiting for, since ``key`` may move to another one."""
+        """Whether to retry an unreachable node, because ``key`` may move to another node."""
         return True
 
     @abstractmethod
     def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
-        """Find the node of each key. Raises what concerns all keys alike."""
+        """Find the node of each key. Raises errors of all keys."""
 
 
 class AnyNodeLookup(Lookup[K]):
-    """Every key to whichever broker is at hand; with bootstrap controllers, to the active one (KIP-919)."""
+    """Every key to any broker; with bootstrap controllers, to the active controller (KIP-919)."""
 
     def find(self, cluster: ClusterAccess, keys: Sequence[K], deadline: Deadline) -> FoundNodes[K]:
         if cluster.exchange.config.is_controllers:
@@ -136,8 +136,8 @@ class SameNodeLookup(Lookup[Node]):
 class LeaderLookup(Lookup[TopicPartition]):
     """Each partition to its leader, by one Metadata request for all of their topics.
 
-    ``known``: partition -> id of its leader where it was told just before. It is taken once: a leader that has moved
-    is asked for.
+    ``known``: partition -> id of its leader from a recent response. It is used once: if the leader has moved, a
+    request finds it.
     """
 
     def __init__(self, known: Mapping[TopicPartition, int] | None = None) -> None:
@@ -206,7 +206,7 @@ class CoordinatorLookup(Lookup[str]):
 
         found: FoundNodes[str] = FoundNodes()
         for key in keys:
-            if key is None:  # callers without types, and files with a hole in them
+            if key is None:  # untyped callers, and files with a missing value
                 text = "The given group id 'null' cannot be represented in a request."
                 found.failed[key] = broker_error(error_codes.INVALID_GROUP_ID, text)
         keys = [key for key in keys if key not in found.failed]
@@ -231,9 +231,9 @@ class CoordinatorLookup(Lookup[str]):
         return found
 
     def _look_for_offline(self, cluster: ClusterAccess, found: FoundNodes[str], deadline: Deadline) -> None:
-        """Of keys without a coordinator: whether the partition that holds their state is offline.
+        """Report keys without a coordinator if the partition with their state is offline.
 
-        Brokers only say that there is none, also while the topic of the state is being created.
+        Brokers only report a missing coordinator, also while the topic of the state is being created.
         """
         absent = [key for key, error in found.later.items() if has_code(error, error_codes.COORDINATOR_NOT_AVAILABLE)]
         if not absent:
@@ -263,7 +263,7 @@ class CoordinatorLookup(Lookup[str]):
 
 
 def _topics(cluster: ClusterAccess, names: Iterable[str], deadline: Deadline) -> list[Any]:
-    """What a broker knows of these topics, from one Metadata request."""
+    """A broker's metadata of these topics, from one Metadata request."""
     Topic = MetadataRequest.RequestTopic
     request = MetadataRequest(topics=[Topic(name=name) for name in sorted(names)], allow_auto_topic_creation=False)
     node = cluster.metadata.any_node(deadline)
@@ -289,5 +289,5 @@ def _named(code: int, key: TopicPartition) -> KafkaToolsError:
 
 
 def versions_of(cluster: ClusterAccess, deadline: Deadline) -> NodeVersions:
-    """The API versions of the node at hand, for calls that choose between APIs."""
+    """The API versions of a node, for calls that choose between APIs."""
     return cluster.exchange.node_versions(cluster.metadata.any_node(deadline), deadline)

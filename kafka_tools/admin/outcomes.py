@@ -1,7 +1,7 @@
 """The outcome of each key of a call: a value or an error, in the order of the keys.
 
-Failure of one key is a value here, not an exception: a call that half worked shows the half. Whoever needs all
-of it asks ``raise_any``.
+The failure of one key is a value here, not an exception, so that a call can succeed in part. ``raise_any`` raises the
+failures.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 class Outcome(NamedTuple, Generic[V]):
-    """Of one key: ``error`` is None and ``value`` holds, or the reverse."""
+    """The outcome of one key: ``error`` is None, or there is no ``value``."""
 
     value: V | None
     error: KafkaToolsError | None = None
@@ -50,15 +50,15 @@ class Outcomes(Mapping[K, Outcome[V]]):
         return f"Outcomes({self._items})"
 
     def succeeded(self) -> dict[K, V]:
-        """The values of the keys that worked."""
+        """The values of the keys that succeeded."""
         return {key: outcome.get() for key, outcome in self._items.items() if outcome.error is None}
 
     def failures(self) -> dict[K, KafkaToolsError]:
-        """The errors of the keys that did not work."""
+        """The errors of the keys that failed."""
         return {key: outcome.error for key, outcome in self._items.items() if outcome.error is not None}
 
     def raise_any(self) -> Outcomes[K, V]:
-        """Itself when every key worked. Raises the error of a single failure, PartialFailure for several."""
+        """Returns itself when every key succeeded. Raises the error of a single failure, PartialFailure for several."""
         failures = self.failures()
         if not failures:
             return self
@@ -69,7 +69,7 @@ class Outcomes(Mapping[K, Outcome[V]]):
 
 
 def answered(wanted: Iterable[K], found: Mapping[K, Outcome[V]], told_by: object) -> Outcomes[K, V]:
-    """An outcome for every wanted key, in order; a key that an answer of ``told_by`` lacks is a WireError."""
+    """An outcome for every wanted key, in order; a key that the response of ``told_by`` lacks is a WireError."""
 
     def outcome(key: K) -> Outcome[V]:
         if key in found:
@@ -80,7 +80,7 @@ def answered(wanted: Iterable[K], found: Mapping[K, Outcome[V]], told_by: object
 
 
 class Listing(list[V]):
-    """Items that several nodes hold, with the errors of the nodes that could not tell theirs."""
+    """Items of several nodes, with the errors of the nodes that did not return theirs."""
 
     def __init__(self, items: Iterable[V], errors: Iterable[KafkaToolsError] = ()) -> None:
         super().__init__(items)

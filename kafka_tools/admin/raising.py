@@ -1,7 +1,7 @@
 """``kafka_tools.admin.AdminClient``: the admin client of programs, whose calls raise when any key failed.
 
-The commands show the half of a call that worked: they use ``admin.client.AdminClient``, where the failure of a key is a
-value. Both are one client, and ``outcomes`` of this one is that of the commands, on the same connections.
+The commands show the results of a call that succeeded in part. They use ``admin.client.AdminClient``, where the failure
+of a key is a value. ``outcomes`` of this client is such a client, on the same connections.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RaisingAdminClient(AdminClient):
 
     def __init__(self, config: Given = None, **options: Any) -> None:
         self.outcomes = AdminClient(config, **options)
-        """The same client with an outcome for each key: nothing is raised for what concerns one key."""
+        """The same client with an outcome for each key: it does not raise errors of single keys."""
         self.config = self.outcomes.config
 
     @property

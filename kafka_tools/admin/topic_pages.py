@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 def describe_by_pages(
     names: Sequence[str], page_size: int, cluster: ClusterAccess, deadline: Deadline
 ) -> dict[TopicKey, Outcome[TopicDescription]]:
-    """Name -> outcome for the names that brokers answered for good; the others are left to Metadata."""
+    """Name -> outcome for the names with a final result; the caller requests the others with Metadata."""
     told: dict[str, DescribeTopicPartitionsResponse.ResponseTopic] = {}
     partitions: dict[str, list[PartitionDescription]] = {}
     progress: Progress[TopicKey, TopicDescription] = Progress()
-    # A page holds the rest of the names from the cursor on; brokers go through them sorted by name.
+    # A page continues at the cursor; brokers process the names in order.
     rest = sorted(names)
     cursor = None
     while rest:
         try:
             page = driver.ask(DescribeTopicPage(rest, cursor, page_size), cluster, deadline)
         except UnsupportedVersion:
-            # Another broker than before is at hand, in the middle of an upgrade: Metadata has the rest.
+            # This is another broker than before, during an upgrade: the rest comes from Metadata.
             if cursor is not None:
                 told.pop(cursor.topic_name, None)
             break

@@ -90,7 +90,7 @@ class Audit(NamedTuple):
     finding_counts: Counter[tuple[str, str]]
     transactional_ids: dict[int, str]
     planned_bytes: int = 0
-    """How much log was to be read."""
+    """Size of the logs that the plan includes."""
 
     @property
     def worst(self) -> str | None:
@@ -100,7 +100,7 @@ class Audit(NamedTuple):
 
     @property
     def read_bytes(self) -> int:
-        """How much log the batches that were read take."""
+        """Size of the batches that were read."""
         return sum(each.summary.batch_bytes for each in self.partitions)
 
     @property
@@ -249,9 +249,9 @@ def _audit(engine: Engine, log_dirs: Sequence[str], options: AuditOptions, copie
 
 
 def task_bytes(total_bytes: int, range_bytes: int, parallelism: int) -> int:
-    """How much log one task reads, range by range: enough tasks to keep all cores busy to the end, and no more.
+    """Bytes of log that one task reads, range by range: just enough tasks to keep all cores busy to the end.
 
-    Spark and its Python worker take some 50 ms for a task, whatever it does.
+    Spark and its Python worker take some 50 ms for any task.
     """
     wanted = total_bytes // max(1, parallelism * _TASKS_PER_CORE)
     return max(range_bytes, min(wanted, _LARGEST_TASK_BYTES))

@@ -42,7 +42,7 @@ _HOP_BYTES = 4096
 _NO_END = 1 << 62
 """For batches of which the headers alone are read."""
 _PROBES = 4
-"""How many entries of an index may be wrong before the batch headers are followed instead."""
+"""Maximum number of wrong entries of an index, after which the batch headers are followed instead."""
 _FOLLOWED_BYTES = 2 * 1024 * 1024
 """The bytes over which batches have to follow each other: more than one record takes by Kafka's defaults."""
 _INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])

@@ -91,7 +91,7 @@ def _out_of_order(
 
 
 def severity(kind: str, *, at_open_end: bool) -> str:
-    """How bad a kind of damage is; ``at_open_end``: at the end of a partition's last segment.
+    """The severity of a kind of damage; ``at_open_end``: at the end of a partition's last segment.
 
     There a crash or a preallocated file leaves a tail that the broker cuts by itself when it starts.
     """

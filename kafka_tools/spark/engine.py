@@ -28,7 +28,7 @@ class Engine(Protocol):
 
     @property
     def parallelism(self) -> int:
-        """How many tasks run at a time."""
+        """Number of concurrent tasks."""
 
     def measure(
         self, tasks: Sequence[Sequence[Range]], depth: Depth, directories: Sequence[files.Directory]

@@ -36,7 +36,7 @@ class AclBinding(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """What matches: None for a name, principal or host, and ANY for the others, match everything.
+    """A filter of entries: None for a name, principal or host, and ANY for the other fields, match everything.
 
     The pattern type MATCH finds every pattern that applies to ``resource_name``.
     """
@@ -51,8 +51,7 @@ class AclFilter(NamedTuple):
 
 
 def id_of(family: type[Words], word: str, what: str) -> int:
-    """The wire's number of a word, or of what a described entry has that is not known here; InputError with the words
-    that there are."""
+    """The wire's number of a word, or of a described entry's unknown word; InputError with the known words."""
     words = family.known()
     spelled = word.upper().replace("-", "_")
     found = words.get(spelled) or (family.number(word) if word not in family.numbers else None)
@@ -114,7 +113,7 @@ class DescribeAcls(AdminCall[str, list[AclBinding], "DescribeAclsResponse"]):
 
 
 class CreateAcls(AdminCall[AclBinding, None, "CreateAclsResponse"]):
-    """Entries to add; one that is there already is not an error."""
+    """Entries to add; an entry that already exists is not an error."""
 
     name = "create ACLs"
     lookup = AnyNodeLookup()

@@ -1,4 +1,4 @@
-"""The cluster itself: id, nodes, controller; and which API versions each node speaks."""
+"""The cluster itself: id, nodes, controller; and the API versions that each node supports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ClusterDescription(NamedTuple):
-    """A cluster as one node tells it. ``nodes`` are brokers, or controllers when controllers were asked.
+    """A cluster as one node describes it. ``nodes`` are brokers, or controllers when controllers were asked.
 
     ``controller`` is None while there is none. ``fenced``: ids of registered brokers that are not live (KIP-1073).
     """
@@ -32,7 +32,7 @@ class ClusterDescription(NamedTuple):
     nodes: tuple[Node, ...]
     fenced: frozenset[int] = frozenset()
     authorized_operations: tuple[str, ...] | None = None
-    """What the principal may do with the cluster, by ACL operation; None unless asked for (2.3)."""
+    """The ACL operations that the principal is authorized for; None unless requested (2.3)."""
 
 
 class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterResponse | MetadataResponse"]):
@@ -45,7 +45,7 @@ class DescribeCluster(AdminCall[str, ClusterDescription, "DescribeClusterRespons
     include_fenced_brokers: bool = False
     include_authorized_operations: bool = False
     needs_nodes: bool = False
-    """Whether a response without any node, as from a cluster that starts, is asked for again."""
+    """Whether to retry after a response without any node, as from a cluster that starts."""
 
     def build(self, keys: list[str], versions: NodeVersions, deadline: Deadline) -> Request:
         from kafka_tools.protocol.messages.describe_cluster import DescribeClusterRequest

@@ -1,4 +1,4 @@
-"""Changes of configs: each key by itself (KIP-339), or all of a resource at once on brokers that know nothing else."""
+"""Changes of configs: single keys (KIP-339), or all keys of a resource on brokers that support nothing else."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class IncrementalAlterConfigs(AdminCall[ConfigResource, None, "IncrementalAlterC
 
 
 def _each_once(change: ConfigChange) -> str | None:
-    """The value; what is appended has each item once, since brokers beside ZooKeeper would add all of them."""
+    """The value. An appended list contains each item once, because brokers with ZooKeeper would add duplicates."""
     if change.operation != "append" or change.value is None:
         return change.value
     return ",".join(dict.fromkeys(change.value.split(",")))
@@ -87,7 +87,7 @@ def operation_id(change: ConfigChange) -> int:
 
 
 class ReplaceConfigs(AdminCall[ConfigResource, None, "AlterConfigsResponse"]):
-    """Resource -> its whole configuration: what is not named returns to its default (AlterConfigs)."""
+    """Resource -> its whole configuration: settings that are not named return to their defaults (AlterConfigs)."""
 
     name = "replace configs"
 

@@ -1,8 +1,8 @@
 """Configurations of topics, brokers, broker loggers, groups and client metrics: describe, alter, list.
 
-Changes are incremental (KIP-339). Brokers before 2.3 only take whole configurations: there ``merge_changes`` makes
-one out of what is set now and the changes, and refuses when that would drop a sensitive value, since brokers do not
-return those. Requests about a broker's configuration go to that broker, others to any node.
+Changes are incremental (KIP-339). Brokers before 2.3 only accept whole configurations. For them ``merge_changes``
+merges the current settings with the changes. It refuses to drop a sensitive value, because brokers do not return
+sensitive values. Requests about a broker's configuration go to that broker, others to any node.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> 
     from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
     from kafka_tools.protocol.messages.list_config_resources import ListConfigResourcesRequest
 
-    # An API whose version came with the type, and what to say of brokers without it.
+    # An API whose version introduced the type, and the releases that have it.
     known_by = {
         "broker-logger": (IncrementalAlterConfigsRequest, 1, "Kafka 2.4 and later"),
         "client-metrics": (
@@ -127,7 +127,7 @@ def refuse_unknown_types(keys: list[ConfigResource], versions: NodeVersions) -> 
 class DescribeConfigs(AdminCall[ConfigResource, list[ConfigEntry], "DescribeConfigsResponse"]):
     """Resource -> its settings, by name. ``names`` limits them per resource (None: all).
 
-    ``include_defaults``: also those that nobody has set.
+    ``include_defaults``: also settings that are not set.
     """
 
     name = "describe configs"

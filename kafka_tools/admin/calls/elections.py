@@ -1,4 +1,4 @@
-"""Leader elections (KIP-183, KIP-460): preferred leaders, and unclean ones where no replica in sync is left."""
+"""Leader elections (KIP-183, KIP-460): preferred leaders, and unclean elections if no in-sync replica is left."""
 
 from __future__ import annotations
 

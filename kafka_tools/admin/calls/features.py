@@ -1,4 +1,4 @@
-"""Features of a cluster (KIP-584): which levels nodes support, which are finalized, and changing them."""
+"""Features of a cluster (KIP-584): the supported levels, the finalized levels, and updates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Groups: list, describe, delete.
 
-Listing asks every broker, since each knows the groups it coordinates. Describing asks a group's coordinator, as a
-KIP-848 group where brokers know those, and as a classic group when it is none.
+A listing asks every broker, because each knows only the groups that it coordinates. A description asks the group's
+coordinator: for a KIP-848 group if brokers support them, and for a classic group if it is not one.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class MemberDescription(NamedTuple):
     subscribed_topics: tuple[str, ...] = ()
     subscribed_regex: str | None = None
     upgraded: bool | None = None
-    """Whether the member speaks the KIP-848 protocol; None where that is not told."""
+    """Whether the member uses the KIP-848 protocol; None if the broker does not return it."""
 
 
 class GroupDescription(NamedTuple):
@@ -91,7 +91,7 @@ class GroupDescription(NamedTuple):
     group_epoch: int | None = None
     assignment_epoch: int | None = None
     authorized_operations: tuple[str, ...] | None = None
-    """What the principal may do with the group, by ACL operation; None unless asked for (2.3)."""
+    """The ACL operations that the principal is authorized for; None unless requested (2.3)."""
 
     @property
     def is_simple(self) -> bool:
@@ -212,7 +212,7 @@ def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment
 
     version = int.from_bytes(data[:2], "big", signed=True)
-    # A newer version starts with what the newest one we know holds (KIP-429).
+    # A newer version starts with the fields of the newest known version (KIP-429).
     known = max(0, min(version, ConsumerProtocolAssignment.MAX_VERSION))
     found, _ = decode_prefix(ConsumerProtocolAssignment, known, data, 2)
     return tuple(
@@ -278,7 +278,7 @@ def partitions_of(
 
 
 class DeleteGroups(AdminCall[str, None, "DeleteGroupsResponse"]):
-    """Groups that have no members any more (1.1)."""
+    """Groups without members (1.1)."""
 
     name = "delete groups"
     lookup = CoordinatorLookup()
@@ -297,5 +297,5 @@ class DeleteGroups(AdminCall[str, None, "DeleteGroupsResponse"]):
 
 
 def not_found(group_id: str, said: str | None = None) -> BrokerError:
-    """The error for a group that no broker has, or that is of another type: then a broker ``said`` so."""
+    """The error for a group that does not exist, or is of another type (``said``: the broker's message)."""
     return broker_error(error_codes.GROUP_ID_NOT_FOUND, said or f"Group {group_id} not found.")

@@ -35,7 +35,7 @@ class ReplicaPlace(NamedTuple):
 
 class ReplicaInfo(NamedTuple):
     """A replica in a log directory. ``offset_lag``: of a current log, how far its end is behind the high watermark; of
-    a future one (a move under way), how far it is behind the current log."""
+    a future one (a move in progress), how far it is behind the current log."""
 
     size_bytes: int
     offset_lag: int
@@ -57,7 +57,7 @@ LogDirs = dict[str, Outcome[LogDirDescription]]
 class DescribeLogDirs(AdminCall[int, LogDirs, "DescribeLogDirsResponse"]):
     """Broker id -> path -> the directory, or its error.
 
-    ``partitions``: broker id -> the partitions that it is to tell of; a broker that is not there tells of all.
+    ``partitions``: broker id -> the partitions to describe; all of them for other brokers.
     """
 
     name = "describe log dirs"
@@ -110,7 +110,7 @@ def _log_dir(item: DescribeLogDirsResponse.Result, version: int) -> Outcome[LogD
 
 
 class ReplicaLogDirs(NamedTuple):
-    """Where a replica is: paths, and how far each log lags (``ReplicaInfo``). None: the broker holds no such log."""
+    """The directories of a replica, and the lag of each log (``ReplicaInfo``). None: the broker has no such log."""
 
     current: str | None
     current_lag: int | None
@@ -148,7 +148,7 @@ class DescribeReplicaLogDirs(AdminCall[ReplicaPlace, ReplicaLogDirs, "DescribeLo
                 if replica is not None:
                     places[replica.is_future] = path, replica.offset_lag
             if False not in places and offline is not None:
-                reply.failed[key] = offline  # it may be in that one, which does not say what it holds
+                reply.failed[key] = offline  # it may be in the offline directory, whose contents are unknown
             else:
                 reply.completed[key] = ReplicaLogDirs(*places.get(False, _NOWHERE), *places.get(True, _NOWHERE))
 

@@ -51,7 +51,7 @@ def merge_changes(
 def append_what_is_missing(
     resource: ConfigResource, current: Iterable[ConfigEntry], changes: Sequence[ConfigChange]
 ) -> list[ConfigChange]:
-    """The changes for brokers before 3.3, whose APPEND adds what is there already once more (KAFKA-13862).
+    """The changes for brokers before 3.3, whose APPEND adds existing items again (KAFKA-13862).
 
     ``current`` with synonyms. Where nothing is missing the list is set as it is, as later brokers do.
     """
@@ -70,7 +70,7 @@ def append_what_is_missing(
 
 
 def own_source(resource: ConfigResource) -> str:
-    """Where the settings of this very topic or broker come from, as ConfigSource names it."""
+    """The ConfigSource of settings of this topic or broker itself."""
     return {"topic": TOPIC_CONFIG, "broker": BROKER_CONFIG if resource.name else BROKERS_DEFAULT}[resource.type]
 
 
@@ -85,7 +85,7 @@ def _list_now(entry: ConfigEntry | None, own: str) -> str | None:
 
 
 def changed_list(now: str | None, change: ConfigChange) -> str:
-    """A list after APPEND or SUBTRACT: what is there already is not added again, as brokers have it."""
+    """A list after APPEND or SUBTRACT. As on brokers, existing items are not added again."""
     items, given = _items(now), _items(change.value)
     if change.operation == "append":
         return ",".join(dict.fromkeys([*items, *given]))

@@ -35,14 +35,14 @@ _NEEDS = {
 }
 _COORDINATOR_BUSY = (error_codes.COORDINATOR_LOAD_IN_PROGRESS, error_codes.REBALANCE_IN_PROGRESS)
 NAMES_UP_TO = 9
-"""The newest version of OffsetFetch and OffsetCommit that names topics; later ones want ids."""
+"""The newest version of OffsetFetch and OffsetCommit that names topics; later ones require ids."""
 S = TypeVar("S")
 
 
 def at_or_after(moment_ms: int) -> int:
-    """What ``list_offsets`` takes for the first record at or after a moment (ms since the epoch).
+    """The argument of ``list_offsets`` for the first record at or after a time (ms since the epoch).
 
-    Before 1970 there is no record, and the negative numbers mean other things: -1 would be the end of the log.
+    No record is older than 1970, and negative numbers have other meanings: -1 is the end of the log.
     """
     return max(moment_ms, 0)
 
@@ -56,7 +56,7 @@ class ListedOffset(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """What a group committed for a partition."""
+    """The committed offset of a group for a partition."""
 
     offset: int
     metadata: str = ""
@@ -218,7 +218,7 @@ class CommitGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetC
 
 
 class DeleteGroupOffsets(AdminCall[str, Outcomes[TopicPartition, None], "OffsetDeleteResponse"]):
-    """Forget what a group committed for some partitions (2.4); the value is an outcome per partition."""
+    """Delete a group's committed offsets of some partitions (2.4); the value is an outcome per partition."""
 
     name = "delete group offsets"
     lookup = CoordinatorLookup()

@@ -6,7 +6,7 @@ from kafka_tools.protocol.enums import OPERATIONS_NOT_ASKED, AclOperation
 
 
 def operations_of(bits: int) -> tuple[str, ...] | None:
-    """The operations in a bit field of authorised operations; None where the broker did not tell."""
+    """The operations in a bit field of authorized operations; None if the broker did not return them."""
     if bits == OPERATIONS_NOT_ASKED:
         return None
     known = [word for word, number in AclOperation.known().items() if bits >> number & 1]

@@ -36,7 +36,7 @@ class QuorumReplica(NamedTuple):
 
 
 class QuorumEndpoint(NamedTuple):
-    """Where a voter listens."""
+    """The address of a voter's listener."""
 
     name: str
     host: str
@@ -134,7 +134,7 @@ class AddVoter(AdminCall[str, None, "AddRaftVoterResponse"]):
     def interpret(self, reply: Reply[str, None, AddRaftVoterResponse | RemoveRaftVoterResponse]) -> None:
         response = reply.response
         if response.error_code == error_codes.NOT_LEADER_OR_FOLLOWER:
-            # The quorum's own word for NOT_CONTROLLER: another node leads it by now.
+            # The quorum's equivalent of NOT_CONTROLLER: another node is the leader now.
             reply.again[ALL] = broker_error(response.error_code, response.error_message or None)
         else:
             reply.settle(ALL, response.error_code, response.error_message, None)
@@ -162,7 +162,7 @@ class RemoveVoter(AdminCall[str, None, "RemoveRaftVoterResponse"]):
 
 
 class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse | UnregisterControllerResponse"]):
-    """Broker id -> forgotten by the cluster; for brokers that are gone for good (KRaft)."""
+    """Unregister brokers that were removed permanently (KRaft)."""
 
     name = "unregister broker"
     lookup = ControllerLookup()
@@ -179,7 +179,7 @@ class UnregisterBroker(AdminCall[int, None, "UnregisterBrokerResponse | Unregist
 
 
 class UnregisterController(UnregisterBroker):
-    """Controller id -> forgotten by the cluster; for controllers that are gone for good (4.4)."""
+    """Unregister controllers that were removed permanently (4.4)."""
 
     name = "unregister controller"
 

@@ -40,7 +40,7 @@ class QuotaFilter(NamedTuple):
 
 
 class EffectiveQuota(NamedTuple):
-    """What applies, and the level it comes from (an index into SOURCES)."""
+    """The value that applies, and its level (an index into SOURCES)."""
 
     value: float
     source: int
@@ -109,7 +109,7 @@ class AlterClientQuotas(AdminCall[QuotaEntity, None, "AlterClientQuotasResponse"
 
 
 def _entity_of(entry: DescribeClientQuotasResponse.EntryData | AlterClientQuotasResponse.EntryData) -> QuotaEntity:
-    """The entity that a broker names; its types are not judged here, a newer broker may have more."""
+    """The entity that a broker names. Its types are not validated, because a newer broker may have more."""
     return in_order((part.entity_type, part.entity_name) for part in entry.entity)
 
 
@@ -122,9 +122,9 @@ def _operation(
 
 
 def effective(quotas: Quotas, user: str | None, client_id: str | None) -> dict[str, EffectiveQuota]:
-    """Quota name -> what applies to a connection of this user and client id; None asks for the default entity.
+    """Quota name -> the value for a connection of this user and client id; None means the default entity.
 
-    For every quota the first level counts that has this quota; they are not combined.
+    The first level that has a quota determines it; levels are not combined.
     """
     found: dict[str, EffectiveQuota] = {}
     for source, entity in enumerate(levels(user, client_id)):

@@ -28,7 +28,7 @@ IN_ZOOKEEPER = (
 
 
 class Reassignment(NamedTuple):
-    """A reassignment that is running: broker ids of all replicas, and which of them come and go."""
+    """A reassignment in progress: broker ids of all replicas, and which of them are added and removed."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]

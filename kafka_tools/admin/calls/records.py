@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REFUSED_BY_POLICY = "records can only be deleted if the topic's cleanup.policy contains delete"
-"""What the error means here (UnifiedLog.maybeIncrementLogStartOffset); brokers send no text with it."""
+"""The error's meaning for this API (UnifiedLog.maybeIncrementLogStartOffset); brokers send no text with it."""
 HIGH_WATERMARK = -1
 """The offset that stands for "everything that can be consumed now"."""
 
@@ -38,7 +38,7 @@ def grouped(partitions: Iterable[TopicPartition], item: Callable[[TopicPartition
 
 
 class DeleteRecords(AdminCall[TopicPartition, int, "DeleteRecordsResponse"]):
-    """Partition -> offset before which everything goes; the value is the log start offset afterwards."""
+    """Partition -> offset before which records are deleted; the value is the new log start offset."""
 
     name = "delete records"
     lookup = LeaderLookup()

@@ -1,7 +1,7 @@
 """SCRAM credentials of users, stored by the brokers (KIP-554).
 
-The password never leaves this process: what is sent is the salted password (PBKDF2), from which brokers derive the
-keys they store. Needs Kafka 2.7; before that credentials live in ZooKeeper.
+The password never leaves this process. The request contains the salted password (PBKDF2), from which brokers derive
+the keys that they store. Needs Kafka 2.7; before that, ZooKeeper stores credentials.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IN_ZOOKEEPER = "before Kafka 2.7, credentials are stored in ZooKeeper: give --zo
 
 
 class ScramCredentialInfo(NamedTuple):
-    """What brokers tell of a credential: never the keys."""
+    """A credential as brokers describe it, without keys."""
 
     mechanism: str
     iterations: int

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ShareOffset(NamedTuple):
-    """Where sharing of a partition starts; ``lag`` in records, None where not told (before 4.2)."""
+    """The share-partition start offset; ``lag`` in records, None before 4.2."""
 
     start_offset: int
     leader_epoch: int | None
@@ -159,7 +159,7 @@ class AlterShareOffsets(AdminCall[str, Outcomes[TopicPartition, None], "AlterSha
 
 
 class DeleteShareOffsets(AdminCall[str, Outcomes[str, None], "DeleteShareGroupOffsetsResponse"]):
-    """Forget where a group shares some topics; an outcome per topic."""
+    """Delete a group's share offsets of some topics; an outcome per topic."""
 
     name = "delete share group offsets"
     lookup = CoordinatorLookup()

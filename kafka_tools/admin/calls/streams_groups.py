@@ -1,4 +1,4 @@
-"""Kafka Streams groups (KIP-1071): describe. What they committed is asked for and changed as of any other group."""
+"""Kafka Streams groups (KIP-1071): describe. Calls for offsets are those of other groups."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class DelegationToken(NamedTuple):
 
     @property
     def hmac_text(self) -> str:
-        """The HMAC in base64: what a client logs in with."""
+        """The HMAC in base64, the password of a client's login."""
         return base64.b64encode(self.hmac).decode("ascii")
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ def parse_hmac(text: str) -> bytes:
 
 
 class CreateToken(AdminCall[str, DelegationToken, "CreateDelegationTokenResponse"]):
-    """A new token for the one who asks, or for ``owner`` (3.3)."""
+    """A new token for the requesting principal, or for ``owner`` (3.3)."""
 
     name = "create delegation token"
     lookup = AnyNodeLookup()

@@ -37,7 +37,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """What was created; numbers are -1 and ``configs`` None where the broker does not tell (before 2.4)."""
+    """The created topic; before 2.4, numbers are -1 and ``configs`` is None."""
 
     name: str
     topic_id: uuid.UUID
@@ -54,7 +54,7 @@ class NewPartitions(NamedTuple):
 
 
 def by_name(topics: Sequence[NewTopic]) -> dict[str, NewTopic]:
-    """Name -> topic; InputError for two different topics of one name, since a request cannot hold both."""
+    """Name -> topic; InputError for two different topics of one name, because a request cannot contain both."""
     named: dict[str, NewTopic] = {}
     for topic in topics:
         if named.setdefault(topic.name, topic) != topic:

@@ -1,7 +1,7 @@
 """Topics: list, describe, create, delete, add partitions.
 
-Names go to whichever node is at hand, changes to the controller. Describing uses DescribeTopicPartitions, page by
-page, where brokers have it (3.7, KIP-966), else Metadata.
+Requests by name go to any node, changes to the controller. Descriptions use DescribeTopicPartitions, page by page, if
+brokers support it (3.7, KIP-966), else Metadata.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TopicDescription(NamedTuple):
     is_internal: bool
     partitions: tuple[PartitionDescription, ...]
     authorized_operations: tuple[str, ...] | None = None
-    """What the principal may do with the topic, by ACL operation; None where the broker does not tell."""
+    """The ACL operations that the principal is authorized for; None if the broker does not return them."""
 
 
 class ListTopics(AdminCall[str, list[TopicListing], MetadataResponse]):
@@ -148,7 +148,7 @@ def take_topic(
     partitions: Sequence[PartitionDescription],
     progress: Progress[TopicKey, TopicDescription],
 ) -> None:
-    """One described topic, or its error; a topic that does not exist is not waited for."""
+    """One described topic, or its error; a topic that does not exist is not retried."""
     if error_codes.error(topic.error_code).topic_not_found:
         progress.failed[key] = broker_error(topic.error_code, not_found(key))
         return
@@ -190,7 +190,7 @@ def partition_of(
 
 
 def refuse_empty_names(keys: Sequence[Any]) -> None:
-    """KeysRefused for names that no request can carry; the others go on."""
+    """Raise KeysRefused for names that no request can contain; the other names remain."""
     empty = [key for key in keys if key in ("", None)]
     if empty:
         text = f"The given topic name '{empty[0] or ''}' cannot be represented in a request."

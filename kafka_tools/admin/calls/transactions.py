@@ -56,7 +56,7 @@ class ProducerState(NamedTuple):
 
 
 class AbortSpec(NamedTuple):
-    """Which transaction of a partition is to be aborted, as ``describe_producers`` tells it."""
+    """The transaction of a partition to abort, as ``describe_producers`` returns it."""
 
     producer_id: int
     producer_epoch: int
@@ -208,7 +208,7 @@ class FenceProducers(AdminCall[str, tuple[int, int], "InitProducerIdResponse"]):
         if not keys[0]:
             error = broker_error(error_codes.INVALID_REQUEST, "a transactional id must not be empty")
             raise KeysRefused({keys[0]: error})
-        # The transaction that this opens must be able to outlive nothing: 1 ms is the least brokers take.
+        # The transaction that this opens must expire immediately: 1 ms is the shortest timeout that brokers accept.
         return InitProducerIdRequest(transactional_id=keys[0], transaction_timeout_ms=1)
 
     def interpret(self, reply: Reply[str, tuple[int, int], InitProducerIdResponse]) -> None:

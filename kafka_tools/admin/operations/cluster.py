@@ -49,7 +49,7 @@ class ClusterOperations(Connected):
         return self.ask(call, timeout_s, deadline)
 
     def nodes(self, *, timeout_s: float | None = None, deadline: Deadline | None = None) -> list[Node]:
-        """Every live node, by id; waits for one where the cluster tells none."""
+        """Every live node, by id; waits while the cluster reports no node."""
         from kafka_tools.admin.calls.cluster import DescribeCluster
 
         call = DescribeCluster(controllers=self.config.is_controllers, needs_nodes=True)
@@ -80,7 +80,7 @@ class ClusterOperations(Connected):
     ) -> Outcomes[int, LogDirs]:
         """Broker id -> path -> the directory with its replicas; all brokers and partitions unless some are named.
 
-        ``partitions``: the same of every broker, or broker id -> those of this one (all, where there is no such id).
+        ``partitions``: the same for every broker, or broker id -> partitions (all for other brokers).
         """
         broker_ids = None if broker_ids is None else several("broker_ids", broker_ids, "int")
         from kafka_tools.admin.calls.log_dirs import DescribeLogDirs
@@ -195,7 +195,7 @@ class ClusterOperations(Connected):
     def describe_features(
         self, node_id: int | None = None, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Features:
-        """Supported and finalized features, as a given node or any tells them."""
+        """Supported and finalized features, from a given node or any node."""
         from kafka_tools.admin.calls.features import DescribeFeatures
 
         lookup: Lookup[str] = AnyNodeLookup() if node_id is None else GivenNodeLookup(lambda _: node_id)
@@ -254,7 +254,7 @@ class ClusterOperations(Connected):
     def unregister_broker(
         self, broker_id: int, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> None:
-        """Make the cluster forget a broker that is gone for good (KRaft)."""
+        """Unregister a broker that was removed permanently (KRaft)."""
         from kafka_tools.admin.calls.quorum import UnregisterBroker
 
         self.run(UnregisterBroker(), [broker_id], timeout_s, deadline)[broker_id].get()
@@ -262,7 +262,7 @@ class ClusterOperations(Connected):
     def unregister_controller(
         self, controller_id: int, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> None:
-        """Make the cluster forget a controller that is gone for good (4.4); a voter is removed first."""
+        """Unregister a controller that was removed permanently (4.4). Remove a voter first."""
         from kafka_tools.admin.calls.quorum import UnregisterController
 
         self.run(UnregisterController(), [controller_id], timeout_s, deadline)[controller_id].get()

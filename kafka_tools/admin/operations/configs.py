@@ -25,7 +25,7 @@ MERGE_REMARK = (
     "this broker has no incremental changes (new in Kafka 2.3): the configs of {resources} would be read, "
     "changed and written back as a whole"
 )
-"""In place of the warning where nothing is written."""
+"""Replaces the warning if nothing is written."""
 
 
 class ConfigOperations(Connected):
@@ -43,7 +43,7 @@ class ConfigOperations(Connected):
     ) -> Outcomes[ConfigResource, list[ConfigEntry]]:
         """Resource -> its settings by name; a mapping limits the names per resource.
 
-        Without ``include_defaults`` only those that somebody has set, for it, for brokers or in their files.
+        Without ``include_defaults`` only settings that are set: for the resource, for brokers or in their files.
         """
         from kafka_tools.admin.calls.configs import DescribeConfigs, owner_lookup
 
@@ -68,7 +68,7 @@ class ConfigOperations(Connected):
     def _missing_topics(
         self, resources: Iterable[ConfigResource], deadline: Deadline
     ) -> dict[ConfigResource, Outcome[list[ConfigEntry]]]:
-        """The topics that do not exist, where brokers describe any (before 2.0)."""
+        """Errors for topics that do not exist; brokers before 2.0 describe any topic."""
         from kafka_tools.admin.calls.topics import ListTopics
         from kafka_tools.net.broker_errors import broker_error
         from kafka_tools.protocol import error_codes
@@ -114,13 +114,13 @@ class ConfigOperations(Connected):
     def _append_what_is_missing(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], deadline: Deadline
     ) -> dict[ConfigResource, list[ConfigChange]]:
-        """The changes as brokers from 2.3 to 3.2 need them; what cannot be described is left for them to refuse."""
+        """The changes for brokers from 2.3 to 3.2. They refuse changes of resources that cannot be described."""
         from kafka_tools.admin.calls.merged_configs import append_what_is_missing
         from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
         from kafka_tools.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
         versions = versions_of(self.cluster, deadline)
-        # DescribeAcls v3 came with Kafka 3.3, as did the mend.
+        # Kafka 3.3 introduced DescribeAcls v3 and the fix.
         if versions.has(DescribeAclsRequest, 3) or not versions.has(IncrementalAlterConfigsRequest):
             return {}
         kinds = [key for key in changes if key.type in ("topic", "broker")]

@@ -36,9 +36,9 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Listing[GroupListing]:
-        """The groups of every broker, by id; ``errors`` of the result says which brokers could not tell theirs.
+        """The groups of every broker, by id; ``errors`` of the result contains the errors of brokers.
 
-        States need 2.6, types other than classic 3.8; protocol types ("consumer", "connect", "") are sorted out here.
+        States need 2.6, types other than classic 3.8; protocol types ("consumer", "connect", "") are filtered here.
         """
         states = several("states", states, "str")
         types = several("types", types, "str")
@@ -160,7 +160,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, ShareOffset | None]]:
-        """Share group -> partition -> where sharing starts; None means all partitions of a group (4.1)."""
+        """Share group -> partition -> start offset; None means all partitions of a group (4.1)."""
         check_keys("wanted", wanted, "str", values="TopicPartition")
         from kafka_tools.admin.calls.share_groups import DescribeShareOffsets
 
@@ -196,7 +196,7 @@ class GroupOperations(ClusterOperations):
     def delete_share_group_offsets(
         self, group_id: str, topics: Many[str], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
-        """Forget where a share group shares some topics (4.1)."""
+        """Delete a share group's offsets of some topics (4.1)."""
         topics = several("topics", topics, "str")
         from kafka_tools.admin.calls.share_groups import DeleteShareOffsets
 
@@ -215,7 +215,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, CommittedOffset | None]:
-        """Partition -> what the group committed, None for nothing; all its partitions unless some are named."""
+        """Partition -> committed offset, None without one; all partitions of the group unless some are named."""
         partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         outcomes = self.list_groups_offsets(
             {group_id: partitions}, require_stable=require_stable, timeout_s=timeout_s, deadline=deadline
@@ -279,7 +279,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, None]:
-        """Forget what a group committed for some partitions (2.4)."""
+        """Delete a group's committed offsets of some partitions (2.4)."""
         partitions = several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.offsets import DeleteGroupOffsets
 
@@ -295,6 +295,6 @@ class GroupOperations(ClusterOperations):
 
 
 def _is_other_kind(outcome: Outcome[Any]) -> bool:
-    """Whether a group is none of the new protocol, or its coordinator does not know that protocol."""
+    """Whether a group does not use the new protocol, or its coordinator does not support that protocol."""
     other = (error_codes.GROUP_ID_NOT_FOUND, error_codes.UNSUPPORTED_VERSION)
     return any(has_code(outcome.error, code) for code in other) or isinstance(outcome.error, UnsupportedVersion)

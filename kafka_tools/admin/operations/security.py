@@ -33,7 +33,7 @@ class SecurityOperations(Connected):
     def alter_user_scram_credentials(
         self, changes: Many[ScramChange], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[str, None]:
-        """Store and remove credentials. InputError, before anything is sent, for what brokers would refuse."""
+        """Store and delete credentials. Raises InputError, before anything is sent, for changes that brokers refuse."""
         changes = several("changes", changes, "ScramUpsertion", "ScramDeletion")
         from kafka_tools.admin.calls.scram import AlterScram, by_user
 
@@ -42,7 +42,7 @@ class SecurityOperations(Connected):
         outcomes = dict(self.run(AlterScram(users), users, deadline=deadline))
         for user, outcome in outcomes.items():
             if len(users[user]) > 1 and has_code(outcome.error, error_codes.DUPLICATE_RESOURCE):
-                # KRaft controllers take one change per user and request, and have done nothing of this one.
+                # KRaft controllers accept one change per user and request, and have ignored this request.
                 outcomes[user] = self._alter_one_by_one(user, users[user], deadline)
         return Outcomes(outcomes.items())
 
@@ -72,7 +72,7 @@ class SecurityOperations(Connected):
     def create_acls(
         self, bindings: Many[AclBinding], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[AclBinding, None]:
-        """Add entries; one that is there already is not an error."""
+        """Add entries; an entry that already exists is not an error."""
         bindings = several("bindings", bindings, "AclBinding")
         from kafka_tools.admin.calls.acls import CreateAcls
 
@@ -81,7 +81,7 @@ class SecurityOperations(Connected):
     def delete_acls(
         self, filters: Many[AclFilter], *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> Outcomes[AclFilter, list[tuple[AclBinding, Outcome[None]]]]:
-        """Filter -> the entries that matched, each with what became of it."""
+        """Filter -> the entries that matched, each with the outcome of its deletion."""
         filters = several("filters", filters, "AclFilter")
         from kafka_tools.admin.calls.acls import DeleteAcls
 
@@ -98,7 +98,7 @@ class SecurityOperations(Connected):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> DelegationToken:
-        """A token for the one who asks, or for ``owner`` (3.3); -1: as long as brokers allow."""
+        """A token for the requesting principal, or for ``owner`` (3.3); lifetime -1: the brokers' maximum."""
         renewers = several("renewers", renewers, "Principal")
         from kafka_tools.admin.calls.tokens import CreateToken
 
@@ -107,7 +107,7 @@ class SecurityOperations(Connected):
     def renew_delegation_token(
         self, hmac: bytes, period_ms: int = -1, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> int:
-        """The new expiry in ms since the epoch; -1: as long as brokers renew."""
+        """The new expiry in ms since the epoch; period -1: the brokers' default."""
         from kafka_tools.admin.calls.tokens import RenewToken
 
         return self.ask(RenewToken(hmac, period_ms), timeout_s, deadline)
@@ -115,7 +115,7 @@ class SecurityOperations(Connected):
     def expire_delegation_token(
         self, hmac: bytes, period_ms: int = -1, *, timeout_s: float | None = None, deadline: Deadline | None = None
     ) -> int:
-        """The new expiry in ms since the epoch; -1 ends the token at once."""
+        """The new expiry in ms since the epoch; -1 ends the token immediately."""
         from kafka_tools.admin.calls.tokens import ExpireToken
 
         return self.ask(ExpireToken(hmac, period_ms), timeout_s, deadline)

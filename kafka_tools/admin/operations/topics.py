@@ -64,7 +64,7 @@ class TopicOperations(Connected):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, CreatedTopic]:
-        """Name -> what was created. A broker that is asked for too many changes is asked again (KIP-599), or not."""
+        """Name -> the created topic. ``retry_on_quota_violation``: retry after a quota violation (KIP-599)."""
         topics = several("topics", topics, "NewTopic")
         from kafka_tools.admin.calls.topic_changes import CreateTopics, by_name
 
@@ -110,7 +110,7 @@ class TopicOperations(Connected):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[TopicPartition, int]:
-        """Delete what is before an offset (-1: before the high watermark); the log start offset afterwards."""
+        """Delete records before an offset (-1: the high watermark). Returns the new log start offsets."""
         check_keys("offsets", offsets, "TopicPartition")
         from kafka_tools.admin.calls.records import DeleteRecords
 
@@ -127,7 +127,7 @@ class TopicOperations(Connected):
     ) -> Outcomes[TopicPartition, ListedOffset]:
         """Partition -> timestamp in ms, or a constant of ``calls.offsets`` (LATEST, EARLIEST, ...).
 
-        ``leaders``: partition -> id of the broker that leads it, where that was told just before; saves asking again.
+        ``leaders``: partition -> id of its leader from a recent response; saves a request.
         """
         check_keys("specs", specs, "TopicPartition")
         if leaders is not None:
@@ -163,7 +163,7 @@ class TopicOperations(Connected):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> dict[TopicPartition, Reassignment]:
-        """The moves that are under way, of some partitions or of all (2.4)."""
+        """The reassignments in progress, of some partitions or of all (2.4)."""
         partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.reassignments import PER_REQUEST, ListReassignments
 
@@ -186,7 +186,7 @@ class TopicOperations(Connected):
     ) -> Outcomes[TopicPartition, None]:
         """Elect the preferred leaders, or with ``unclean`` replicas that are not in sync (2.2, 2.4).
 
-        ELECTION_NOT_NEEDED is an error of its key. Of all partitions only those with a result are told.
+        ELECTION_NOT_NEEDED is an error of its key. For all partitions, only those with a result are returned.
         """
         partitions = None if partitions is None else several("partitions", partitions, "TopicPartition")
         from kafka_tools.admin.calls.elections import PREFERRED, UNCLEAN, ElectLeaders

@@ -78,7 +78,7 @@ def _lag(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
 
 
 def reclaimable_bytes(facts: PartitionFacts) -> int | None:
-    """How many bytes a compaction of the whole partition would free; None where records were not read.
+    """Bytes that a compaction of the whole partition would free; None if records were not read.
 
     Records of keys with a newer record, in the proportion that the partition's batches are compressed.
     """

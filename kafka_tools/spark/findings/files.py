@@ -107,7 +107,7 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
         path = os.path.join(facts.log_dir, name)
         directory = os.path.join(facts.log_dir, f"{facts.topic}-{facts.partition}")
         if offset is not None and offset > end and still_says(path, directory, partition, offset):
-            # What was below the recovery point had reached the disk: here it is gone.
+            # Records below the recovery point had reached the disk, but are missing here.
             severity = ERROR if name == names.OFFSET_CHECKPOINTS[0] else WARNING
             text = f"contains offset {offset}, but the log ends at {end}"
             yield facts.finding("offset-checkpoint-mismatch", text, path=path, offset=offset, severity=severity)

@@ -1,4 +1,4 @@
-"""How bad a kind of finding is depends on how much is at stake: what concerns few bytes is only worth knowing."""
+"""The severity of some kinds of findings depends on the number of affected bytes; few bytes are only INFO."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Depth(NamedTuple):
-    """How closely to look. ``records``: decompress and parse them; ``digests``: for comparing replicas.
+    """The depth of the check. ``records``: decompress and parse them; ``digests``: for comparing replicas.
 
     ``now_ms`` is the time that timestamps are compared with.
     """

@@ -118,7 +118,7 @@ class KeySample:
 
     @property
     def distinct(self) -> int:
-        """How many different keys there are."""
+        """Number of different keys."""
         return len(self.rows) << self.level
 
     @property
@@ -128,7 +128,7 @@ class KeySample:
 
     @property
     def newest_is_tombstone(self) -> int:
-        """How many keys have a tombstone as their newest record."""
+        """Number of keys whose newest record is a tombstone."""
         return int(np.count_nonzero(self.rows["tombstone"])) << self.level
 
     def add_all(
