@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs share: resources one by one, all good ones in one change."""
+"""Shared by AlterConfigs and IncrementalAlterConfigs: checks each resource, commits all valid ones in one change."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def alter_each(
 
 
 def _wanted(call: Call, resource: Any, changes: Callable[[Any], Sequence[Stored]]) -> Sequence[Stored]:
-    """The records of one resource. A broker judges its own configs before the controller asks who wants them."""
+    """The records of one resource. As in Kafka, a broker validates its own configs before it checks the rights."""
     kind, name = resource.resource_type, resource.resource_name
     if kind == BROKER:
         try:

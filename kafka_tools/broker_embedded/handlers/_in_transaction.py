@@ -1,4 +1,4 @@
-"""The transactional side of a produce request: who writes, and whether its partitions are in the transaction.
+"""Checks a transactional produce request: its producer, and whether its partitions are in the transaction.
 
 All partitions of a request are verified (v12: added) before the first batch is appended, with one change of the
 transaction's state. Others are served between that and an append: the transaction may be over by then, and a batch
@@ -37,7 +37,7 @@ class InTransaction:
 
     def __init__(self, producer: TxnProducer | None, adds: bool) -> None:
         self.producer = producer
-        """None: nothing in the request is transactional."""
+        """The producer; None if no batch in the request is transactional."""
         self._adds = adds
         self._last_asked = False
         """Whether the coordinator was asked at last: then it may have added partitions."""
@@ -112,7 +112,7 @@ class InTransaction:
             return
         refused = self._refused.get(partition)
         if refused is not None:
-            raise error_for(refused.code.code, refused.broker_message)  # an error of its own: a raised one grows
+            raise error_for(refused.code.code, refused.broker_message)  # not the same one: its traceback would grow
         view = _first_batch(records)
         if view is None or not self._adds or view.base_sequence == 0:
             return
@@ -123,7 +123,7 @@ class InTransaction:
             )
 
     def check_open(self, partition: Partition, records: Buffer | None) -> None:
-        """BrokerError if the transaction has ended since it was verified. The append follows at once."""
+        """BrokerError if the transaction has ended since it was verified. The append follows immediately."""
         assert self.producer is not None
         if not is_transactional(records):
             return
@@ -132,11 +132,11 @@ class InTransaction:
 
 
 NOT_IN_ONE = InTransaction(None, adds=False)
-"""Of requests without a transactional id."""
+"""For requests without transactional batches."""
 
 
 def producer_of(call: Call) -> Work[InTransaction]:
-    """Whose transaction the first batches of all partitions belong to. BrokerError if there are several."""
+    """The producer of the transactional first batches in the request. BrokerError if there are several."""
     found: TxnProducer | None = None
     for topic in call.request.topic_data:
         for data in topic.partition_data:

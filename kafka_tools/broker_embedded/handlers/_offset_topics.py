@@ -16,7 +16,7 @@ from kafka_tools.values import TopicPartition
 
 
 class Wanted(NamedTuple):
-    """A partition about which the group is asked. ``partition`` is that of the request."""
+    """A partition that is passed to the group. ``partition``: the struct in the request."""
 
     at: TopicPartition
     topic_id: UUID
@@ -32,12 +32,12 @@ class Wanted(NamedTuple):
 
 
 def committer(request: Any) -> Committer:
-    """The member that commits."""
+    """The committing member in a request."""
     return Committer(request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
 
 
 def known_topic(call: Call, topic: Any, by_id: bool) -> tuple[str, int]:
-    """The topic's name, or the code for all of its partitions."""
+    """The topic's name, or the error code for all of its partitions."""
     cluster = call.broker.cluster
     name: str = topic.name
     if by_id:

@@ -1,4 +1,4 @@
-"""What nearly every produce request is: one batch for one partition that is stored as it came.
+"""The fast path for nearly every produce request: one batch for one partition that is stored unchanged.
 
 Served from its bytes to those of its answer, without an object for each of their parts: of a request with one record
 these are most of the work. Without this way, a whole request takes 66 % more CPU time of the broker for one record, and
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
 
 _FIRST, _BY_ID, _LAST = 9, 13, 13
-"""The versions whose layout is read here; from ``_BY_ID`` on topics are named by their id."""
+"""The first and last supported version; from ``_BY_ID`` on, requests contain topic ids instead of names."""
 _CLIENT_ID_AT = 8
 _ID_BYTES = 16
 _NULL = -1
 _ONE = 2
-"""How an array of one element begins."""
+"""The encoded length of an array with one element."""
 _MOST_IN_A_BYTE = 127
-"""A longer name has its length in two bytes."""
+"""The length of a longer name has two bytes."""
 _LARGEST_BYTES, _LARGEST_PACKED_BYTES = 72 * 1024, 16 * 1024
 """How large a batch may be, and a compressed one. If it is not stored as it came it is looked at again on the longer
 way: of large ones, which producers fill before they compress them, that costs more than is saved with the others."""
@@ -42,16 +42,16 @@ _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")
 _FRONT = Layout(">BBhiB")
-"""From the tagged fields of the header on: the transactional id, acks, timeout, how many topics."""
+"""From the tagged fields of the header on: the transactional id, acks, timeout, number of topics."""
 _PARTITION = Layout(">Bi")
-"""How many partitions, and the first one's index."""
+"""The number of partitions, and the index of the first one."""
 _NO_TAGS = b"\0\0\0"
 """After the records: no tagged fields of the partition, the topic and the request."""
 
 _ANSWER_FRONT = Layout(">iBB")
-"""The correlation id, no tagged fields of the header, how many topics."""
+"""The correlation id, no tagged fields of the header, number of topics."""
 _ANSWER_PARTITION = Layout(">BihqqqBB")
-"""How many partitions; index, error, base offset, append time, log start offset, no records at fault, no message."""
+"""Number of partitions; index, error, base offset, append time, log start offset, no record errors, no message."""
 _ANSWER_END = b"\0\0\0\0\0\0\0"
 """No tagged fields of the partition and the topic, no throttle time, no tagged fields."""
 
@@ -59,7 +59,7 @@ _ANSWER_END = b"\0\0\0\0\0\0\0"
 def answer_at_once(
     core: Core, connection: Connection, frame: RequestBytes, version: int, correlation_id: int
 ) -> bytes | None:
-    """Serve a produce request; the payload of its answer, or None, and nothing has happened, if it is another one."""
+    """Serve a produce request; returns the payload of the response. None, with nothing done, for other requests."""
     if not _FIRST <= version <= _LAST or core.group_commit is not None or core.quotas.any:
         return None
     asked = _sole_batch(frame, by_id=version >= _BY_ID)
@@ -91,7 +91,7 @@ def answer_at_once(
 
 
 def _sole_batch(frame: RequestBytes, *, by_id: bool) -> tuple[bytes, int, memoryview] | None:
-    """(topic as it stands in the request, partition, records) where these are all that is asked for, and not much."""
+    """(topic as in the request, partition, records) if the request contains only one, small batch; otherwise None."""
     try:
         (client_id_bytes,) = _CLIENT_ID.unpack_from(frame, _CLIENT_ID_AT)
         at = _CLIENT_ID_AT + _CLIENT_ID.size

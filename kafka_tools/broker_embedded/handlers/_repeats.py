@@ -1,20 +1,20 @@
-"""What a request names again: Kafka answers it again, and of a few bytes a client could make an answer of any size."""
+"""Limits repeated names in a request. Kafka answers each, so that a small request can cause a response of any size."""
 
 from __future__ import annotations
 
 MOST_REPEATS = 10
-"""So often in a request something is told that was told before."""
+"""Maximum number of repeated names that are answered in a request."""
 
 
 class Repeats:
-    """What one request has named so far."""
+    """The names in one request so far."""
 
     def __init__(self) -> None:
         self._named: set[object] = set()
         self._left = MOST_REPEATS
 
     def too_many(self, name: object) -> bool:
-        """Whether this was named before, and enough was told again: it is left out."""
+        """Add a name; returns whether it exceeds the limit of repeated names, so that the response omits it."""
         if name not in self._named:
             self._named.add(name)
             return False

@@ -1,7 +1,4 @@
-"""The rights of a call, and the bit fields of authorized operations.
-
-``allowed`` of the call itself asks about one resource.
-"""
+"""The rights of a call, and the bit fields of authorized operations. ``call.allowed`` checks one resource."""
 
 from __future__ import annotations
 
@@ -23,11 +20,11 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.call import Call
 
 NOT_ASKED = OPERATIONS_NOT_ASKED
-"""What the field holds when the request did not ask for it."""
+"""The value of the field if the request did not ask for it."""
 
 
 def cluster_operations(call: Call) -> int:
-    """The bit field of what the caller may do with the cluster; 0 for a caller that may not even describe it."""
+    """The bit field of the caller's operations on the cluster; 0 if the caller may not describe it."""
     return (
         authorized_operations(call, AclResourceType.CLUSTER, CLUSTER_NAME)
         if call.allowed_on_cluster(AclOperation.DESCRIBE)
@@ -36,7 +33,7 @@ def cluster_operations(call: Call) -> int:
 
 
 def authorized_operations(call: Call, resource_type: int, name: str) -> int:
-    """The bit field of what the caller may do with a resource."""
+    """The bit field of the caller's operations on a resource."""
     return sum(
         1 << operation for operation in ACL_OPERATIONS[resource_type] if call.allowed(operation, resource_type, name)
     )
@@ -67,7 +64,7 @@ def check_configs(call: Call, operation: int, kind: int, name: str) -> None:
 
 
 def acls_of(call: Call) -> Acls:
-    """The cluster's entries. BrokerError (SECURITY_DISABLED) without an authorizer."""
+    """The cluster's ACLs. BrokerError SECURITY_DISABLED without an authorizer."""
     acls = call.broker.acls
     if not acls.enabled:
         raise error_for(error_codes.SECURITY_DISABLED, "No Authorizer is configured.")
@@ -75,7 +72,7 @@ def acls_of(call: Call) -> Acls:
 
 
 def token_requests_allowed(call: Call) -> bool:
-    """Whether this connection may ask about tokens: not one without a name, nor one that logged in with a token."""
+    """Whether the connection may send requests about tokens: not without a principal or after a login by token."""
     connection = call.connection
     if connection.token_authenticated or connection.protocol == "PLAINTEXT":
         return False

@@ -1,4 +1,4 @@
-"""Batches that were judged go into their partition's log; whatever came of it is an answer to a produce request."""
+"""Appends validated batches to their partition's log, and creates the response of a produce request."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TopicResponse = ProduceResponse.TopicProduceResponse
 PartitionResponse = TopicResponse.PartitionProduceResponse
 
 UNSTORED = (LogError, OSError)
-"""What is raised where nothing was appended."""
+"""The errors of a failed append."""
 
 
 def store(
     core: Core, partition: Partition, buffer: bytearray | memoryview, views: Sequence[BatchView], now_ms: int
 ) -> Appended | PartitionResponse:
-    """Append batches, as ``take`` gives them, and wake who waits; the partition's answer if nothing was appended."""
+    """Append batches from ``take`` and wake waiting requests. Returns the partition's response if the append fails."""
     kept = partition.log
     log_start_offset = kept.log_start_offset
     try:
@@ -48,7 +48,7 @@ def store(
 
 
 def unstored(partition: Partition, log_start_offset: int, error: Exception) -> PartitionResponse:
-    """The answer where one of ``UNSTORED`` was raised; the log began at ``log_start_offset`` before."""
+    """The response for one of ``UNSTORED``. ``log_start_offset``: the log start before the append."""
     index = partition.id.partition
     if isinstance(error, OutOfOrderSequence):
         code = error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -57,7 +57,7 @@ def unstored(partition: Partition, log_start_offset: int, error: Exception) -> P
         return partition_error(index, error_codes.INVALID_TXN_STATE, str(error), log_start_offset=log_start_offset)
     if isinstance(error, StaleProducerEpoch):
         return partition_error(index, error_codes.INVALID_PRODUCER_EPOCH, str(error), log_start_offset=log_start_offset)
-    # of a log that is offline, or a disk, the log has told once, and does not with each request
+    # the log has reported that it is offline, or the disk's error, once; do not repeat it for each request
     level = logging.DEBUG if isinstance(error, LogOffline | OSError) else logging.ERROR
     log.log(level, "cannot append to %s: %s", partition.id, error)
     return partition_error(index, error_codes.KAFKA_STORAGE_ERROR)
@@ -70,7 +70,7 @@ def partition_error(
     records: list[tuple[int, str]] | None = None,
     log_start_offset: int = -1,
 ) -> PartitionResponse:
-    """The answer for a partition to which nothing was appended; ``records`` are those at fault."""
+    """The response for a partition to which nothing was appended. ``records``: the errors of single records."""
     return PartitionResponse(
         index=index,
         error_code=code,

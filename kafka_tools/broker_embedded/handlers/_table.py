@@ -1,7 +1,7 @@
-"""Which APIs are served, in which versions, and by which handler: read off the modules of this folder.
+"""The table of served APIs, their versions and handlers, built from the modules of this folder.
 
-A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` (the operations on the cluster without
-which nothing is served) and ``handle(call)``, which asks itself for what it takes per topic, group and so on.
+A handler is the module ``handlers/<stem>.py`` with ``VERSIONS``, ``AUTHORIZE`` (the cluster operations that every
+caller needs) and ``handle(call)``, which checks the rights on topics, groups and other resources itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AtOnce = Callable[["Core", Connection, RequestBytes, int, int], bytes | None]
 
 
 class Handler(NamedTuple):
-    """A handler module and the versions that are served of it."""
+    """A handler module and its served versions."""
 
     api: registry.Api
     min_version: int
@@ -42,14 +42,14 @@ class Handler(NamedTuple):
 
     Not if it ends in one large change."""
     at_once: AtOnce | None = None
-    """Serves the most ordinary requests from their bytes, if the module has such a way (``AT_ONCE``)."""
+    """Serves the most common requests from their bytes, if the module has such a fast path (``AT_ONCE``)."""
 
 
 @cache
 def load_handlers(release: str | None = None) -> Mapping[int, Handler]:
-    """Every handler module, by API key, with the versions it serves.
+    """Every handler module, by API key, with its served versions.
 
-    ``release`` (such as "2.2") narrows them to what that Kafka release has; InputError for one that is not known.
+    ``release`` (such as "2.2") limits them to those of that Kafka release; InputError for an unknown release.
     A module without VERSIONS, AUTHORIZE or ``handle`` is an error at start.
     """
     release_versions = None if release is None else max_versions(release)

@@ -1,6 +1,6 @@
-"""AddOffsetsToTxn (25): make a group's partition of ``__consumer_offsets`` part of a transaction.
+"""AddOffsetsToTxn (25): add a group's partition of ``__consumer_offsets`` to a transaction.
 
-v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. From TxnOffsetCommit v5 on nobody needs to ask (KIP-890).
+v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. With TxnOffsetCommit v5, clients do not need it (KIP-890).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (24): make partitions part of a transaction, which begins with the first of them.
+"""AddPartitionsToTxn (24): add partitions to a transaction, which begins with the first partition.
 
 - All of a transaction's partitions are added, or none: what is refused alone leaves the others OPERATION_NOT_ATTEMPTED.
 - v0 to v3: one transaction, of a producer. v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before.
@@ -97,7 +97,7 @@ def _transaction(call: Call, asked: Any) -> Work[Sequence[TopicResult]]:
 
 
 def _as_asked(asked: Any, code: int) -> Work[Sequence[TopicResult]]:
-    """The same code for all that was asked for, topics without partitions included."""
+    """The same code for all partitions in the request, including topics without partitions."""
     topics = []
     for topic in asked.topics:
         results = []

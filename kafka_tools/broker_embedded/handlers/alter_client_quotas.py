@@ -20,7 +20,7 @@ def handle(call: Call) -> AlterClientQuotasResponse:
     records: list[Stored] = []
     entries: dict[frozenset[tuple[str, str | None]], AlterClientQuotasResponse.EntryData] = {}
     for wanted in call.request.entries:
-        # Of a type that is named twice the last name holds, as in the map that Kafka makes of them.
+        # If a type occurs twice, its last name counts, as in Kafka's map.
         entity = tuple({part.entity_type: part.entity_name for part in wanted.entity}.items())
         entry = EntryData(error_message=None)
         entry.entity = [EntryData.EntityData(entity_type=kind, entity_name=name) for kind, name in entity]

@@ -1,4 +1,4 @@
-"""AlterConfigs (33): replace all configs of a resource; what is not named goes back to its default.
+"""AlterConfigs (33): replace all configs of a resource; configs that are not named get their defaults.
 
 Kafka keeps it for old clients; IncrementalAlterConfigs (44) changes single configs.
 """

@@ -1,7 +1,7 @@
 """AlterPartitionReassignments (45): move partitions to other brokers, or cancel a move (null replicas).
 
-- Without topics the answer is the plainest there is: no word of what was asked.
-- With one broker the only possible target is where a partition is: that is done at once.
+- Without topics the response is empty.
+- With one broker, the only possible target is the present one: such a reassignment is complete immediately.
 - Other targets are INVALID_REPLICA_ASSIGNMENT, a cancellation is NO_REASSIGNMENT_IN_PROGRESS.
 """
 

@@ -1,9 +1,8 @@
-"""ApiVersions (18): what this broker serves, narrowed to the release it stands for.
+"""ApiVersions (18): the APIs that this broker serves, limited to those of the release in whose role it runs.
 
-- Answered whatever the state of authentication.
+- The response does not depend on authentication.
 - A client name or version that Kafka's pattern refuses is INVALID_REQUEST (v3 and later, KIP-511).
-- v5: a client that tells which cluster and node it means is told when this is another one (KIP-1242). It tells both or
-  neither.
+- v5: REBOOTSTRAP_REQUIRED if the client names another cluster or node (KIP-1242). It must name both or neither.
 - Features: what is supported, and what is finalized as of a record of the metadata log. v3 leaves out what may be
   at level 0, which its readers take for an error (KAFKA-17011).
 - A version that is not served is answered in v0 by dispatch, before a handler is asked.
@@ -47,7 +46,7 @@ def handle(call: Call) -> ApiVersionsResponse:
 
 
 def _check_node(call: Call) -> None:
-    """BrokerError if the client means another cluster or node, or names only one of the two."""
+    """BrokerError if the client names another cluster or node, or only one of the two."""
     cluster_id, node_id = call.request.cluster_id, call.request.node_id
     if (cluster_id is None) != (node_id == -1):
         raise bad_request()

@@ -21,7 +21,7 @@ _HIDDEN = "The group has described topic(s) that the client is not authorized to
 
 
 def handle(call: Call) -> Work[ConsumerGroupDescribeResponse]:
-    """Groups that the caller may not describe come first, as in Kafka."""
+    """As in Kafka, the response begins with the groups that the caller may not describe."""
     if not call.broker.groups.settings.enabled:
         raise error_for(error_codes.UNSUPPORTED_VERSION)
     denied, found = [], []

@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat (68): the one request of members of consumer groups (KIP-848).
+"""ConsumerGroupHeartbeat (68): the only request of members of consumer groups (KIP-848).
 
-UNSUPPORTED_VERSION where the protocol is off: group.version 0, or group.coordinator.rebalance.protocols without
-"consumer". Clients end with it, where one that waits for the API to be advertised would wait in silence.
+UNSUPPORTED_VERSION if the protocol is disabled: group.version 0, or group.coordinator.rebalance.protocols without
+"consumer". Clients fail with this error. If the API were not advertised instead, a client would wait without an error.
 """
 
 from __future__ import annotations

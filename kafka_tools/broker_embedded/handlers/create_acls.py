@@ -1,9 +1,9 @@
 """CreateAcls (30): add ACL bindings.
 
 - SECURITY_DISABLED without an authorizer.
-- One result per binding, in the request's order; what is there already is not an error.
+- One result per binding, in the request's order; an existing binding is not an error.
 - v0: literal patterns only.
-- A host may be a network from metadata.version 4.4-IV1 on, and is UNSUPPORTED_VERSION below.
+- A network as host requires metadata.version 4.4-IV1; below, it is UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""CreateDelegationToken (38): make a token for the caller or, from v3 on, for another owner (KIP-373).
+"""CreateDelegationToken (38): create a token for the caller or, from v3 on, for another owner (KIP-373).
 
 - DELEGATION_TOKEN_REQUEST_NOT_ALLOWED without a real principal and on connections that a token authenticated.
-- DELEGATION_TOKEN_AUTHORIZATION_FAILED without CREATE_TOKENS on the owner, unless it is who asks.
+- DELEGATION_TOKEN_AUTHORIZATION_FAILED without CREATE_TOKENS on the owner, unless the caller is the owner.
 - INVALID_PRINCIPAL_TYPE for a renewer that is not a User; DELEGATION_TOKEN_AUTH_DISABLED without a secret key.
 """
 

@@ -1,4 +1,4 @@
-"""CreatePartitions (37): add partitions to topics, each topic on its own; validate_only changes nothing.
+"""CreatePartitions (37): add partitions to topics; each topic succeeds or fails alone; validate_only changes nothing.
 
 - A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is added.
 - v3: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.

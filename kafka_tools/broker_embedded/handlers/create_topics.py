@@ -1,10 +1,10 @@
-"""CreateTopics (19): make topics, each on its own: one that fails does not stop the others.
+"""CreateTopics (19): create topics; each succeeds or fails alone.
 
-- A name that is listed twice is INVALID_REQUEST, and no topic is made of it.
-- num_partitions or replication_factor -1 take the broker's defaults; with an assignment both must be -1.
-- v1: validate_only checks everything and makes nothing.
-- v5: the answer holds the topic's configs.
-- A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is made.
+- A name that is listed twice is INVALID_REQUEST, and no such topic is created.
+- num_partitions or replication_factor -1 mean the broker's defaults; with an assignment both must be -1.
+- v1: validate_only checks everything and creates nothing.
+- v5: the response contains the topic's configs.
+- A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is created.
 - v6: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
 """
 
@@ -68,7 +68,7 @@ def _may_create(call: Call, name: str) -> bool:
 def _create(
     call: Call, topic: CreateTopicsRequest.CreatableTopic, made: Collection[str]
 ) -> Work[CreateTopicsResponse.CreatableTopicResult]:
-    """Make one topic. ``made``: those that the request has made before, whose names it may resemble, as with Kafka."""
+    """Create one topic. As in Kafka, its name may collide with ``made``, the topics that this request created."""
     core = call.broker
     check_not_the_brokers_own(topic.name)
     if not _may_create(call, topic.name):
@@ -87,7 +87,7 @@ def _create(
         denied = error_codes.TOPIC_AUTHORIZATION_FAILED
         result = Result(name=topic.name, error_message=None, topic_config_error_code=denied)
     if call.version >= 1 and call.request.validate_only:
-        result.topic_id = core.topics.new_id()  # no topic has it, but Kafka names one
+        result.topic_id = core.topics.new_id()  # unused, but Kafka returns an id
     else:
         created = yield from core.topics.create(topic.name, assignment, texts)
         result.topic_id = created.id

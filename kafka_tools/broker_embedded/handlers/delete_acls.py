@@ -1,7 +1,7 @@
-"""DeleteAcls (31): remove ACL bindings that match filters.
+"""DeleteAcls (31): delete ACL bindings that match filters.
 
 - SECURITY_DISABLED without an authorizer.
-- One result per filter, in the request's order, with the bindings that went; INVALID_REQUEST for a filter with
+- One result per filter, in the request's order, with the deleted bindings; INVALID_REQUEST for a filter with
   unknown values.
 - v0: literal patterns only.
 """

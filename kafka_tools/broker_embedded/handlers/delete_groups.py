@@ -1,4 +1,4 @@
-"""DeleteGroups (42): forget groups that have no members, with their offsets; each succeeds or fails alone."""
+"""DeleteGroups (42): delete groups without members, with their offsets; each succeeds or fails alone."""
 
 from __future__ import annotations
 

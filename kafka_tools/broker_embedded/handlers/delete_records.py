@@ -1,6 +1,6 @@
-"""DeleteRecords (21): move a partition's log start offset forward; kept before it is acknowledged.
+"""DeleteRecords (21): move a partition's log start offset forward; it is stored before the response is sent.
 
-- offset -1 is the high watermark; beyond it is OFFSET_OUT_OF_RANGE; below the log start nothing changes.
+- Offset -1 is the high watermark. An offset beyond it is OFFSET_OUT_OF_RANGE. Below the log start nothing changes.
 - Topics that are only compacted are refused with POLICY_VIOLATION.
 """
 
@@ -30,7 +30,7 @@ Result = DeleteRecordsResponse.TopicResult.PartitionResult
 
 def handle(call: Call) -> Work[DeleteRecordsResponse]:
     response = DeleteRecordsResponse()
-    # A partition that is named twice is answered once, and the last offset holds, as in the map that Kafka makes.
+    # If a partition occurs twice, its last offset counts, and it is answered once, as in Kafka's map.
     topics: dict[str, dict[int, Any]] = {}
     for topic in call.request.topics:
         for each in topic.partitions:
@@ -52,13 +52,13 @@ def handle(call: Call) -> Work[DeleteRecordsResponse]:
                 result.error_code = error_codes.KAFKA_STORAGE_ERROR
             results.append(result)
         response.topics.append(DeleteRecordsResponse.TopicResult(name=name, partitions=results))
-    for in_directory in done.values():  # whose file has all of its partitions
+    for in_directory in done.values():  # a directory has one file for all partitions
         yield from _keep(call, in_directory)
     return response
 
 
 def _keep(call: Call, done: Sequence[tuple[Result, Partition]]) -> Work[None]:
-    """Keep the log starts of a directory. Also of what a request before this one has deleted, and could not keep."""
+    """Store the log starts of a directory, including those that an earlier request could not store."""
     _, partition = done[0]
     try:
         yield from call.broker.partitions.upkeep.log_starts_changed(partition)

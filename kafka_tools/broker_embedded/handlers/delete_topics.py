@@ -1,8 +1,8 @@
-"""DeleteTopics (20): delete topics, each on its own; the files go a little later.
+"""DeleteTopics (20): delete topics; each succeeds or fails alone; the files are deleted later.
 
 - v6: by name or by id; a topic that is named both ways, or twice, is INVALID_REQUEST.
 - v5: a client over its controller_mutation_rate gets THROTTLING_QUOTA_EXCEEDED.
-- A topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED, be it there or not.
+- A topic that the caller may not describe is TOPIC_AUTHORIZATION_FAILED, whether it exists or not.
 - A timeout of 0 or less is REQUEST_TIMED_OUT for each, and nothing is deleted.
 - delete.topic.enable=false: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
 """
@@ -45,7 +45,7 @@ def handle(call: Call) -> Work[DeleteTopicsResponse]:
 
 
 def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Counter[UUID]]:
-    """The answers to what is neither a name nor an id, the names, and the ids."""
+    """The error responses to invalid entries, the names, and the ids."""
     wrong: list[Result] = []
     names: Counter[str] = Counter()
     ids: Counter[UUID] = Counter()
@@ -62,7 +62,7 @@ def _sorted_out(states: Sequence[Any]) -> tuple[list[Result], Counter[str], Coun
 
 
 def _by_id(call: Call, ids: Counter[UUID], names: Counter[str]) -> Work[tuple[list[Result], dict[str, UUID]]]:
-    """Delete topics by id; the answers, and those that are meant by name too, which are left alone."""
+    """Delete topics by id; returns the responses, and the topics that are also named by name, which are not deleted."""
     results: list[Result] = []
     twice: dict[str, UUID] = {}
     for topic_id, times in ids.items():
@@ -94,7 +94,7 @@ def _by_name(call: Call, names: Counter[str], twice: Mapping[str, UUID]) -> Work
         topic = call.broker.cluster.topic(name)
         if times > 1:
             results.append(_refused(name, ZERO_UUID, "Duplicate topic name."))
-        elif not _may(call, AclOperation.DESCRIBE, name):  # whether it is there is not for the caller to know
+        elif not _may(call, AclOperation.DESCRIBE, name):  # do not reveal whether it exists
             results.append(_refused(name, ZERO_UUID, _DENIED, error_codes.TOPIC_AUTHORIZATION_FAILED))
         elif name in twice:
             text = "The provided topic name maps to an ID that was already supplied."

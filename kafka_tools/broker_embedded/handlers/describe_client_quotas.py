@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (48): the limits set for the entities that match a filter."""
+"""DescribeClientQuotas (48): the quotas of the entities that match a filter."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """DescribeCluster (60): id, controller and brokers.
 
-- v1: the endpoints of controllers (endpoint type 2) are asked of a controller: MISMATCHED_ENDPOINT_TYPE here.
-- Who may not describe the cluster may do nothing with it: its operations are 0.
+- v1: only a controller returns the endpoints of controllers (endpoint type 2): MISMATCHED_ENDPOINT_TYPE here.
+- The authorized operations are 0 for a caller that may not describe the cluster.
 - v2: there are no fenced brokers to include.
 """
 
@@ -14,7 +14,7 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_cluster import DescribeClusterResponse
 
 VERSIONS = (0, 2)
-AUTHORIZE = ()  # anybody who got this far knows the brokers
+AUTHORIZE = ()  # every connected client may know the brokers
 
 _BROKERS, _CONTROLLERS = 1, 2
 

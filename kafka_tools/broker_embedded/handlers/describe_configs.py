@@ -1,8 +1,7 @@
-"""DescribeConfigs (32): configs of topics, brokers, groups and client metrics, with where each value comes from.
+"""DescribeConfigs (32): configs of topics, brokers, groups and client metrics, with the source of each value.
 
-A resource that cannot be described has its own error; the others are answered. A type that Kafka does not have is the
-whole request's error. v0: ``is_default`` instead of the source. v1: synonyms. v3: types (documentation texts are null:
-they are Kafka's own prose).
+Each resource succeeds or fails alone, but an unknown resource type is an error of the whole request. v0: ``is_default``
+instead of the source. v1: synonyms. v3: types (documentation is null: the texts are Kafka's own).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ AUTHORIZE = ()  # per resource, below
 
 Result = DescribeConfigsResponse.Result
 Told = dict[DescribedConfig, DescribeConfigsResponse.Result.ResourceResult]
-"""What an answer says already: most topics have most values in common, and an answer may be about thousands."""
+"""Structs that a response shares: most topics have most values in common, and a response may contain thousands."""
 
 
 def handle(call: Call) -> Work[DescribeConfigsResponse]:
@@ -90,7 +89,7 @@ def _loggers(names: list[str] | None) -> list[DescribeConfigsResponse.Result.Res
 
 
 def _check_resource(call: Call, kind: int, name: str) -> None:
-    """Raise for a resource that may not, or cannot, be described."""
+    """BrokerError for a resource that the caller may not describe or that does not exist."""
     check_configs(call, AclOperation.DESCRIBE_CONFIGS, kind, name)
     if kind == TOPIC:
         check_topic_name(name)

@@ -1,8 +1,8 @@
-"""DescribeDelegationToken (41): the tokens that the caller owns, asked for, may renew or may describe.
+"""DescribeDelegationToken (41): the tokens that the caller owns, requested, may renew or may describe.
 
-- No list of owners (null) asks for the tokens of all owners; an empty one for none. Who asked for a token, or may renew
-  it, counts as an owner.
-- Tokens of others are shown with DESCRIBE on the token or DESCRIBE_TOKENS on its owner; others are left out.
+- A null list of owners means the tokens of all owners, an empty list no tokens. A token's requester and its renewers
+  count as owners.
+- Other tokens require DESCRIBE on the token or DESCRIBE_TOKENS on its owner; otherwise the response omits them.
 """
 
 from __future__ import annotations

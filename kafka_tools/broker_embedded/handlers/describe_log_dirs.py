@@ -2,7 +2,7 @@
 
 - No topics (null) means all partitions.
 - offset_lag is 0: one replica is never behind its own high watermark, and there are no future logs.
-- v3: an error of the whole request is told; before it is an empty list. v4: size and free space of the volume.
+- v3: an error code of the whole request, before an empty list. v4: size and free space of the volume.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def handle(call: Call) -> Work[DescribeLogDirsResponse]:
     names: dict[str, set[int]] | None = None if wanted is None else {}
     for topic in wanted or ():
         assert names is not None
-        names.setdefault(topic.topic, set()).update(topic.partitions)  # a topic may be named twice
+        names.setdefault(topic.topic, set()).update(topic.partitions)  # a topic may occur twice
     results = []
     for path in call.broker.dirs.paths:
         results.append((yield from _directory(call, path, names)))

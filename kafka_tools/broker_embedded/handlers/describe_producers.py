@@ -1,4 +1,4 @@
-"""DescribeProducers (61): what the logs of partitions know of their producers (KIP-664)."""
+"""DescribeProducers (61): the producer state of partitions (KIP-664)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _check_topic(call: Call, name: str) -> None:
 def _producers(
     call: Call, topic: str, number: int
 ) -> Work[list[DescribeProducersResponse.TopicResponse.PartitionResponse.ProducerState]]:
-    """The producers as they are when they are looked at; there may be a hundred thousand."""
+    """The producers of a partition, in slices, since there may be a hundred thousand."""
     found = []
     for producer_id, entry in list(call.broker.partitions.led(topic, number).log.producers.entries.items()):
         yield

@@ -1,8 +1,8 @@
-"""DescribeQuorum (55): the metadata log and who keeps it: this broker alone (KIP-595, KIP-836).
+"""DescribeQuorum (55): the metadata log, whose only replica is on this broker (KIP-595, KIP-836).
 
-- The only partition is ``__cluster_metadata-0``: what asks for more or for less is UNKNOWN_TOPIC_OR_PARTITION.
-- v2: no directory ids, as for a quorum whose voters are configured (KIP-853). The controller is reached where the
-  broker is: its endpoint is that of the listener that the client came to.
+- The only partition is ``__cluster_metadata-0``. A request with other or no partitions is UNKNOWN_TOPIC_OR_PARTITION.
+- v2: no directory ids, as for a quorum whose voters are configured (KIP-853). The controller's endpoint is the listener
+  that the client is connected to.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _partition(call: Call) -> DescribeQuorumResponse.TopicData.PartitionData:
     leader = ReplicaState(
         replica_id=leader_id,
         log_end_offset=end_offset,
-        # The leader is as far as itself at any time.
+        # The leader is always caught up with itself.
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
     )

@@ -1,8 +1,8 @@
 """DescribeTopicPartitions (75): topics and partitions page by page (KIP-966).
 
-- Topics are answered in the order of their names; no names means all topics.
+- Topics are sorted by name; no names means all topics.
 - A page ends after response_partition_limit partitions, at least one and at most max.request.partition.size.limit;
-  the cursor says where the next one begins. Topics that may not be described come last, on every page.
+  the cursor is the start of the next page. Topics that the caller may not describe come last, on every page.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def handle(call: Call) -> Work[DescribeTopicPartitionsResponse]:
 
 
 def _in_order(names: Sequence[str], start: str) -> list[str]:
-    """The names from ``start`` on, each once."""
+    """The distinct names from ``start`` on, sorted."""
     return sorted({name for name in names if name >= start})
 
 

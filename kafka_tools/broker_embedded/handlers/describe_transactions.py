@@ -1,6 +1,6 @@
 """DescribeTransactions (65): the state of transactions, by transactional id (KIP-664).
 
-Partitions of topics that the caller may not describe are left out.
+The response omits partitions of topics that the caller may not describe.
 """
 
 from __future__ import annotations

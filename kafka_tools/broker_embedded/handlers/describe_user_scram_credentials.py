@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (50): which mechanisms users have, and with how many iterations; no secrets."""
+"""DescribeUserScramCredentials (50): the mechanisms and iterations of users' credentials; no secrets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """ElectLeaders (43): preferred (type 0) or unclean (type 1) election.
 
-- With one broker every partition is led by its only replica: named partitions answer ELECTION_NOT_NEEDED.
+- With one broker, the only replica leads every partition: named partitions are ELECTION_NOT_NEEDED.
 - A timeout of 0 or less is REQUEST_TIMED_OUT for all.
-- No partitions (null) means all; then every topic is listed, with those partitions for which something was done: none.
+- Null partitions mean all. The response then lists every topic, with its changed partitions: none.
 """
 
 from __future__ import annotations

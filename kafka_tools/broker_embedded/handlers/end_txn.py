@@ -1,7 +1,7 @@
-"""EndTxn (26): commit or abort a transaction. The answer comes once the decision is in the log.
+"""EndTxn (26): commit or abort a transaction. The response is sent once the decision is in the log.
 
-v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. v5: the end raises the producer's epoch, and the answer
-tells it (KIP-890).
+v2: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. v5: the end bumps the producer's epoch, and the response
+contains it (KIP-890).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""ExpireDelegationToken (40): let a token end after a time, at once if that is negative.
+"""ExpireDelegationToken (40): expire a token after a period, immediately if it is negative.
 
-- A token that ended by itself is removed by a negative period, and is DELEGATION_TOKEN_EXPIRED for any other.
+- A negative period deletes an expired token. With any other period it is DELEGATION_TOKEN_EXPIRED.
 - DELEGATION_TOKEN_OWNER_MISMATCH for a caller that is not the owner or one of its renewers.
 """
 

@@ -1,9 +1,9 @@
-"""Fetch (1): stored batches from an offset on, now or when there is enough of them.
+"""Fetch (1): stored batches from an offset on, now or when enough bytes are available.
 
-- Waits up to max_wait_ms until min_bytes can be read; an error or a changed session answers at once.
-- max_bytes and partition_max_bytes are soft: the first batch of the answer comes whole (v3 and later).
-- What is more than a little is not read here: the answer holds ranges of files, which are read as they are sent.
-- v0 to v3 get magic 0 or 1, written anew, which zstd cannot be.
+- Waits up to max_wait_ms until min_bytes can be read. An error or a changed session is answered immediately.
+- max_bytes and partition_max_bytes are soft limits: the first batch is always complete (v3 and later).
+- Only small amounts are read here. Otherwise the response contains ranges of files, which are read during sending.
+- v0 to v3 get batches converted to magic 0 or 1, which is impossible for zstd.
 - v4: isolation level 1 ends at the last stable offset and lists aborted transactions.
 - v7: fetch sessions (KIP-227). v9: leader epochs are checked. v12: divergence by epoch. v13: topic ids.
 """
@@ -46,11 +46,11 @@ _NO_EPOCH = Answer.EpochEndOffset()
 _NO_LEADER = Answer.LeaderIdAndEpoch()
 _NO_SNAPSHOT = Answer.SnapshotId()
 _NOTHING_ABORTED: list[Answer.AbortedTransaction] = []
-"""The empty parts of an answer with an error, made once: a request may name hundreds of thousands of partitions."""
+"""A shared empty list for responses with errors: a request may contain hundreds of thousands of partitions."""
 
 READ_COMMITTED = IsolationLevel.READ_COMMITTED
 _STORED_AS_IS = 4
-"""From this version on records are sent as they are stored."""
+"""The first version in which records are sent as they are stored."""
 
 _BEFORE_READING = (
     error_codes.UNKNOWN_TOPIC_OR_PARTITION,
@@ -60,13 +60,13 @@ _BEFORE_READING = (
 
 
 _AT_ONCE = 1000
-"""Partitions that are read again in one go when a parked fetch ends; more of them are read in slices."""
+"""Maximum number of partitions that are read without slices when a parked fetch ends."""
 _STEP = 200
-"""Partitions that are looked at between one ``yield`` and the next where that takes no more than a moment."""
+"""Number of partitions between one ``yield`` and the next if each takes very little time."""
 _IN_MEMORY_BYTES = 64 * 1024
-"""The bytes of an answer that are read at once. The rest is sent from its files (``FileRange``), as Kafka does."""
+"""The bytes of a response that are read immediately. The rest is sent from its files (``FileRange``), as in Kafka."""
 _CONVERTED_BYTES = 4 * 1024 * 1024
-"""The bytes read for an old client, whose records are converted: it gets less than it asked for, and asks again."""
+"""Maximum number of bytes to read and convert for an old client. The client fetches the rest later."""
 
 
 def handle(call: Call) -> Work[FetchResponse | Parked]:
@@ -82,13 +82,13 @@ def handle(call: Call) -> Work[FetchResponse | Parked]:
     if fetch.enough((yield from fetch.read())):
         return (yield from fetch.respond())
     fetch.parked = Parked(request.max_wait_ms, fetch.try_complete, keys=fetch.watched())
-    if fetch.may_be_enough():  # it came while others were served, and woke nobody
+    if fetch.may_be_enough():  # records arrived during a slice, before ``watched``
         call.broker.timers.call_later(0, fetch.look_again)
     return fetch.parked
 
 
 def _named(call: Call) -> Work[tuple[dict[Key, Asked], list[Key]]]:
-    """What the request asks for, and what its session is to forget: also of topics that are not there any more."""
+    """The requested partitions, and those that the session must forget. Their topics may be deleted."""
     topics_by_id = call.broker.cluster.topics_by_id
     wanted: dict[Key, Asked] = {}
     for topic in call.request.topics:
@@ -109,7 +109,7 @@ def _named(call: Call) -> Work[tuple[dict[Key, Asked], list[Key]]]:
 
 
 class _Fetch:
-    """One fetch while it is being served; parked fetches are read again only once enough has come in."""
+    """One fetch in progress. A parked fetch is read again only after enough bytes have arrived."""
 
     def __init__(self, call: Call, context: Context) -> None:
         self.call = call
@@ -126,17 +126,17 @@ class _Fetch:
             self._max_bytes = min(self._max_bytes, _CONVERTED_BYTES)
         self._in_memory_bytes = 0
         self._is_full = False
-        """Whether there is more than the answer may hold: to wait for more makes no sense."""
+        """Whether the response has reached its maximum size, so that waiting is useless."""
         self.parked: Parked | None = None
 
     def read(self) -> Work[int]:
-        """Read every partition once; returns the bytes found."""
+        """Read every partition once; returns the number of bytes."""
         self.answers.clear()
         self._seen.clear()
         self._in_memory_bytes = 0
         self._is_full = False
         left, total = self._max_bytes, 0
-        # A session's partitions may change between slices: these are the ones that were asked for.
+        # A session's partitions may change between slices, so use a copy.
         for key, asked in list(self.context.asked.items()):
             yield
             answer = self._partition(key, asked, left, first=total == 0)
@@ -230,7 +230,7 @@ class _Fetch:
         return response
 
     def _untold(self, told: list[Asked]) -> None:
-        """Nothing of the answer is sent: a session that it begins has not begun, in another one it is told again."""
+        """The response is not sent: end a session that it would start, otherwise send its partitions again later."""
         session = self.context.session
         if session is not None and self.context.full:
             self.call.broker.fetch_sessions.end(session.id)
@@ -248,7 +248,7 @@ class _Fetch:
                 raise error_for(error_codes.TOPIC_AUTHORIZATION_FAILED)
             if call.version >= 13 and key.topic_id not in call.broker.cluster.topics_by_id:
                 raise error_for(self._gone(topic))
-            # Any epoch below 0 is none, here only.
+            # Only here, any epoch below 0 means no epoch.
             partition = call.broker.partitions.led(topic, key.partition, max(wanted.current_leader_epoch, -1))
             return self._read(partition, wanted, left, first)
         except BrokerError as error:
@@ -263,7 +263,7 @@ class _Fetch:
             return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
 
     def _gone(self, name: str) -> int:
-        """The error for a topic that was there when the client asked for it: its name is still known, as in Kafka."""
+        """The error code for a topic that was deleted since the request. As in Kafka, its name is still known."""
         is_another = self.call.broker.cluster.topic(name) is not None
         return error_codes.INCONSISTENT_TOPIC_ID if is_another else error_codes.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -283,7 +283,7 @@ class _Fetch:
         )
         if wanted.last_fetched_epoch >= 0:
             epoch, end = opened.epochs.end_offset(wanted.last_fetched_epoch, opened.log_end_offset)
-            if epoch < 0:  # an epoch that this log knows nothing of
+            if epoch < 0:  # an unknown epoch
                 return _error(wanted.partition, error_codes.OFFSET_OUT_OF_RANGE)
             if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:
                 answer.aborted_transactions = None
@@ -293,7 +293,7 @@ class _Fetch:
         whole_first = first and version >= 3
         size = min(wanted.partition_max_bytes, left)
         if size <= 0 and not whole_first:
-            opened.read(wanted.fetch_offset, 0, whole_first=False)  # an offset out of range is told all the same
+            opened.read(wanted.fetch_offset, 0, whole_first=False)  # still raises for an offset out of range
             return answer
         data = self._data(opened, wanted.fetch_offset, max(size, 0), limit, whole_first)
         if data and request.isolation_level == READ_COMMITTED:
@@ -328,7 +328,7 @@ class _Fetch:
 
 
 def _known_code(code: int, version: int) -> int:
-    """Clients before v6 do not know KAFKA_STORAGE_ERROR: they are told to look for another leader."""
+    """Clients before v6 do not know KAFKA_STORAGE_ERROR and get NOT_LEADER_OR_FOLLOWER."""
     return error_codes.NOT_LEADER_OR_FOLLOWER if code == error_codes.KAFKA_STORAGE_ERROR and version < 6 else code
 
 
@@ -339,7 +339,7 @@ def _error(
         partition_index=number,
         error_code=code,
         high_watermark=-1,
-        # Kafka leaves the list out where reading failed, and has an empty one where it did not get that far.
+        # In Kafka the list is null if reading failed, and empty for errors before reading.
         aborted_transactions=_NOTHING_ABORTED if before_reading else None,
         records=b"",
         diverging_epoch=_NO_EPOCH,

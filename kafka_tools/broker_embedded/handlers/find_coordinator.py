@@ -1,7 +1,7 @@
-"""FindCoordinator (10): who coordinates a group or a transactional id. There is one broker, so it is this one.
+"""FindCoordinator (10): the coordinator of a group or a transactional id. It is always this broker, the only one.
 
-The first question makes ``__consumer_offsets`` or ``__transaction_state``. v1: key types; share groups have no
-coordinator here: INVALID_REQUEST, with a sentence. v4: several keys.
+The first request creates ``__consumer_offsets`` or ``__transaction_state``. v1: key types. Share groups have no
+coordinator here: INVALID_REQUEST, with a message. v4: several keys.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AUTHORIZE = ()
 
 
 class Found(NamedTuple):
-    """The coordinator's node, in the fields of either shape of the response."""
+    """The coordinator's node, in the fields of both forms of the response."""
 
     node_id: int
     host: str
@@ -65,7 +65,7 @@ def _find(call: Call, key_type: int, key: str) -> Work[Found]:
         is_transaction = key_type == CoordinatorType.TRANSACTION
         coordinator = call.broker.transactions if is_transaction else call.broker.groups
         yield from coordinator.log.ensured()
-    except BrokerError as error:  # as where Kafka's has not been made yet: clients ask again
+    except BrokerError as error:  # as in Kafka while the topic is being created: clients retry
         raise error_for(error_codes.COORDINATOR_NOT_AVAILABLE, error.broker_message) from error
     node = call.node(call.broker.node_id)
     return Found(node.id, node.host, node.port)

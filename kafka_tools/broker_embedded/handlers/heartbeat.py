@@ -1,4 +1,4 @@
-"""Heartbeat (12): a member is alive, and learns whether it must rejoin. v3: group_instance_id."""
+"""Heartbeat (12): keep a member's session; the response says whether it must rejoin. v3: group_instance_id."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""IncrementalAlterConfigs (44): set, delete, append and subtract configs; each resource for itself.
+"""IncrementalAlterConfigs (44): set, delete, append and subtract configs; each resource succeeds or fails alone.
 
-Log levels (KIP-412) are changed in the running broker only; everything else is kept.
+Log levels (KIP-412) are changed in the running broker only; all other configs are stored.
 """
 
 from __future__ import annotations

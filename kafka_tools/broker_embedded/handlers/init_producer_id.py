@@ -1,7 +1,7 @@
 """InitProducerId (22): a producer id for idempotent producing, or the next epoch of a transactional id's producer.
 
-v3: a producer that goes on after an error asks with its id and epoch (KIP-360); without a transactional id it gets a
-new id. v4: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. v6, with two-phase commit (KIP-939), is Kafka's
+v3: a producer that continues after an error sends its id and epoch (KIP-360); without a transactional id it gets a new
+id. v4: PRODUCER_FENCED, which was INVALID_PRODUCER_EPOCH before. v6, with two-phase commit (KIP-939), is Kafka's
 unstable version and is not served.
 """
 

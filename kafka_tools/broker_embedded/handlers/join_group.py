@@ -1,8 +1,8 @@
-"""JoinGroup (11): become, or stay, a member of a group; answered when the group's members are known.
+"""JoinGroup (11): join or rejoin a group. The response is sent when the group's members are known.
 
-- v0: the session timeout is the rebalance timeout too.
-- v4: a first join without member id is answered MEMBER_ID_REQUIRED with an id to join with (KIP-394).
-- v5: static members (KIP-345). v7: a null protocol name where there is none. v9: skip_assignment (KIP-814).
+- v0: the session timeout is also the rebalance timeout.
+- v4: a first join without member id is MEMBER_ID_REQUIRED; the response contains the id to join with (KIP-394).
+- v5: static members (KIP-345). v7: the protocol name may be null. v9: skip_assignment (KIP-814).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AUTHORIZE = ()
 
 def handle(call: Call) -> Work[JoinGroupResponse | Parked]:
     if not call.allowed_on_group(AclOperation.READ, call.request.group_id):
-        call.request.member_id = ""  # who may not join is not called by a name either
+        call.request.member_id = ""  # the error response contains no member id
         raise error_for(error_codes.GROUP_AUTHORIZATION_FAILED)
     host = f"/{call.client_host}"  # as Java prints an address
     return (yield from call.broker.groups.join(call.request, call.version, call.client_id, host))

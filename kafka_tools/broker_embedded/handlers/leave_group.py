@@ -1,4 +1,4 @@
-"""LeaveGroup (13): members go without waiting for their sessions to end. v3: several, also by group_instance_id."""
+"""LeaveGroup (13): remove members before their sessions expire. v3: several members, also by group_instance_id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListConfigResources (74): the names of what has, or can have, configs (KIP-1142).
+"""ListConfigResources (74): the names of resources that have, or can have, configs (KIP-1142).
 
 v0 (as ListClientMetricsResources): client metrics subscriptions only. v1: by type; no types means all.
 """

@@ -1,9 +1,9 @@
 """ListOffsets (2): offsets by timestamp or by position.
 
 - timestamp -1 latest (the last stable offset when read committed), -2 earliest, -3 the record with the
-  greatest timestamp of those that are there, -4 the earliest local, -5 the last tiered (none here: -1). A record that
-  a reader of what is committed may not see yet is not named: -1.
-- v0 answers with a list: the offsets at which segments begin, newest first.
+  greatest timestamp, -4 the earliest local, -5 the last tiered (none here: -1). The offset is also -1 for a record
+  that a read_committed client cannot see yet.
+- v0 returns a list: the base offsets of segments, newest first.
 - v4: a leader epoch that is not the current one is FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH.
 """
 
@@ -40,7 +40,7 @@ Answer = ListOffsetsResponse.TopicResponse.PartitionResponse
 
 
 def handle(call: Call) -> Work[ListOffsetsResponse]:
-    """Each partition is answered once; one that is asked for twice is INVALID_REQUEST."""
+    """Each partition is answered once. A partition that occurs twice is INVALID_REQUEST."""
     times = Counter(
         (topic.name, wanted.partition_index) for topic in call.request.topics for wanted in topic.partitions
     )
@@ -81,7 +81,7 @@ def _denied(topic: ListOffsetsRequest.Topic) -> ListOffsetsResponse.TopicRespons
 
 
 def _check_timestamp(timestamp: int, version: int) -> None:
-    """BrokerError for a negative number that means nothing in this version."""
+    """BrokerError for a negative number that this version does not define."""
     if timestamp < 0 and version < _SINCE.get(timestamp, _NEVER):
         raise error_for(error_codes.UNSUPPORTED_VERSION)
 
@@ -121,7 +121,7 @@ def _epoch(call: Call, epoch: int) -> int:
 
 
 def _segment_offsets(partition: Partition, timestamp: int, count: int) -> list[int]:
-    """As ``fetchOffsetsBefore`` of Kafka 0.8: where segments begin, and the log end, newest first."""
+    """Like ``fetchOffsetsBefore`` of Kafka 0.8: the base offsets of segments, and the log end offset, newest first."""
     opened = partition.log
     starts = [max(segment.base_offset, opened.log_start_offset) for segment in opened.segments]
     if timestamp == OffsetSpec.LATEST:

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (46): reassignments under way. With one broker there is nowhere to move to: none."""
+"""ListPartitionReassignments (46): reassignments in progress. With one broker there are never any."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """ListTransactions (66): the transactional ids that this broker coordinates (KIP-664).
 
-An id must match all filters. Unknown states are returned in the response. v1: how long they are open (KIP-994); v2: a
-pattern of ids (KIP-1152); matching those that are long is work for another thread.
+An id must match all filters. Unknown states are returned in the response. v1: a minimum duration (KIP-994). v2: a
+pattern of ids (KIP-1152); long ids are matched on another thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kafka_tools.protocol.messages.list_transactions import ListTransactionsResp
 from kafka_tools.texts.regular_expressions import InvalidPattern, compile_pattern
 
 SHORT = 249
-"""Ids of up to so many characters are matched in no time, whatever the pattern, as names of topics are."""
+"""Ids of up to so many characters are matched quickly with any pattern. The limit is that of topic names."""
 
 VERSIONS = (0, 2)
 AUTHORIZE = ()

@@ -1,10 +1,11 @@
 """Metadata (3): brokers, topics, partitions and their leaders.
 
-- v0 takes an empty list as all topics; from v1 on null is all and an empty list none.
-- Topics that do not exist are made when auto.create.topics.enable and the request (v4) allow it; this answer says
-  UNKNOWN_TOPIC_OR_PARTITION, a later one has the topic.
-- Without DESCRIBE a topic is TOPIC_AUTHORIZATION_FAILED, be it there or not; without CREATE one that would be made.
-- v12: topics by id with a null name; an id that is unknown is UNKNOWN_TOPIC_ID.
+- v0: an empty list means all topics. From v1 on, null means all topics, and an empty list no topics.
+- Missing topics are created if auto.create.topics.enable and the request (v4) allow it. This response has
+  UNKNOWN_TOPIC_OR_PARTITION, and a later one has the topic.
+- TOPIC_AUTHORIZATION_FAILED without DESCRIBE, whether the topic exists or not, and without CREATE if it would be
+  created.
+- v12: topics by id with a null name; an unknown id is UNKNOWN_TOPIC_ID.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ def handle(call: Call) -> Work[MetadataResponse]:
 
 
 def _named(call: Call, wanted: Sequence[MetadataRequest.RequestTopic]) -> Work[list[MetadataResponse.ResponseTopic]]:
-    """The topics asked for, each once. One id among them means that only ids are meant."""
+    """The requested topics, each once. If the request contains an id, its names are ignored."""
     ids = dict.fromkeys(entry.topic_id for entry in wanted if entry.topic_id != ZERO_UUID) if call.version >= 10 else {}
     names = dict.fromkeys(entry.name for entry in wanted)
     if call.version < 12 and (ids or None in names):
-        raise bad_request()  # v10 and v11 have ids in the layout, and may not use them
+        raise bad_request()  # v10 and v11 have ids in the layout, but must not use them
     found = []
     for topic_id in ids:
         yield

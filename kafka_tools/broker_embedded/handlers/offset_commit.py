@@ -1,6 +1,6 @@
-"""OffsetCommit (8): how far a group has read; each partition succeeds or fails alone.
+"""OffsetCommit (8): commit a group's offsets; each partition succeeds or fails alone.
 
-- v0: no member and no generation, as an administrator commits. (Kafka before 4.0 kept these in ZooKeeper.)
+- v0: no member and no generation, as in a commit by an administrator. (Kafka before 4.0 kept these in ZooKeeper.)
 - v1: a time per partition. v2 to v4: a retention per commit. From v5 on: the broker's retention (KIP-211).
 - v6: leader epochs. v7: static members. v9: GROUP_ID_NOT_FOUND. v10: topics by id.
 """
@@ -20,7 +20,7 @@ AUTHORIZE = ()
 
 _BY_ID = 10
 _LAST_MS = 2**63 - 1
-"""The last moment that an offset's record can hold."""
+"""The maximum time in an offset's record."""
 
 
 def handle(call: Call) -> Work[OffsetCommitResponse]:
@@ -28,7 +28,7 @@ def handle(call: Call) -> Work[OffsetCommitResponse]:
     check_group(call, AclOperation.READ, request.group_id)
 
     def commit(wanted: list[Wanted]) -> Work[list[int]]:
-        """The code of each; a group that refuses the caller refuses every partition."""
+        """The error code of each partition. If the group refuses the caller, it refuses every partition."""
         if not wanted:
             return []
         now_ms, retention_ms = call.broker.clock.now_ms(), request.retention_time_ms

@@ -1,4 +1,4 @@
-"""OffsetDelete (47): forget offsets of topics that the group no longer reads (KIP-496)."""
+"""OffsetDelete (47): delete offsets of topics to which the group does not subscribe (KIP-496)."""
 
 from __future__ import annotations
 

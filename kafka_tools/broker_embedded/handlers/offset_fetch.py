@@ -1,8 +1,8 @@
-"""OffsetFetch (9): how far groups have read. A partition without a commit has offset -1 and no error.
+"""OffsetFetch (9): committed offsets of groups. A partition without a commit has offset -1 and no error.
 
-- v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as in ZooKeeper's days.
+- v0: a partition without a commit is UNKNOWN_TOPIC_OR_PARTITION, as with offsets in ZooKeeper.
 - v2: null topics mean all. v8: several groups. v10: topics by id.
-- require_stable (v7): what an open transaction may change is UNSTABLE_OFFSET_COMMIT, and asked for again (KIP-447).
+- require_stable (v7): an offset that an open transaction may change is UNSTABLE_OFFSET_COMMIT; clients retry (KIP-447).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _BY_ID = 10
 _NOTHING = OffsetCommit(offset=-1, leader_epoch=-1, metadata="", commit_ms=-1)
 ResponseGroup = OffsetFetchResponse.ResponseGroup
 Named = dict[tuple[str, object], Repeats]
-"""By group and topic (its name or id) the partitions; what goes with an offset may be much longer than a number."""
+"""(group, topic name or id) -> its partitions so far. The metadata of an offset may be much longer than a number."""
 
 
 class _Partition(NamedTuple):
-    """The fields of a partition in either shape of the response."""
+    """The fields of a partition in both forms of the response."""
 
     partition_index: int
     committed_offset: int
@@ -83,7 +83,7 @@ def _topics(call: Call, asked: Any, committed: Mapping[TopicPartition, OffsetCom
             known = cluster.topic(name)
             if not by_id:
                 wanted.append((kind(name=name), name, numbers, error_codes.NONE))
-            elif known is not None:  # an id does not name a topic that is gone
+            elif known is not None:  # with ids, deleted topics are omitted
                 wanted.append((kind(name=name, topic_id=known.id), name, numbers, error_codes.NONE))
     else:
         for entry, numbers in (yield from _wanted(call, asked.group_id, asked.topics, named)):
@@ -102,7 +102,7 @@ def _topics(call: Call, asked: Any, committed: Mapping[TopicPartition, OffsetCom
 
 
 def _wanted(call: Call, group_id: str, topics: list[Any], named: Named) -> Work[list[tuple[Any, list[int]]]]:
-    """The topics, with their partitions less too many repeats."""
+    """The topics with their partitions, without too many repeated ones."""
     found = []
     for topic in topics:
         place = topic.topic_id if call.version >= _BY_ID else topic.name
@@ -125,7 +125,7 @@ def _code(call: Call, topic: str) -> int:
 
 
 def _all_topics(call: Call, committed: Mapping[TopicPartition, OffsetCommit]) -> Work[dict[str, list[int]]]:
-    """Everything committed, sorted, less the topics that the caller may not see."""
+    """All committed partitions by topic, sorted, without topics that the caller may not describe."""
     topics: dict[str, list[int]] = {}
     for topic, partition in list(committed):
         yield

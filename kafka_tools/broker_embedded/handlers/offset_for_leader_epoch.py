@@ -1,6 +1,6 @@
-"""OffsetForLeaderEpoch (23): where a leader epoch ended, so that a client can find lost records (KIP-320).
+"""OffsetForLeaderEpoch (23): the end offset of a leader epoch, so that a client can detect lost records (KIP-320).
 
-- An epoch that is unknown is answered with epoch -1 and offset -1.
+- The response for an unknown epoch has epoch -1 and offset -1.
 - v2: the client's current leader epoch is checked.
 """
 

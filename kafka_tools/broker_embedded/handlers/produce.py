@@ -1,10 +1,10 @@
-"""Produce (0): append record batches, each partition on its own.
+"""Produce (0): append record batches; each partition succeeds or fails alone.
 
-- acks 0: no answer; an error closes the connection, as Kafka does, since there is no other way to tell.
-- acks 1 and -1 are the same with one replica; min.insync.replicas counts at most as many as there are (KIP-966).
-- A repeated batch of an idempotent producer is answered with the offset it got the first time.
-- A batch of a transaction is appended once its partition is known to be in it; v12 adds it (KIP-890).
-- v8: the records at fault are listed. v10: an error about the leader carries the current one. v13: topic ids.
+- acks 0: no response. An error closes the connection, as in Kafka: there is no other way to report it.
+- acks 1 and -1 are the same with one replica; min.insync.replicas is limited to the number of replicas (KIP-966).
+- A repeated batch of an idempotent producer gets the offset of its first append.
+- A transactional batch is appended after its partition was verified to be in the transaction; v12 adds it (KIP-890).
+- v8: errors of single records. v10: an error about the leader contains the current leader. v13: topic ids.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
     for topic_data, topic in zip(topics, found, strict=True):
         answers: list[PartitionResponse] = []
         for data in topic_data.partition_data:
-            if answers or response.responses:  # others first: one batch is a slice of its own
+            if answers or response.responses:  # each batch is a separate slice
                 yield
             if isinstance(topic, int):
                 answer = partition_error(data.index, topic)
             else:
                 answer = yield from _append(call, topic, data, transaction)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
-                answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # what clients knew before v4
+                answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # clients before v4 know this code
             failed = failed or answer.error_code != error_codes.NONE
             if answer.record_errors:
                 del answer.record_errors[may_tell:]
@@ -100,7 +100,7 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
 
 
 def _topic(call: Call, topic_data: ProduceRequest.TopicProduceData) -> Topic | int:
-    """The topic, or the code for all of its partitions."""
+    """The topic, or the error code for all of its partitions."""
     cluster = call.broker.cluster
     if call.version >= _BY_ID:
         return cluster.topics_by_id.get(topic_data.topic_id) or error_codes.UNKNOWN_TOPIC_ID
@@ -125,7 +125,7 @@ def _may_be_appended(
 def _each_once(
     topic_data: Sequence[ProduceRequest.TopicProduceData],
 ) -> Work[Sequence[ProduceRequest.TopicProduceData]]:
-    """The topics that have partitions; of a partition that is named twice the last records count, as in Kafka's map."""
+    """The topics that have partitions. If a partition occurs twice, its last records count, as in Kafka's map."""
     Data = ProduceRequest.TopicProduceData
     topics: dict[tuple[str, UUID], dict[int, PartitionData]] = {}
     for topic in topic_data:
@@ -139,7 +139,7 @@ def _each_once(
 
 
 def _look_at_first_batches(call: Call) -> Work[None]:
-    """BrokerError for what refuses all of the request: Kafka looks at first batches until one is transactional."""
+    """BrokerError if the whole request is refused. Like Kafka, checks first batches until one is transactional."""
     owner = call.request.transactional_id
     looked_at = 0
     for topic in call.request.topic_data:
@@ -180,7 +180,7 @@ def _all_refused(
 
 
 def _refusal(call: Call, topic: Topic, data: PartitionData) -> PartitionResponse | None:
-    """The answer to a partition that is not written to, whatever was sent."""
+    """The response for a partition to which the request may not write, whatever the records are; otherwise None."""
     if not call.allowed(_WRITE, _TOPIC, topic.name):
         return partition_error(data.index, error_codes.TOPIC_AUTHORIZATION_FAILED)
     if data.index not in topic.partitions:
@@ -232,7 +232,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
 
 
 def _led(call: Call, topic: Topic, number: int) -> Partition:
-    """The partition, as long as it is not that of a new topic that has the name of the one that was asked for."""
+    """The partition. BrokerError if it now belongs to a new topic of the same name."""
     partition = call.broker.partitions.led(topic.name, number)
     if partition.topic_id != topic.id:
         by_id = call.version >= _BY_ID

@@ -1,6 +1,6 @@
-"""RenewDelegationToken (39): let a token live longer, at most to its maximum.
+"""RenewDelegationToken (39): extend a token's life, at most to its maximum.
 
-- A period that is not above 0 is the broker's ``delegation.token.expiry.time.ms``, which is also the longest.
+- A period of 0 or less means the broker's ``delegation.token.expiry.time.ms``, which is also the maximum period.
 - DELEGATION_TOKEN_OWNER_MISMATCH for a caller that is not the owner or one of its renewers.
 """
 

@@ -1,7 +1,7 @@
 """SaslAuthenticate (36): one step of the SASL exchange.
 
-- A wrong login is SASL_AUTHENTICATION_FAILED with a text that does not tell users from passwords; the
-  answer comes after connection.failed.authentication.delay.ms, and closes the connection.
+- A failed login is SASL_AUTHENTICATION_FAILED. The text does not reveal whether the user exists. The response is sent
+  after connection.failed.authentication.delay.ms, and then the connection is closed.
 - On a listener without SASL, or after the login, it is ILLEGAL_SASL_STATE.
 - After a handshake that changes the mechanism of the first login the connection is closed without an answer.
 - v1: session_lifetime_ms: when the client must log in again (KIP-368), 0 for never.

@@ -1,12 +1,12 @@
 """SaslHandshake (17): choose the SASL mechanism of a connection.
 
-- A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with those it does; the connection is
-  closed, as after any failed login.
-- On a listener without SASL it is ILLEGAL_SASL_STATE; after the login too, unless the login ends (KIP-368): then it
-  begins the next one, a second or more after the one before was begun. With another mechanism than the first login's
-  it is answered all the same, and the connection closed at the next step. During a login it is ILLEGAL_SASL_STATE too,
-  and the connection is closed.
-- v0: the tokens that follow are not wrapped in requests.
+- A mechanism that the listener does not offer is UNSUPPORTED_SASL_MECHANISM, with a list of the offered ones. The
+  connection is closed, as after any failed login.
+- It is ILLEGAL_SASL_STATE on a listener without SASL, and after a login that does not expire. After a login that
+  expires (KIP-368) it starts a re-authentication, at most once per second. If the mechanism differs from that of the
+  first login, the handshake succeeds, and the connection is closed at the next step. During a login it is
+  ILLEGAL_SASL_STATE, and the connection is closed.
+- v0: the tokens are then sent without requests.
 """
 
 from __future__ import annotations

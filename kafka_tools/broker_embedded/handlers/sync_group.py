@@ -1,4 +1,4 @@
-"""SyncGroup (14): the leader sends the assignment, members get their parts. v5: protocol type and name are required."""
+"""SyncGroup (14): the leader sends all assignments, each member gets its own. v5: requires protocol type and name."""
 
 from __future__ import annotations
 

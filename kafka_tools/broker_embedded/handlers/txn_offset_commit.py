@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (28): commit a group's offsets as part of a transaction; they hold once it is committed.
+"""TxnOffsetCommit (28): commit a group's offsets as part of a transaction; they take effect when it commits.
 
 - Up to v4 the group's partition must have been added to the transaction (AddOffsetsToTxn). v5 adds it (KIP-890).
 - v3: members and generations, so that those left behind cannot commit (KIP-447). v4: TRANSACTION_ABORTABLE.
@@ -47,7 +47,7 @@ def handle(call: Call) -> Work[TxnOffsetCommitResponse]:
 
 
 def _commit(call: Call, producer: TxnProducer, prepared: PreparedCommit) -> Work[list[int]]:
-    """The code of each; what refuses the group, the member or the producer refuses every partition."""
+    """The error code of each partition. An error of the group, the member or the producer applies to all."""
     request, broker = call.request, call.broker
     try:
         if not request.group_id:
@@ -59,14 +59,14 @@ def _commit(call: Call, producer: TxnProducer, prepared: PreparedCommit) -> Work
         yield from _check(call, producer, at)
         if call.version >= _ADDS_FROM:
             yield from broker.slices.durable()  # else an offset could be left that belongs to no transaction
-            yield from _check(call, producer, at)  # which may be over by now
+            yield from _check(call, producer, at)  # the transaction may have ended
         return broker.groups.offsets.commit(request.group_id, committer(request), prepared, call.version, producer)
     except BrokerError as error:
         return [error.code.code] * len(prepared.codes)
 
 
 def _check(call: Call, producer: TxnProducer, at: TopicPartition) -> Work[None]:
-    """BrokerError unless the group's partition is in the transaction, which it becomes for newer clients."""
+    """BrokerError unless the group's partition is in the transaction. For newer clients, this adds it."""
     verification = call.broker.verification
     if verification.is_needed(producer, at):
         adds, knows_abortable = call.version >= _ADDS_FROM, call.version >= _ABORTABLE_FROM

@@ -1,8 +1,7 @@
-"""UpdateFeatures (57): raise or lower finalized levels, all of them or none (KIP-584).
+"""UpdateFeatures (57): raise or lower finalized levels, atomically (KIP-584).
 
-- v0: every update is an upgrade, since Kafka does not look at allow_downgrade. v1: the type of the update, and
-  validate_only.
-- v2: no results per feature, since one error is everybody's.
+- v0: every update is an upgrade, since Kafka ignores allow_downgrade. v1: the type of the update, and validate_only.
+- v2: no results per feature, since one error applies to all.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Result = UpdateFeaturesResponse.UpdatableFeatureResult
 
 def handle(call: Call) -> UpdateFeaturesResponse:
     request = call.request
-    # upgrade_type is UPGRADE where the version does not have it.
+    # upgrade_type is UPGRADE in versions without the field.
     updates = [Update(each.feature, each.max_version_level, each.upgrade_type) for each in request.feature_updates]
     records = call.broker.features.changes(updates, cluster_wide_min_isr(call.broker.configs))
     if records and not (call.version >= 1 and request.validate_only):

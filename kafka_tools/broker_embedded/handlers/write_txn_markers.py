@@ -1,6 +1,6 @@
 """WriteTxnMarkers (27): end transactions in partitions, for coordinators and for tools (KIP-664).
 
-Each marker and partition has its own code. v2: the transaction version by which a marker's epoch is judged (KIP-1228).
+Each marker and partition has its own code. v2: the transaction version for the check of a marker's epoch (KIP-1228).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def handle(call: Call) -> Work[WriteTxnMarkersResponse]:
             for number in topic.partition_indexes:
                 yield
                 at = TopicPartition(topic.name, number)
-                # A marker for no partition is not answered, as in Kafka.
+                # A marker without partitions is not answered, as in Kafka.
                 codes.setdefault(asked.producer_id, {})[at] = _written(call, marker, at)
     response = WriteTxnMarkersResponse()
     for producer_id, answers in codes.items():
