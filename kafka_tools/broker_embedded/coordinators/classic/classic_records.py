@@ -13,7 +13,7 @@ _VERSION = 3
 
 
 def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The group as it is, with the assignment that is about to hold."""
+    """The record of a group, with its new assignment."""
     protocol = group.protocol or ""
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
@@ -48,7 +48,7 @@ def group_of_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
             instance_id=stored.group_instance_id,
             client_id=stored.client_id,
             client_host=stored.client_host,
-            # version 0 had no rebalance timeout: the session's was used for both
+            # version 0 had no rebalance timeout: the session timeout was used for both
             rebalance_timeout_ms=stored.session_timeout if stored.rebalance_timeout == -1 else stored.rebalance_timeout,
             session_timeout_ms=stored.session_timeout,
             protocol_type=value.protocol_type,

@@ -1,7 +1,7 @@
 """One group of the classic protocol: members, states, generation, the choice of a protocol.
 
-State and its rules only (``org.apache.kafka.coordinator.group.classic.ClassicGroup`` of Kafka 4): timers, log and
-answers are ``membership``'s.
+It contains only the state and its rules (``org.apache.kafka.coordinator.group.classic.ClassicGroup`` of Kafka 4).
+``membership`` and ``rebalances`` have timers, log and responses.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MOST_BYTES_AT_ONCE = 16 * 1024
-"""Subscriptions of more bytes are decoded on another thread."""
+"""Subscriptions with more bytes are decoded on another thread."""
 
 EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
 PREPARING_REBALANCE, COMPLETING_REBALANCE = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
-"""States, in the words of DescribeGroups."""
+"""States, with the names in DescribeGroups."""
 
 
 _FROM = {
@@ -68,9 +68,9 @@ class ClassicGroup(Group):
         self.pending_join: dict[str, Timer] = {}
         self.pending_sync: set[str] = set()
         self._joining: set[str] = set()
-        """The members that wait for an answer to their join."""
+        """The members with a parked join."""
         self._supported: Counter[str] = Counter()
-        """How many members have each protocol: both are asked for with every join, of groups of any size."""
+        """The number of members per protocol. Every join needs it, in groups of any size."""
         self.new_member_added = False
         self._subscriptions: list[bytes] | None = None
         self._subscribed_topics: frozenset[str] | None = None
@@ -96,7 +96,7 @@ class ClassicGroup(Group):
     # members
 
     def add(self, member: Member, parked: Parked | None = None) -> None:
-        """Take a member in; the first one sets the protocol type and leads."""
+        """Add a member. The first one sets the protocol type and is the leader."""
         if member.instance_id is not None:
             assert member.instance_id not in self.static_members, (
                 f"instance id {member.instance_id} is that of two members"
@@ -113,7 +113,7 @@ class ClassicGroup(Group):
         self.forget_pending(member.id)
 
     def remove(self, member_id: str) -> None:
-        """Let a member go, joined or pending; the next one leads if it led."""
+        """Remove a joined or pending member. If it was the leader, the next member becomes the leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._joining.discard(member_id)
@@ -130,7 +130,7 @@ class ClassicGroup(Group):
         stop(self.pending_join.pop(member_id, None))
 
     def replace_static(self, instance_id: str, old_id: str, new_id: str) -> Member:
-        """Give a static member a new id (KIP-345); requests that wait under the old one are fenced."""
+        """Give a static member a new id (KIP-345). Parked requests with the old id are fenced."""
         old = self.members.pop(old_id)
         fenced = error_codes.FENCED_INSTANCE_ID
         self.answer_join(old, JoinGroupResponse(error_code=fenced, member_id=old_id, protocol_name=None))
@@ -166,11 +166,11 @@ class ClassicGroup(Group):
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of all members, in ms."""
+        """The maximum rebalance timeout of all members, in ms."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it rejoined, else take another that did; False if nobody did."""
+        """Keep the leader if it rejoined, otherwise elect another member that did; False if no member did."""
         if self.leader is None:
             return False
         if self.members[self.leader].awaiting_join:
@@ -184,7 +184,7 @@ class ClassicGroup(Group):
     # protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with these protocols fits: an empty group takes any, others need a common one."""
+        """Whether a member with these protocols may join: an empty group accepts any, others need a common one."""
         if self.state == EMPTY:
             return bool(protocol_type) and bool(protocols)
         if protocol_type != self.protocol_type:
@@ -194,7 +194,7 @@ class ClassicGroup(Group):
         return any(self._supported[name] == len(self.members) for name, _ in protocols)
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
-        """A member that is in the group comes with other protocols."""
+        """Set other protocols of a member of the group."""
         self._count(member.protocols, -1)
         member.protocols = protocols
         self._count(protocols, 1)
@@ -206,9 +206,9 @@ class ClassicGroup(Group):
                 del self._supported[name]
 
     def select_protocol(self) -> str:
-        """The common protocol that most members like best; of equals the one named first."""
+        """The common protocol that most members prefer; of equals the one with the first vote."""
         candidates = {name for name, count in self._supported.items() if count == len(self.members)}
-        alike: dict[tuple[str, ...], list[Member]] = {}  # however many members there are, few differ in their protocols
+        alike: dict[tuple[str, ...], list[Member]] = {}  # even in large groups, few members differ in their protocols
         for member in self.members.values():
             alike.setdefault(tuple([name for name, _ in member.protocols]), []).append(member)
         votes: dict[str, int] = {}
@@ -218,7 +218,7 @@ class ClassicGroup(Group):
         return max(votes, key=lambda name: votes[name])
 
     def next_generation(self, now_ms: int) -> None:
-        """Begin a generation: with members the group waits for the leader's assignment, without it is empty."""
+        """Begin a generation. A group with members waits for the leader's assignment; without members it is empty."""
         self.generation += 1
         self.protocol = self.select_protocol() if self.members else None
         self.refresh_subscriptions()
@@ -226,7 +226,7 @@ class ClassicGroup(Group):
         self.pending_sync.clear()
 
     def refresh_subscriptions(self) -> None:
-        """Keep what the members of a consumer group say that they read, which is decoded when it is asked for."""
+        """Store the subscriptions of the members of a consumer group. They are decoded when they are needed."""
         self._subscribed_topics = None if self.members or self.protocol_type != CONSUMER_PROTOCOL_TYPE else frozenset()
         self._subscriptions = None
         if self.members and self.protocol_type == CONSUMER_PROTOCOL_TYPE and self.protocol is not None:
@@ -234,7 +234,7 @@ class ClassicGroup(Group):
 
     @property
     def subscribed_topics(self) -> frozenset[str] | None:
-        """The topics that a consumer group reads; None where that cannot be known."""
+        """The topics that a consumer group subscribes to; None if they are unknown."""
         unread, self._subscriptions = self._subscriptions, None
         if unread is not None:
             self._subscribed_topics = _topics_of(unread, self.id)
@@ -250,14 +250,14 @@ class ClassicGroup(Group):
             self._subscriptions, self._subscribed_topics = None, found
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether offsets of the topic are in use; unknown subscriptions of a consumer group count as all."""
+        """Whether offsets of the topic are in use. Unknown subscriptions of a consumer group count as all topics."""
         topics = self.subscribed_topics
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
 
     # offsets
 
     def unused_since(self, topic: str, commit_ms: int) -> int | None:
-        """Simple groups have no other time than the commit's. Those without members use nothing since the last left."""
+        """The time of the commit for simple groups; the time when the last member left for groups without members."""
         if self.protocol_type is None:
             return commit_ms
         if self.state == EMPTY:
@@ -277,10 +277,10 @@ class ClassicGroup(Group):
         self._is_member(by)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Everybody may, as in Kafka."""
+        """Every client may fetch, as in Kafka."""
 
     def _is_member(self, by: Committer) -> bool:
-        """Whether a member commits. BrokerError unless it is one of this generation."""
+        """Whether a member commits. BrokerError if it is not a member of this generation."""
         if by.epoch < 0 and (self.state == EMPTY or not (by.member_id or by.instance_id is not None)):
             return False
         self.check_member(by.member_id, by.instance_id)
@@ -291,7 +291,7 @@ class ClassicGroup(Group):
     # answers
 
     def join_response(self, member: Member, *, skip_assignment: bool = False) -> JoinGroupResponse:
-        """What a member of the current generation is answered; only the leader gets the members."""
+        """The response to a member of the current generation. Only the leader gets the members."""
         protocol = self.protocol or ""
         shown = self.members.values() if self.leader == member.id else ()
         members = [
@@ -311,18 +311,18 @@ class ClassicGroup(Group):
         )
 
     def await_join(self, member: Member, parked: Parked) -> None:
-        """A member's join waits to be answered."""
+        """Park a member's join."""
         member.awaiting_join = parked
         self._joining.add(member.id)
 
     def take_join(self, member: Member) -> Parked | None:
-        """The join of a member, if it waits: it is not the group's to be answered any longer."""
+        """Remove and return the parked join of a member, if any. The caller answers it."""
         self._joining.discard(member.id)
         parked, member.awaiting_join = member.awaiting_join, None
         return parked
 
     def answer_join(self, member: Member, response: JoinGroupResponse) -> None:
-        """Answer a parked join; nothing happens if there is none."""
+        """Answer a parked join, if there is one."""
         parked = self.take_join(member)
         if parked is not None:
             parked.complete(in_join_version(response, member.join_version))
@@ -337,18 +337,18 @@ class ClassicGroup(Group):
 
 
 def in_join_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
-    """Versions before 7 write "no protocol" as an empty name."""
+    """Before version 7, an empty name means "no protocol"."""
     if version < 7 and response.protocol_name is None:
         response.protocol_name = ""
     return response
 
 
 def _topics_of(subscriptions: Collection[bytes], group_id: str) -> frozenset[str] | None:
-    """The topics in subscriptions of members, of which many are the same; None if one cannot be read."""
+    """The topics in members' subscriptions, of which many are equal; None if one cannot be decoded."""
     topics: set[str] = set()
     try:
         for metadata in dict.fromkeys(subscriptions):
-            # after the int16 version; version 0 is the beginning of every later one
+            # after the int16 version; every later version begins with the fields of version 0
             topics.update(decode_prefix(ConsumerProtocolSubscription, 0, metadata, 2)[0].topics)
     except WireError as error:
         log.warning("cannot read the subscriptions of group %s: %s", group_id, error)

@@ -14,15 +14,15 @@ Protocols = list[tuple[str, bytes]]
 
 
 def stop(*timers: Timer | None) -> None:
-    """Cancel those that run."""
+    """Cancel timers; None is ignored."""
     for timer in timers:
         if timer is not None:
             timer.cancel()
 
 
 class Member:
-    """One member. ``awaiting_join`` and ``awaiting_sync`` are its parked requests, None when it waits for nothing;
-    ``join_version`` is the version of its last JoinGroup."""
+    """One member. ``awaiting_join`` and ``awaiting_sync``: its parked requests, or None. ``join_version``: the version
+    of its last JoinGroup."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Member:
         self.heartbeat: Timer | None = None
 
     def metadata(self, protocol: str) -> bytes:
-        """What the member said for a protocol it supports."""
+        """The member's metadata of a protocol that it supports."""
         return metadata_for(protocol, self.protocols)
 
     def vote(self, candidates: set[str]) -> str:
@@ -64,7 +64,7 @@ class Member:
         raise ValueError("Member does not support any of the candidate protocols")
 
     def renamed(self, member_id: str) -> Member:
-        """The same member with another id, which has neither requests nor a session yet."""
+        """The same member with another id, without parked requests and without a session."""
         member = copy(self)
         member.id, member.is_new, member.join_version = member_id, False, 0
         member.awaiting_join = member.awaiting_sync = member.heartbeat = None
@@ -72,15 +72,15 @@ class Member:
 
     @property
     def outlives_session(self) -> bool:
-        """Whether an expired session leaves the member: its join or sync is what the group waits for.
+        """Whether the member stays when its session expires, because it has a parked join or sync.
 
-        A new member is not spared: it may have gone away without ever learning its id.
+        A new member does not stay: its client may have ended before it got its id.
         """
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
 
 def metadata_for(protocol: str, protocols: Protocols) -> bytes:
-    """What a member with these protocols says for one of them."""
+    """The metadata of one of these protocols."""
     for name, metadata in protocols:
         if name == protocol:
             return metadata

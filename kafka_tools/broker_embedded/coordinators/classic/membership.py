@@ -1,8 +1,7 @@
 """Joining, syncing, heartbeating and leaving: the classic group protocol (KIP-62, 134, 345, 394, 814).
 
-The operations on groups that requests ask for, in the order in which the classic part of Kafka 4's
-``GroupMetadataManager`` checks and does things. What follows from them is ``rebalances``' work; what a group is
-stands in ``group``.
+Checks and actions have the order of the classic part of Kafka 4's ``GroupMetadataManager``. ``rebalances`` has the
+consequences of these operations, ``group`` the state of a group.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""How long a member that never got an answer may stay: it cannot heartbeat yet, and its client may be gone."""
+"""The session timeout of a member that has no response yet. It cannot send heartbeats, and its client may be gone."""
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
@@ -46,7 +45,7 @@ SKIP_ASSIGNMENT_FROM = 9
 
 
 class Membership:
-    """The operations on classic groups. ``groups`` holds the groups and writes their records."""
+    """The operations on classic groups. ``groups`` contains the groups and writes their records."""
 
     def __init__(self, groups: GroupStore, rebalances: Rebalances) -> None:
         self._groups = groups
@@ -56,7 +55,7 @@ class Membership:
     # JoinGroup
 
     def check_join(self, request: JoinGroupRequest) -> None:
-        """BrokerError INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT for a join that no group of any kind takes."""
+        """BrokerError INVALID_GROUP_ID or INVALID_SESSION_TIMEOUT for a join that no group accepts."""
         if not request.group_id:
             raise error_for(error_codes.INVALID_GROUP_ID)
         integer = self._runtime.integer
@@ -67,7 +66,7 @@ class Membership:
     def join(
         self, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> JoinGroupResponse | Parked:
-        """Join or rejoin; the answer is parked until the group's members are known."""
+        """Join or rejoin. The response is parked until the group's members are known."""
         member_id = request.member_id
         group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None:
@@ -100,7 +99,7 @@ class Membership:
         return self._join_new(group, joining, reason)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether group.max.size lets this one in. While members rejoin, those that wait already are counted."""
+        """Whether group.max.size allows this member to join. While members rejoin, only parked joins are counted."""
         limit = self._runtime.integer("group.max.size")
         if group.state == EMPTY:
             return True
@@ -122,7 +121,7 @@ class Membership:
 
     def _join_known(self, group: ClassicGroup, joining: Member, reason: str) -> JoinGroupResponse | Parked:
         if joining.id in group.pending_join:
-            if joining.instance_id is not None:  # ids are given out in advance to dynamic members only
+            if joining.instance_id is not None:  # only dynamic members get ids before they join
                 return join_error(error_codes.UNKNOWN_SERVER_ERROR, "")
             return self._add(group, joining, reason)
         try:
@@ -133,7 +132,7 @@ class Membership:
             return join_error(error_codes.UNKNOWN_MEMBER_ID, joining.id)
         unchanged = member.protocols == joining.protocols
         if unchanged and group.state == COMPLETING_REBALANCE:
-            return group.join_response(member)  # its first answer got lost
+            return group.join_response(member)  # its first response was lost
         if unchanged and group.state == STABLE and group.leader != member.id:
             return group.join_response(member)
         # also the leader of a stable group: topics it reads may have changed
@@ -165,7 +164,7 @@ class Membership:
     def _replace_static(
         self, group: ClassicGroup, old_id: str, joining: Member, reason: str
     ) -> JoinGroupResponse | Parked:
-        """A static member came back without its id: it takes the place of its former self (KIP-345)."""
+        """Replace a static member that returned without its id (KIP-345)."""
         former_leader = group.leader
         assert joining.instance_id is not None
         before = group.members[old_id]
@@ -202,7 +201,7 @@ class Membership:
     # SyncGroup
 
     def sync(self, request: SyncGroupRequest) -> SyncGroupResponse | Parked:
-        """A member asks for its assignment; the leader brings everybody's."""
+        """Return a member's assignment. The leader sends the assignments of all members."""
         group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None or group.state == EMPTY:
             raise error_for(error_codes.UNKNOWN_MEMBER_ID)
@@ -228,7 +227,7 @@ class Membership:
     # Heartbeat
 
     def heartbeat(self, request: HeartbeatRequest) -> int:
-        """Keep a member's session; returns the error code of the answer."""
+        """Extend a member's session; returns the error code of the response."""
         group = self._groups.find_as(ClassicGroup, request.group_id)
         if group is None:
             raise error_for(error_codes.UNKNOWN_MEMBER_ID)
@@ -241,7 +240,7 @@ class Membership:
     # LeaveGroup
 
     def leave(self, group_id: str, identities: Collection[LeaveGroupRequest.MemberIdentity]) -> list[int]:
-        """Members leave; returns the error code of each."""
+        """Remove members; returns an error code for each."""
         group = self._groups.find_as(ClassicGroup, group_id)
         if group is None:
             return [error_codes.UNKNOWN_MEMBER_ID] * len(identities)

@@ -1,8 +1,8 @@
-"""Rebalances and sessions of classic groups: what follows when members join or leave and when timers expire.
+"""Rebalances and sessions of classic groups: the consequences of joins, leaves and expired timers.
 
 A rebalance collects the members (joins are parked), begins a generation and answers them, then waits for the
-leader's assignment (syncs are parked) and stores it. The order of things is that of the classic part of Kafka 4's
-``GroupMetadataManager``; requests are ``membership``'s, what a group is stands in ``group``.
+leader's assignment (syncs are parked) and stores it. The order is that of the classic part of Kafka 4's
+``GroupMetadataManager``. ``membership`` serves the requests, ``group`` has the state of a group.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SHORTEST_WAIT_MS = 1000
-"""How long the sessions of static members are waited for before it is looked again, however short a rebalance may be:
-the timeout is what clients say, 0 and less included."""
+"""The minimum time between two checks whether static members have rejoined. Clients choose the rebalance timeout, which
+may be 0 or less."""
 
 
 class Rebalances:
-    """``begin`` starts a rebalance; ``groups`` holds the groups and writes their records."""
+    """``begin`` starts a rebalance. ``groups`` contains the groups and writes their records."""
 
     def __init__(self, groups: GroupStore) -> None:
         self._groups = groups
@@ -47,14 +47,14 @@ class Rebalances:
         groups.members[ClassicGroup.type] = self
 
     def begin(self, group: ClassicGroup, reason: str) -> None:
-        """Members changed: start a rebalance, or see whether the one under way can go on."""
+        """Start a rebalance after members changed, or check whether the rebalance in progress can complete."""
         if group.state == PREPARING_REBALANCE:
             self.try_complete(group)
         else:
             self.prepare(group, reason)
 
     def prepare(self, group: ClassicGroup, reason: str) -> None:
-        """Start to collect the members anew; syncs that wait are sent back to join."""
+        """Start to collect the members again. Members with parked syncs must rejoin."""
         if group.state == COMPLETING_REBALANCE:
             self._answer_syncs(group, error_codes.REBALANCE_IN_PROGRESS)
         group.pending_sync.clear()
@@ -71,12 +71,12 @@ class Rebalances:
             self._start_join_timer(group, group.rebalance_timeout_ms, self._complete_join)
 
     def try_complete(self, group: ClassicGroup) -> None:
-        """End the wait early when everybody is there; the first rebalance of a group waits its delay out."""
+        """Complete the join phase if all members have joined. The first rebalance of a group keeps its full delay."""
         if group.state == PREPARING_REBALANCE and group.previous_state != EMPTY and group.all_joined:
             self._complete_join(group)
 
     def _wait_for_first(self, group: ClassicGroup, delay_ms: int, remaining_ms: int) -> None:
-        """Collect the members of a new group (KIP-134): each delay in which one came is followed by another."""
+        """Collect the members of a new group (KIP-134). If a member joins during a delay, another delay follows."""
 
         def over(group: ClassicGroup) -> None:
             if group.new_member_added and remaining_ms:
@@ -93,14 +93,14 @@ class Rebalances:
         group.join_timer = self._timers.call_later(delay_ms, lambda: over(group) if self._groups.holds(group) else None)
 
     def _complete_join(self, group: ClassicGroup) -> None:
-        """The wait is over: drop dynamic members that did not come, begin the next generation, answer the joins."""
+        """Remove dynamic members that did not rejoin, begin the next generation, answer the joins."""
         stop(group.join_timer)
         for member in list(group.members.values()):
             if member.awaiting_join is None and member.instance_id is None:
                 log.info("group %s: member %s did not rejoin in time", group.id, member.id)
                 group.remove(member.id)
         if group.members and not group.elect_joined_leader():
-            # static members only, none of them back: wait until their sessions end
+            # only static members are left, and none has rejoined: wait until their sessions expire
             wait_ms = max(group.rebalance_timeout_ms, _SHORTEST_WAIT_MS)
             self._start_join_timer(group, wait_ms, self._complete_join)
             return
@@ -123,17 +123,17 @@ class Rebalances:
         try:
             self._groups.write(group.id, [group_record(group, {})])
         except BrokerError as error:
-            # harmless: after a restart the older generation comes back, and its members time out
+            # harmless: a restart loads the older generation, and its members time out
             log.warning("group %s: cannot write empty generation %d: %s", group.id, group.generation, error)
 
     def synced(self, group: ClassicGroup, member: Member) -> None:
-        """A member asked for its assignment: it is alive in this generation."""
+        """Record that a member has sent SyncGroup in this generation."""
         group.pending_sync.discard(member.id)
         if not group.pending_sync:
             stop(group.sync_timer)
 
     def take_assignment(self, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-        """Store the leader's assignment (member id -> bytes, all members), then give it out."""
+        """Store the leader's assignment (member id -> bytes, all members), then send it to the members."""
         try:
             self._groups.write(group.id, [group_record(group, assignment)])
         except BrokerError as error:
@@ -156,7 +156,7 @@ class Rebalances:
                 self.expect_heartbeat(group, member)
 
     def _expire_syncs(self, group: ClassicGroup, generation: int) -> None:
-        """Members that joined but never synced are out (KAFKA-10787)."""
+        """Remove members that joined but did not sync (KAFKA-10787)."""
         if not self._groups.holds(group) or group.generation != generation or not group.pending_sync:
             return
         if group.state in (COMPLETING_REBALANCE, STABLE):
@@ -166,7 +166,7 @@ class Rebalances:
             self.prepare(group, f"members {late} did not sync in time")
 
     def expect_heartbeat(self, group: ClassicGroup, member: Member, timeout_ms: int | None = None) -> None:
-        """Give the member its session timeout, or ``timeout_ms``, from now on."""
+        """Restart the member's session timer, with its session timeout or ``timeout_ms``."""
         stop(member.heartbeat)
         after_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         member.heartbeat = self._timers.call_later(after_ms, lambda: self._expire_session(group, member))
@@ -181,7 +181,7 @@ class Rebalances:
         self.after_removal(group, f"session of member {member.id} expired")
 
     def expect_join(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
-        """A member was given an id and has to join with it."""
+        """Expect a member to join with its new id before a timeout."""
         group.pending_join[member_id] = self._timers.call_later(
             timeout_ms, lambda: self._expire_pending(group, member_id)
         )
@@ -193,7 +193,7 @@ class Rebalances:
                 self._complete_join(group)
 
     def after_removal(self, group: ClassicGroup, reason: str) -> None:
-        """A member is out: the others rebalance, or need not wait for it any longer."""
+        """After the removal of a member: start a rebalance, or complete one that waited only for this member."""
         if group.state in (STABLE, COMPLETING_REBALANCE):
             self.prepare(group, reason)
         elif group.state == PREPARING_REBALANCE and group.all_joined:
@@ -206,7 +206,7 @@ class Rebalances:
             self.expect_heartbeat(group, member)
 
     def loaded(self, group: ClassicGroup) -> None:
-        """After a start every stored member has one session to come back."""
+        """After a start, every stored member has one session timeout to return."""
         for member in group.members.values():
             self.expect_heartbeat(group, member)
         if len(group.members) > self._runtime.integer("group.max.size"):
@@ -217,11 +217,11 @@ class Rebalances:
         whole(self._end(group, error_codes.NOT_COORDINATOR))
 
     def converted(self, group: ClassicGroup) -> Work[None]:
-        """The group is a consumer group from now on: members with parked requests have to join that."""
+        """The group was converted to a consumer group: members with parked requests must rejoin."""
         return self._end(group, error_codes.REBALANCE_IN_PROGRESS)
 
     def _end(self, group: ClassicGroup, code: int) -> Work[None]:
-        """It has ended for everybody already, but for those who wait."""
+        """Answer the parked requests of a dead group, and stop its timers."""
         group.to(DEAD, self._runtime.now_ms())
         stop(group.join_timer, group.sync_timer)
         for member in list(group.members.values()):
@@ -234,7 +234,7 @@ class Rebalances:
 
 
 def join_error(code: int, member_id: str) -> JoinGroupResponse:
-    """A join that failed: no generation, no protocol, the id that the client shall use from now on."""
+    """The response to a failed join, with the member id that the client must use."""
     return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=None)
 
 

@@ -1,9 +1,8 @@
-"""The transaction coordinator: all transactional ids of this broker, kept in ``__transaction_state``.
+"""The transaction coordinator: all transactional ids of this broker, stored in ``__transaction_state``.
 
-``decisions`` decides, ``store`` keeps what was decided, this module carries it out. What is written holds: a client
-gets its answer when the decision is in the log, and the markers follow, again and again until each is written; a start
-goes on with what was decided before. Follows Kafka's ``TransactionCoordinator`` and
-``TransactionMarkerChannelManager``.
+``decisions`` decides, ``store`` writes the decisions, and this module executes them. A decision is final once it is in
+the log. Then its markers are written, with retries until each is written; a start continues earlier decisions. Follows
+Kafka's ``TransactionCoordinator`` and ``TransactionMarkerChannelManager``.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_MS, MOST_RETRY_MS = 100, 10_000
-"""After which time markers that could not be written are tried again: at first, and at most; it doubles each time."""
+"""The first and the maximum delay before failed markers are written again. The delay doubles each time."""
 _NOT_ENDED = "cannot end a transaction yet"
 _TOMBSTONES = 100
-"""So many ids at most are forgotten in one batch, while requests wait."""
+"""Maximum number of ids that are deleted in one batch, while requests wait."""
 
 
 class TransactionCoordinator:
-    """Transactions by id. Every change is in the log before it holds."""
+    """Transactions by id. Every change takes effect after it is in the log."""
 
     def __init__(self, runtime: Runtime, producer_ids: ProducerIds, markers: Markers) -> None:
         self._runtime = runtime
@@ -57,16 +56,16 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._markers = markers
         self._completing: set[TxnProducer] = set()
-        """The producers whose markers are being written now: work is under way that ends when all of them are."""
+        """The producers whose markers are being written now."""
         self._retry_ms: dict[str, int] = {}
-        """How long the ids wait whose markers could not be written. A disk that stays full costs next to nothing."""
+        """The retry delays of ids with failed markers. They grow, so that a full disk causes little work."""
 
-    # What producers ask
+    # Requests of producers
 
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: TxnProducer | None
     ) -> Work[TxnProducer]:
-        """The id's producer with its next epoch. BrokerError; CONCURRENT_TRANSACTIONS once an open one is aborted."""
+        """The id's producer with its next epoch. BrokerError; CONCURRENT_TRANSACTIONS after it aborted an open one."""
         if not transactional_id:
             raise error_for(error_codes.INVALID_REQUEST)
         if not 0 < timeout_ms <= self._runtime.integer("transaction.max.timeout.ms"):
@@ -85,7 +84,7 @@ class TransactionCoordinator:
     def add_partitions(
         self, transactional_id: str, producer: TxnProducer, added: Iterable[TopicPartition], client_version: int
     ) -> Work[None]:
-        """Make partitions part of the transaction, which begins with the first. BrokerError."""
+        """Add partitions to the transaction, which begins with the first one. Raises BrokerError."""
         current = self._known(transactional_id)
         grown = extended(current, producer, frozenset(added), self._runtime.now_ms(), client_version)
         if grown is not None:
@@ -94,9 +93,9 @@ class TransactionCoordinator:
     def check_partitions(
         self, transactional_id: str, producer: TxnProducer, wanted: Collection[TopicPartition]
     ) -> Work[dict[TopicPartition, int]]:
-        """Whether partitions are part of the transaction, as an error code for each. BrokerError for all of them.
+        """Check whether partitions are in the transaction; an error code for each. BrokerError for all of them.
 
-        It is so when this returns: a transaction that changes while it is looked at is looked at again.
+        The result is valid when this returns: if the transaction changes meanwhile, the check is repeated.
         """
         while True:
             current = self._known(transactional_id)
@@ -109,9 +108,9 @@ class TransactionCoordinator:
                 return codes
 
     def end(self, transactional_id: str, producer: TxnProducer, commit: bool, client_version: int) -> Work[TxnProducer]:
-        """Commit or abort; returns the producer as it goes on (which only clients of version 2 are told). BrokerError.
+        """Commit or abort; returns the producer for the next transaction (sent only to clients of version 2).
 
-        Written when this returns: a marker that a disk refuses follows later.
+        Raises BrokerError. The decision is written when this returns; failed markers are written later.
         """
         current = self._known(transactional_id)
         decided = ended(current, producer, commit, self._runtime.now_ms(), client_version, self._producer_ids.next_id)
@@ -121,10 +120,10 @@ class TransactionCoordinator:
             current = completed(decided, self._runtime.now_ms())
         return TxnProducer(current.producer_id, current.epoch)
 
-    # What tools ask
+    # Requests of tools
 
     def describe(self, transactional_id: str) -> Transaction:
-        """The transaction. BrokerError for an id that is not known."""
+        """The transaction. BrokerError for an unknown id."""
         found = self._store.find(transactional_id)
         if found is None:
             raise error_for(error_codes.TRANSACTIONAL_ID_NOT_FOUND)
@@ -133,9 +132,9 @@ class TransactionCoordinator:
     def matching(
         self, states: Collection[str], producer_ids: Collection[int], open_for_ms: int
     ) -> Work[Iterator[Transaction]]:
-        """Transactions by id; no states and no ids mean all, ``open_for_ms`` below 0 any age.
+        """Transactions in the order of their ids. No states or no ids mean all; ``open_for_ms`` below 0: any age.
 
-        BrokerError COORDINATOR_LOAD_IN_PROGRESS while any is not loaded.
+        BrokerError COORDINATOR_LOAD_IN_PROGRESS while any partition is loading.
         """
         self._store.loading.check_all()
         now_ms = self._runtime.now_ms()
@@ -150,7 +149,7 @@ class TransactionCoordinator:
 
         return in_order(self._store.transactions, matches)
 
-    # Decisions carried out
+    # Execution of decisions
 
     def _abort(self, current: Transaction) -> Work[None]:
         decided = fenced(
@@ -161,10 +160,10 @@ class TransactionCoordinator:
 
     @shielded
     def _complete(self, decided: Transaction, left: Collection[TopicPartition] | None = None) -> Work[None]:
-        """Write the markers, then that they are. What cannot be written now is tried again later.
+        """Write the markers, then the completed state. Failed markers are retried later.
 
-        ``left``: the partitions that have none yet; None for all of them. One that refuses holds no other up, whose
-        readers wait for the marker, and no partition gets another one with each attempt.
+        ``left``: the partitions without a marker; None: all. A failed partition does not delay the others, whose
+        readers wait for the marker. A retry writes no second marker to the other partitions.
         """
         producer = TxnProducer(decided.producer_id, decided.epoch)
         if producer in self._completing:
@@ -174,18 +173,18 @@ class TransactionCoordinator:
         epoch = self.log.leader_epoch(self._store.partition(decided.id))
         marker = Marker(decided.producer_id, decided.epoch, decided.commits, epoch, decided.client_version)
         try:
-            yield from self._runtime.slices.durable()  # else half of it could end so, and the rest otherwise
+            yield from self._runtime.slices.durable()  # otherwise a power failure could mix commits and aborts
             for at in decided.partitions if left is None else left:
                 yield
                 code = self._markers.write(marker, at)
                 if code in (error_codes.KAFKA_STORAGE_ERROR, error_codes.NOT_LEADER_OR_FOLLOWER):
                     refused.append(at)
-                elif code:  # the partition is gone, or a newer coordinator or producer has ended the transaction in it
+                elif code:  # the partition is deleted, or a newer coordinator or producer ended the transaction
                     log.info("%s: cannot write a marker to %s: %s", decided.id, at, error_codes.error(code).name)
             if refused:
                 self._later(decided, refused)
                 return
-            yield from self._runtime.slices.durable()  # else a marker could be lost that nobody writes again
+            yield from self._runtime.slices.durable()  # otherwise a marker could be lost and not written again
             if not self._store.holds(decided):
                 return  # its topic was deleted meanwhile
             try:
@@ -208,7 +207,7 @@ class TransactionCoordinator:
         self._retry_ms[decided.id] = min(2 * wait_ms, MOST_RETRY_MS)
 
     def _abort_timed_out(self) -> Work[None]:
-        """Abort what has been open for longer than its timeout, however many they are."""
+        """Abort all transactions that are open for longer than their timeouts."""
         now_ms = self._runtime.now_ms()
         for found in list(self._store.transactions.values()):
             yield
@@ -222,7 +221,7 @@ class TransactionCoordinator:
                 log.warning("%s stays open for now: %s", found.id, error)
 
     def _forget_expired(self) -> Work[None]:
-        """Forget ids that nobody has used for transactional.id.expiration.ms."""
+        """Delete ids that were not used for transactional.id.expiration.ms."""
         before_ms = self._runtime.now_ms() - self._runtime.integer("transactional.id.expiration.ms")
         by_partition: dict[int, list[Transaction]] = {}
         for found in list(self._store.transactions.values()):
@@ -241,9 +240,9 @@ class TransactionCoordinator:
                     break
 
     def load(self, spare_bytes: int) -> int:
-        """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
+        """Load partitions of ``spare_bytes`` in total now, the others in the background; returns the bytes left.
 
-        What was decided before the start goes on as soon as its partition is read.
+        Earlier decisions are continued as soon as their partition is loaded.
         """
         left = self._store.load(spare_bytes, self._go_on)
         repeat = self._runtime.repeat

@@ -1,9 +1,9 @@
-"""One transactional id, and every decision about it: a state and a request in, the next state or an error code out.
+"""All decisions about a transactional id: from its state and a request to the next state or an error.
 
 Rules and their order are those of ``TransactionCoordinator`` and ``TransactionMetadata`` (KIP-98, KIP-360,
-KIP-890). Knows no log, no time of its own and no partitions' leaders: ``coordinator`` writes what is decided here
-before it holds. With transaction version 2 (KIP-890) every end of a transaction raises the producer's epoch, so that
-what is late of one transaction cannot become part of the next.
+KIP-890). The functions use no log, no clock and no leaders. ``coordinator`` writes a decision before it takes effect.
+With transaction version 2 (KIP-890), every end of a transaction bumps the producer's epoch, so that late requests of
+one transaction cannot become part of the next.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ NO_ID = -1
 NO_EPOCH = -1
 _LAST_EPOCH = 2**15 - 1
 EPOCH_BUMPING = 2
-"""The transaction version from which on an end raises the epoch."""
+"""The first transaction version in which an end bumps the epoch."""
 
 IDLE = (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-"""Nothing is open; what has been idle for long expires."""
+"""States without an open transaction. An id that is idle for a long time expires."""
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-"""The decision is written, not all of its markers are."""
+"""States in which the decision is written, but not all of its markers."""
 
 FENCED_AS_OLD = {error_codes.PRODUCER_FENCED: error_codes.INVALID_PRODUCER_EPOCH}
-"""The code for clients that know no PRODUCER_FENCED."""
+"""The code for clients that do not know PRODUCER_FENCED."""
 
 NewId = Callable[[], int]
-"""A producer id that nobody has had."""
+"""Returns an unused producer id."""
 
 
 class TxnProducer(NamedTuple):
@@ -42,11 +42,11 @@ class TxnProducer(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """What is known of a transactional id. Times are milliseconds since 1970, -1: none.
+    """The state of a transactional id. Times are milliseconds since 1970, -1: none.
 
-    ``last_epoch`` is the epoch before, of which a producer that missed an answer may ask again (not in the log).
-    ``next_producer_id`` takes over when the transaction is complete, because the epochs of this one are used up.
-    ``client_version`` is the transaction version that the client works at.
+    ``last_epoch``: the previous epoch, with which a producer that missed a response may retry (not in the log).
+    ``next_producer_id``: the producer id after the transaction, if the epochs of this id are used up.
+    ``client_version``: the transaction version of the client.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Transaction(NamedTuple):
 
     @property
     def commits(self) -> bool:
-        """Whether the decision that is written is to commit."""
+        """Whether the written decision is to commit."""
         return self.state == TransactionState.PREPARE_COMMIT
 
     def _next(self, **changes: object) -> Transaction:
@@ -78,9 +78,9 @@ class Transaction(NamedTuple):
 def initialized(
     current: Transaction, expected: TxnProducer | None, timeout_ms: int, now_ms: int, new_id: NewId
 ) -> Transaction:
-    """The id with the next epoch for a producer that starts. ``expected``: what a producer that goes on has (KIP-360).
+    """The next epoch for a producer that starts. ``expected``: the id and epoch of a continuing producer (KIP-360).
 
-    BrokerError PRODUCER_FENCED or CONCURRENT_TRANSACTIONS. An id whose transaction is open has to be ``fenced`` first.
+    BrokerError PRODUCER_FENCED or CONCURRENT_TRANSACTIONS. An open transaction must be ``fenced`` first.
     """
     check_may_go_on(current, expected)
     if current.state in PREPARED:
@@ -98,12 +98,12 @@ def initialized(
     if expected.epoch == current.epoch or current.epoch == NO_EPOCH:
         return begun._replace(epoch=current.epoch + 1, last_epoch=current.epoch)
     if expected.epoch == current.last_epoch:
-        return begun  # its last answer was lost
+        return begun  # its last response was lost
     raise error_for(error_codes.PRODUCER_FENCED)
 
 
 def check_may_go_on(current: Transaction, expected: TxnProducer | None) -> None:
-    """BrokerError PRODUCER_FENCED for a producer that was never the id's; of which epoch it is does not matter yet."""
+    """BrokerError PRODUCER_FENCED if the producer id never belonged to the transactional id."""
     if expected is None or current.epoch == NO_EPOCH or expected.id == current.producer_id:
         return
     if expected.id != current.previous_producer_id or not _is_used_up(expected.epoch):
@@ -123,7 +123,7 @@ def check_producer(current: Transaction, producer: TxnProducer) -> None:
 def extended(
     current: Transaction, producer: TxnProducer, added: frozenset[TopicPartition], now_ms: int, client_version: int
 ) -> Transaction | None:
-    """The transaction with more partitions; None if it has them all. BrokerError as ``check_producer``."""
+    """The transaction with more partitions; None if it has them all. Raises like ``check_producer``."""
     check_producer(current, producer)
     if current.state == TransactionState.ONGOING and added <= current.partitions:
         return None
@@ -139,10 +139,10 @@ def extended(
 def ended(
     current: Transaction, producer: TxnProducer, commit: bool, now_ms: int, client_version: int, new_id: NewId
 ) -> Transaction | None:
-    """The transaction with the producer's decision; None for one that has been carried out before.
+    """The transaction with the producer's decision; None if the decision was executed before.
 
     BrokerError INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS while the same decision is being
-    carried out, or INVALID_TXN_STATE.
+    executed, or INVALID_TXN_STATE.
     """
     if client_version < EPOCH_BUMPING:
         if current.producer_id != producer.id:
@@ -170,16 +170,16 @@ def ended(
         raise error_for(error_codes.PRODUCER_FENCED)
     if current.state == TransactionState.ONGOING:
         return _prepared(current, commit, now_ms, client_version, new_id)
-    if bumped or overflowed:  # asked once more
+    if bumped or overflowed:  # a retry
         _check_ended(current, commit)
         return None
-    if not commit:  # of nothing: the epoch rises all the same
+    if not commit:  # of an empty transaction: this bumps the epoch, too
         return _prepared(current, commit, now_ms, client_version, new_id)._replace(started_ms=now_ms)
     raise error_for(error_codes.INVALID_TXN_STATE)
 
 
 def _check_ended(current: Transaction, commit: bool) -> None:
-    """BrokerError unless this decision has been carried out."""
+    """BrokerError unless this decision was executed."""
     if current.state == (TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT):
         raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
     if current.state != (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):
@@ -187,9 +187,9 @@ def _check_ended(current: Transaction, commit: bool) -> None:
 
 
 def fenced(current: Transaction, now_ms: int, version: int, new_id: NewId) -> Transaction:
-    """An open transaction that the coordinator aborts, with an epoch that shuts its producer out.
+    """An open transaction that the coordinator aborts, with an epoch that fences its producer.
 
-    ``version`` is the transaction version of the cluster, since no client asked.
+    ``version``: the transaction version of the cluster, since no client sent a request.
     """
     if version >= EPOCH_BUMPING:
         return _prepared(current, False, now_ms, version, new_id)
@@ -214,7 +214,7 @@ def _prepared(current: Transaction, commit: bool, now_ms: int, client_version: i
 
 
 def completed(current: Transaction, now_ms: int) -> Transaction:
-    """The transaction once all its markers are written."""
+    """The transaction after all its markers are written."""
     done = current._next(
         state=TransactionState.COMPLETE_COMMIT if current.commits else TransactionState.COMPLETE_ABORT,
         partitions=frozenset(),
@@ -227,5 +227,5 @@ def completed(current: Transaction, now_ms: int) -> Transaction:
 
 
 def _is_used_up(epoch: int) -> bool:
-    """Whether no epoch is left to give out; the last one of all belongs to the coordinator, to fence with."""
+    """Whether no producer can get a higher epoch. The coordinator reserves the highest epoch for fencing."""
     return epoch >= _LAST_EPOCH - 1

@@ -1,4 +1,4 @@
-"""One partition of ``__transaction_state``: transactions as it says them, aside until all of it is read."""
+"""The transactions of one partition of ``__transaction_state``, kept apart until all of it is read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kafka_tools.protocol.stored.transaction_log import TransactionLogKey, Trans
 
 
 class ReadTransactions:
-    """What one partition says. Records that no broker writes raise UnfitRecord and change nothing.
+    """Transactions of one partition. Records that no broker writes raise UnfitRecord and change nothing.
 
-    ``was_given`` says whether the cluster has given a producer id out: no record makes it so.
+    ``was_given``: whether the cluster has allocated a producer id.
     """
 
     def __init__(self, was_given: Callable[[int], bool]) -> None:
         self._was_given = was_given
         self._found: dict[str, Transaction] = {}
         self._owners: dict[int, str] = {}
-        """Producer id -> the transactional id that has it, or gets it next."""
+        """Current or next producer id -> its transactional id."""
 
     def replay(self, key: Stored, value: Stored | None) -> None:
         assert isinstance(key, TransactionLogKey)
@@ -38,11 +38,11 @@ class ReadTransactions:
         self._owners.update(dict.fromkeys(_own_ids(found), id))
 
     def pending(self, producer_id: int, key: Stored, value: Stored | None) -> None:
-        """No transaction writes to this log."""
+        """Refuse the record: no transaction writes to this log."""
         raise UnfitRecord("it is part of a transaction")
 
     def ended(self, producer_id: int, committed: bool) -> Work[None]:
-        """As ``pending``."""
+        """Do nothing: no transaction writes to this log."""
         yield
 
     def _forget(self, transactional_id: str) -> None:
@@ -52,14 +52,14 @@ class ReadTransactions:
 
 
 def _own_ids(transaction: Transaction) -> set[int]:
-    """The producer ids that are the transactional id's now and, where they are known already, from its next one on."""
+    """The current and next producer ids of a transactional id."""
     return {transaction.producer_id, transaction.next_producer_id} - {NO_ID}
 
 
 class LoadedTransactions(ReadTransactions):
-    """Made for one partition; ``transactions`` are those that are served, and take over what is found.
+    """The transactions of one partition, which ``adopt`` adds to the served ``transactions``.
 
-    ``partition_of`` says where an id belongs; ``go_on`` gets each transaction once all of them are served.
+    ``partition_of``: the partition of an id. ``go_on`` gets each transaction once all of them are served.
     """
 
     def __init__(

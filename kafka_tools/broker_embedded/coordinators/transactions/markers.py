@@ -1,7 +1,7 @@
 """Markers: the control batches that end a producer's transaction in the partitions that it wrote to.
 
-Asked for by the transaction coordinator, by other brokers' and by tools that end a hanging transaction
-(WriteTxnMarkers). The rules are those of ``ProducerAppendInfo`` (KIP-98, KIP-890, KIP-1228).
+The transaction coordinator writes them, and clients with WriteTxnMarkers: other brokers, and tools that end a hanging
+transaction. The rules are those of ``ProducerAppendInfo`` (KIP-98, KIP-890, KIP-1228).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Marker(NamedTuple):
-    """The end of a producer's transaction. ``version``: the transaction version by which its epoch is judged."""
+    """The end of a producer's transaction. ``version``: the transaction version for the check of its epoch."""
 
     producer_id: int
     epoch: int
@@ -34,14 +34,14 @@ class Marker(NamedTuple):
 
 
 class Markers:
-    """Writes markers into the partitions that this broker leads."""
+    """Writes markers to the partitions that this broker leads."""
 
     def __init__(self, runtime: Runtime, offsets: Offsets) -> None:
         self._runtime = runtime
         self._offsets = offsets
 
     def write(self, marker: Marker, at: TopicPartition) -> int:
-        """End the transaction in one partition; returns an error code. It is kept when this returns 0."""
+        """Write a marker to one partition; returns an error code. With 0, the marker is in the log."""
         partition = self._runtime.partitions.get(at.topic, at.partition)
         if partition is None:
             is_offline = at in self._runtime.partitions.offline

@@ -1,7 +1,7 @@
-"""The transactional ids of this broker, and their log: a state is written before it holds.
+"""The transactional ids of this broker, and their log. A state takes effect after it is written.
 
-Follows ``TransactionStateManager``. One broker leads every partition of ``__transaction_state``, so an
-id's partition only says where its records go.
+Follows ``TransactionStateManager``. This broker leads every partition of ``__transaction_state``, so an id's partition
+only determines where its records are stored.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 _DAMAGED = "The transactional ids in %s are not served until it is repaired (kafka-tools broker mend)"
 _FEW = 200
-"""The record of a transaction with more partitions is made on another thread."""
+"""The record of a transaction with more partitions is created on another thread."""
 
 
 class TransactionStore:
@@ -52,27 +52,27 @@ class TransactionStore:
         self.log = CoordinatorLog(runtime, TRANSACTION_STATE)
         self.transactions: dict[str, Transaction] = {}
         self._changing: set[str] = set()
-        """The ids whose next state is being made on another thread: nobody else changes them meanwhile."""
+        """The ids whose next state is being created on another thread. Other changes of them are refused."""
         self.loading = Loading(self.log, KEYS, VALUES, runtime.background, _DAMAGED)
         runtime.journal.on_record(RemoveTopicRecord, self._apply_remove_topic)
 
     def holds(self, transaction: Transaction) -> bool:
-        """Whether this still is the state of its id."""
+        """Whether this is still the state of its id."""
         return self.transactions.get(transaction.id) is transaction
 
     def is_changing(self, transactional_id: str) -> bool:
-        """Whether the next state of the id is being written, which takes long, or the last one is yet to be read."""
+        """Whether a large next state of the id is being written, or its partition is not served."""
         return transactional_id in self._changing or not self.loading.serves(transactional_id)
 
     def partition(self, transactional_id: str) -> int:
-        """The partition of the log that has the id."""
+        """The partition of the log that contains the id."""
         return partition_for(transactional_id, self.log.partitions)
 
     def find(self, transactional_id: str) -> Transaction | None:
         """The transaction, if the id is known.
 
-        BrokerError NOT_COORDINATOR without its part of the log, COORDINATOR_LOAD_IN_PROGRESS while that is read, and
-        INVALID_REQUEST for no id.
+        BrokerError NOT_COORDINATOR without a log or for a damaged partition, COORDINATOR_LOAD_IN_PROGRESS while it is
+        loading, and INVALID_REQUEST for an empty id.
         """
         if not transactional_id:
             raise error_for(error_codes.INVALID_REQUEST)
@@ -82,7 +82,7 @@ class TransactionStore:
         return self.transactions.get(transactional_id)
 
     def changeable(self, transactional_id: str) -> Transaction | None:
-        """As ``find``. BrokerError CONCURRENT_TRANSACTIONS while somebody else's change is being written."""
+        """Like ``find``. BrokerError CONCURRENT_TRANSACTIONS while another change is being written."""
         found = self.find(transactional_id)
         if transactional_id in self._changing:
             raise error_for(error_codes.CONCURRENT_TRANSACTIONS)
@@ -91,7 +91,7 @@ class TransactionStore:
     # Changes
 
     def change(self, current: Transaction, changed: Transaction) -> Work[None]:
-        """As ``write``, in slices. Other changes of an id with very many partitions are refused meanwhile."""
+        """Like ``write``, in slices. Other changes of an id with very many partitions are refused meanwhile."""
         if len(changed.partitions) <= _FEW:
             self.write(changed)
             return
@@ -108,18 +108,18 @@ class TransactionStore:
             self._changing.discard(changed.id)
 
     def write(self, changed: Transaction) -> None:
-        """Keep a state; then it holds. BrokerError with the code that a client gets, and nothing has changed."""
+        """Write a state, then apply it. BrokerError with the code for a client; then nothing has changed."""
         record = transaction_record(changed, self._features.transaction_version)
         with mapped_errors(TRANSACTION_CODES):
             self.log.append(self.partition(changed.id), [record])
         self.transactions[changed.id] = changed
 
     def in_batches(self, transactions: Iterable[Transaction], most: int) -> Work[list[list[Transaction]]]:
-        """Transactions in runs of no more than ``most``, of which each can be forgotten at once."""
+        """Split transactions into lists of at most ``most``, each of which can be deleted in one batch."""
         return self.log.in_batches(transactions, lambda each: (transaction_tombstone(each.id),), most)
 
     def forget(self, partition: int, ids: Sequence[str]) -> None:
-        """Forget ids of one partition. BrokerError, and nothing has changed."""
+        """Delete ids of one partition. After a BrokerError, nothing has changed."""
         with mapped_errors(TRANSACTION_CODES):
             self.log.append(partition, [transaction_tombstone(each) for each in ids])
         for each in ids:
@@ -128,7 +128,7 @@ class TransactionStore:
     # The log
 
     def load(self, spare_bytes: int, loaded: Callable[[Transaction], None]) -> int:
-        """Read partitions of ``spare_bytes`` in all, and the others beside requests; returns how many bytes are left.
+        """Load partitions of ``spare_bytes`` in total now, the others in the background; returns the bytes left.
 
         ``loaded`` gets each transaction once its partition is served.
         """

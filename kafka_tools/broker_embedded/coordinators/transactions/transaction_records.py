@@ -12,7 +12,7 @@ PartitionsSchema = TransactionLogValue.PartitionsSchema
 
 
 def transaction_record(transaction: Transaction, version: int) -> CoordinatorRecord:
-    """The record of a state. ``version`` is the cluster's transaction version: 0 writes what Kafka 3 can read."""
+    """The record of a state. ``version``: the cluster's transaction version; Kafka 3 can read records of 0."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in transaction.partitions:
         by_topic.setdefault(topic, []).append(number)
@@ -35,12 +35,12 @@ def transaction_record(transaction: Transaction, version: int) -> CoordinatorRec
 
 
 def transaction_tombstone(transactional_id: str) -> CoordinatorRecord:
-    """The record that forgets an id."""
+    """The tombstone of an id."""
     return CoordinatorRecord(TransactionLogKey(transactional_id=transactional_id), None)
 
 
 def transaction_of_value(transactional_id: str, value: TransactionLogValue) -> Transaction:
-    """What a record says, whose state is known here (``record_checks``)."""
+    """The transaction in a record that ``record_checks`` has validated."""
     return Transaction(
         transactional_id,
         value.producer_id,

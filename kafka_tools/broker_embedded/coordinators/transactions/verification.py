@@ -1,8 +1,7 @@
-"""Whether a producer may write to a partition in its transaction: asked before each append (KIP-890).
+"""Verifies before each append that a partition is in the producer's transaction (KIP-890).
 
-What a coordinator does not know of must not be written, or no marker would ever end it. Clients of transaction version
-2 need not add a partition before they write to it: it is added here. Follows Kafka's
-``AddPartitionsToTxnManager`` and ``ReplicaManager``.
+Otherwise no marker would end the transaction in that partition. For clients of transaction version 2, the partition is
+added to the transaction here. Follows Kafka's ``AddPartitionsToTxnManager`` and ``ReplicaManager``.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _CANNOT_VERIFY = (
 
 
 class Verification:
-    """Asks the log first, then the coordinator, once for all partitions of a request."""
+    """Checks the log first, then the coordinator, once for all partitions of a request."""
 
     def __init__(self, runtime: Runtime, transactions: TransactionCoordinator) -> None:
         self._runtime = runtime
         self._transactions = transactions
 
     def is_needed(self, producer: TxnProducer, at: TopicPartition) -> bool:
-        """Whether the log does not know the producer's transaction yet. BrokerError for an epoch that it has left."""
+        """Whether the log does not contain the producer's open transaction. BrokerError for an old epoch."""
         known = self._runtime.partitions.led(at.topic, at.partition).log.producers
         try:
             known.check_epoch(producer.id, producer.epoch, at)
@@ -55,10 +54,10 @@ class Verification:
         adds: bool,
         knows_abortable: bool,
     ) -> Work[dict[TopicPartition, BrokerError]]:
-        """The partitions that are not in the producer's transaction, and why.
+        """The partitions that are not in the producer's transaction, with the errors.
 
-        ``adds``: a client of version 2, for which they become part of it, all at once. ``knows_abortable``: the client
-        knows TRANSACTION_ABORTABLE.
+        ``adds``: add all partitions, for a client of version 2. ``knows_abortable``: the client knows
+        TRANSACTION_ABORTABLE.
         """
         if not wanted:
             return {}
@@ -80,7 +79,7 @@ class Verification:
 
 
 def as_produce_error(error: BrokerError, *, adds: bool) -> BrokerError:
-    """What ``ask`` found in the codes and texts of Produce, whose clients know nothing of coordinators."""
+    """An error of ``ask``, with the codes and texts of Produce."""
     code = error.code.code
     if code == error_codes.INVALID_TXN_STATE:
         return error_for(code, "Partition was not added to the transaction")
