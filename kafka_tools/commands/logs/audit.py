@@ -1,4 +1,4 @@
-"""``kafka-tools audit``: what log directories hold and what is wrong with them, read in bulk without a broker."""
+"""``kafka-tools audit``: the contents of log directories and their damage, read in bulk without a broker."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def main() -> NoReturn:
 
 
 def _audited(log_dirs: tuple[str, ...], options: AuditOptions, master: str | None) -> Audit:
-    """The audit, by this process where little is read and no Spark is asked for or there already."""
+    """The audit. This process does it if little is read and no Spark was requested or is running."""
     from kafka_tools.output.progress import progress
     from kafka_tools.spark import session
     from kafka_tools.spark.audit import audit, audit_with, is_small
@@ -142,7 +142,7 @@ def _audited(log_dirs: tuple[str, ...], options: AuditOptions, master: str | Non
 
 
 def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
-    """KafkaToolsError for what can be told before anything is read."""
+    """Raise KafkaToolsError for mistakes that can be found before reading."""
     import os
     from importlib.util import find_spec
 
@@ -163,7 +163,7 @@ def _check(log_dirs: tuple[str, ...], report: str | None) -> None:
 
 
 def _moment_ms(text: str) -> int:
-    """A moment in ms since the epoch; a usage error for what is none."""
+    """A time in ms since the epoch. Raises a usage error for an invalid time."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.errors import InputError
     from kafka_tools.texts.moments import moment_ms

@@ -1,6 +1,6 @@
-"""``kafka-dump-log --check``: damage and nothing else, for files, partitions and whole log directories.
+"""``kafka-dump-log --check``: prints only damage, for files, partitions and whole log directories.
 
-What is judged and how is ``storage/check.py``; gaps between offsets and what is only worth knowing are left out.
+``storage/check.py`` contains the checks. Gaps between offsets and purely informative findings are left out.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _NOT_CHECKED = (
     "offsets", "times", "key", "from_position", "follow", "summary", "verify_index_only", "index_sanity_check",
 )  # fmt: skip
-"""Options that ask for a part of the files, or for something else of them."""
+"""Options that select a part of the files, or another output."""
 
 
 def check(request: DumpRequest, output: Output, *, jobs: int, show_position: bool) -> int:
-    """What --check does instead of a dump; the exit status. Raises UsageError for what does not go with it."""
+    """Run --check instead of a dump. Returns the exit status. Raises UsageError for options that exclude it."""
     asked = any(getattr(request, name) for name in _NOT_CHECKED) or request.max_bytes != ALL_BYTES
     if jobs > 1 or show_position or asked:
         raise UsageError(
@@ -50,9 +50,10 @@ def check(request: DumpRequest, output: Output, *, jobs: int, show_position: boo
 
 
 def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: str | None, records: bool) -> int:
-    """A line on stdout for each damage; the exit status. ``records``: also decompress and parse every record.
+    """Print a line on stdout for each damage. Returns the exit status. ``records``: also decompress and parse every
+    record.
 
-    A path that cannot be looked into leaves the others alone.
+    A path that cannot be read does not affect the others.
     """
     ending = run.make_ending(output)
     damaged = False
@@ -67,10 +68,10 @@ def print_damage(paths: Sequence[str], run: DumpRun, output: Output, *, form: st
             running.complain("kafka-dump-log", reason, getattr(error, "hint", None))
             continue
         for finding in findings:
-            if finding.kind == "newer-records":  # counted, and no damage
+            if finding.kind == "newer-records":  # counted, but no damage
                 running.note(one_line(str(finding)))
                 continue
-            # A file that was named is to be one of Kafka's; in a directory anything may lie about.
+            # A named file must be one of Kafka's. A directory may contain any other files.
             if finding.is_damage or finding.path == path:
                 damaged = True
                 line = f"{one_line(str(finding))}\n" if form is None else ending.finding_line(finding)

@@ -1,8 +1,8 @@
-"""``kafka-dump-log``: what is in the files of a log directory, as Kafka's ``DumpLogSegments`` shows it, and more.
+"""``kafka-dump-log``: the contents of files in a log directory, like Kafka's ``DumpLogSegments``, and more.
 
-The text is Kafka's to the byte and ends where Kafka's ends. JSON, summaries, ranges and following are ours. Damage is
-one line each on stderr and exit status 1; gaps between offsets are reported but are not damage, since compaction makes
-them.
+The text is Kafka's byte for byte and ends where Kafka's ends. JSON, summaries, ranges and following are additions.
+Damage is one line each on stderr and exit status 1. Gaps between offsets are reported but are not damage, because
+compaction causes them.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
       kafka-dump-log --print-data-log orders-0/*.log
       kafka-dump-log --check /var/lib/kafka
     """
-    # numpy starts a thread per core for algebra, which nothing here does: half of the time that its import takes.
+    # numpy starts a thread per core for algebra, which is not used here. That takes half of its import time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from kafka_tools.commands.logs.output import open_output
     from kafka_tools.commands.logs.report import Report, print_summaries, times_text
@@ -219,7 +219,7 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
             print_summaries(report, request.form, output)
         output.close()
     except KafkaToolsError as error:
-        if not isinstance(error, OutputError | UsageError):  # a document is whole whatever ended it
+        if not isinstance(error, OutputError | UsageError):  # every error completes the document
             output.fail(getattr(error, "path", None), str(error))
             output.close()
         report.finish()
@@ -233,7 +233,7 @@ def command(jobs: int, show_position: bool, debug: bool, check_only: bool, **opt
 
 
 def _check(request: DumpRequest, jobs: int) -> None:
-    """Options that exclude each other."""
+    """Raise a usage error for options that exclude each other."""
     named = [name for name in ("paths", "files", "partition_dir") if getattr(request, name)]
     if len(named) != 1:
         raise click.UsageError("Give files, --files or --partition-dir" + (", one of them." if named else "."))
@@ -259,7 +259,7 @@ def _check(request: DumpRequest, jobs: int) -> None:
 def _outcomes(
     run: DumpRun, readings: list[Reading], jobs: int, output: Output
 ) -> Iterator[tuple[FileOutcome, FileNotes]]:
-    """Dump the files in their order; the outcome of each."""
+    """Dump the files in their order. Yields the result of each."""
     if jobs > 1 and (len(readings) > 1 or any(map(run.is_cut, readings))):
         from kafka_tools.commands.logs.jobs import in_processes
 
@@ -273,7 +273,7 @@ def _outcomes(
 
 
 def _bar(run: DumpRun, readings: list[Reading], report: Report) -> AbstractContextManager[None]:
-    """A progress bar for somebody who waits for long work whose output goes elsewhere."""
+    """A progress bar, if stderr is a terminal and stdout is not."""
     if sys.stdout.isatty() or not sys.stderr.isatty():
         return nullcontext()
     total = sum(os.path.getsize(reading.path) for reading in readings if os.path.isfile(reading.path))
@@ -288,9 +288,9 @@ def _bar(run: DumpRun, readings: list[Reading], report: Report) -> AbstractConte
 
 
 def _cross_check(directory: str, run: DumpRun, report: Report, output: Output, *, records: bool) -> None:
-    """Compare the files of a partition with each other; what the dump itself has found is not said twice.
+    """Compare the files of a partition with each other. Findings of the dump itself are not repeated.
 
-    ``records``: batches are compared with their records too, which takes as long as reading these did.
+    ``records``: also compare batches with their records, which takes as long as reading them.
     """
     from kafka_tools.storage.check import check_partition
 
@@ -303,7 +303,7 @@ def _cross_check(directory: str, run: DumpRun, report: Report, output: Output, *
 
 
 def _follow(run: DumpRun, output: Output, readings: list[Reading], directory: str | None) -> int:
-    """Show logs as they grow, until Ctrl-C; then how far that was."""
+    """Show logs while they grow, until Ctrl-C; then print the position."""
     from kafka_tools.clock import SystemClock
     from kafka_tools.commands.logs.interrupts import Interrupts
     from kafka_tools.commands.logs.report import position_text, report_notes

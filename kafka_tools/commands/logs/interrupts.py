@@ -1,4 +1,4 @@
-"""Ctrl-C during work that runs until it is told to stop."""
+"""Handles Ctrl-C during work that runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Interrupts:
-    """Ctrl-C (and SIGTERM) call ``stop`` once, so that a batch is not cut in two; a second one ends the process."""
+    """Ctrl-C and SIGTERM call ``stop`` once, so that no batch is cut. The second one ends the process."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop

@@ -28,10 +28,10 @@ from kafka_tools.storage.segment import Segment
 
 COPY_BYTES = 1 << 20
 KEPT_BYTES = 32 * 1024 * 1024
-"""Output that a worker keeps in memory until its turn comes."""
+"""Maximum output that a worker keeps in memory until its turn."""
 _AHEAD = 2
 _OUTPUT_FULL = 74
-"""How a worker ends that cannot write (EX_IOERR)."""
+"""Exit status of a worker that cannot write (EX_IOERR)."""
 
 
 class _Spool(Output):
@@ -58,7 +58,7 @@ def _readable(descriptors: Iterable[int], timeout_ms: int | None = None) -> set[
 
 
 class _InTurn(Output):
-    """To standard output once a byte comes through ``turn``; kept until then."""
+    """Output to standard output after a byte arrives through ``turn``, and to a buffer before."""
 
     def __init__(self, turn: int) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class _InTurn(Output):
             self._kept.write(data)
 
     def _begin(self, turn: int) -> None:
-        """Wait for our turn, then let go what was kept."""
+        """Wait for the turn, then write the kept output."""
         if not os.read(turn, 1):
             raise BrokenPipeError  # the parent is gone
         self._turn = None
@@ -90,7 +90,7 @@ class _InTurn(Output):
 
 
 class _Worker:
-    """A child process and what it has said so far."""
+    """A child process and its data so far."""
 
     def __init__(self, pid: int, answer: int, turn: int, spool: IO[bytes] | None) -> None:
         self.pid = pid
@@ -108,17 +108,17 @@ class _Worker:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether it still reads its file; one that waits for its turn does not."""
+        """Whether the worker still reads its file, and does not wait for its turn."""
         return not self.done and len(self._said) < 8 + int.from_bytes(self._said[:8], "big")
 
     def begin(self) -> None:
-        """Its file is the next one."""
+        """Give the turn to the worker: its file is the next one."""
         if self.spool is None and not self._has_turn and not self.done:
             self._has_turn = True
             os.write(self.turn, b"!")
 
     def listen(self) -> None:
-        """Take what the child wrote; at its end, its exit status."""
+        """Read the child's data; at its end, its exit status."""
         data = os.read(self.answer, COPY_BYTES)
         if data:
             self._said += data
@@ -133,7 +133,7 @@ class _Worker:
         self._status = os.waitstatus_to_exitcode(status)
 
     def result(self) -> tuple[FileOutcome, FileNotes]:
-        """What the child found. Raises LogError if it died, BrokenPipeError if the reader of its output went away."""
+        """The findings of the child. Raises LogError if it died, BrokenPipeError if the reader closed the output."""
         if self._status == running.OUTPUT_CLOSED:
             raise BrokenPipeError
         if self._status == _OUTPUT_FULL:
@@ -173,7 +173,7 @@ class _Tasks:
         self._segments: dict[int, Segment] = {}
 
     def plan(self, count: int) -> bool:
-        """Plan up to ``count`` tasks; returns whether there are so many."""
+        """Plan up to ``count`` tasks. Returns whether there are that many."""
         while len(self.planned) < count:
             task = next(self._cut, None)
             if task is not None:
@@ -274,7 +274,7 @@ def _wait_for_first(run: DumpRun, tasks: _Tasks, workers: deque[_Worker], jobs: 
 
 
 def _result(worker: _Worker, output: Output) -> tuple[FileOutcome, FileNotes]:
-    """Pass on the output of a worker that is done; returns its findings."""
+    """Copy the output of a worker that is done. Returns its findings."""
     try:
         found = worker.result()
         if worker.spool is not None:
@@ -290,7 +290,7 @@ def _stop(workers: deque[_Worker]) -> None:
 
 
 def _copy(spool: IO[bytes], output: Output) -> None:
-    """A worker's output to ``output``, in pieces of whole lines."""
+    """Copy a worker's output to ``output``, in pieces of whole lines."""
     spool.seek(0)
     while lines := spool.readlines(COPY_BYTES):
         output.write_bytes(b"".join(lines))
@@ -314,7 +314,7 @@ def _start(run: DumpRun, task: _Task, direct: bool, others: list[_Worker]) -> _W
 
 
 def _work(run: DumpRun, task: _Task, sink: Output, say: int) -> NoReturn:
-    """The child: never returns into the caller's code, and says nothing itself."""
+    """The work of the child. It never returns to the caller's code, and prints nothing itself."""
     status = running.FAILED
     try:
         notes = FileNotes()

@@ -78,18 +78,18 @@ class Ledger:
         self._entries = self._load()
         self._given: set[_Key] = set()
         self._gone: dict[_Key, _Entry] = {}
-        """What was forgotten since the file was written, as it was recorded."""
+        """Records that were removed since the file was written."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is recorded now and nothing was when it was opened."""
+        """Whether the ledger is empty now and was empty when it was opened."""
         return not self._entries and not self._given
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
-        """Tell other commands of this user on this host that batches are still to come: they leave the throttles.
+        """Tell other commands of this user on this host that more batches follow, so that they leave the throttles.
 
-        It is a lock on an empty file, so a command that is killed holds nothing.
+        It is a lock on an empty file, so the kernel releases it when the command is killed.
         """
         import fcntl
 
@@ -102,7 +102,7 @@ class Ledger:
             yield
 
     def batches_to_come(self) -> bool:
-        """Whether a command is between its batches, or in one (``hold``)."""
+        """Whether a command runs batches or will run more (``hold``)."""
         import fcntl
 
         try:
@@ -135,7 +135,7 @@ class Ledger:
         return found
 
     def may_undo(self, resource: ConfigResource, config: str) -> bool:
-        """Whether a config may be removed of which only that is known: it is recorded, or nothing is."""
+        """Whether a config with an unknown value may be removed: it is recorded, or the ledger is empty."""
         return self.is_empty or (resource, config) in self._entries
 
     def movers(self) -> list[int]:
@@ -143,7 +143,7 @@ class Ledger:
         return sorted(int(key.name) for key, config in self._entries if config == LOG_DIRS_RATE)
 
     def add(self, settings: Mapping[ConfigResource, Mapping[str, str]]) -> set[ConfigResource]:
-        """Record configs that are about to be set; returns the brokers that are away, of which nothing is recorded."""
+        """Record configs before they are set. Returns the brokers that are down, which are not recorded."""
         away: dict[ConfigResource, KafkaToolsError] = {}
         values = self.read_values({key: list(each) for key, each in settings.items()}, away, share_s(self._admin))
         for error in away.values():
@@ -179,7 +179,7 @@ class Ledger:
         return found
 
     def undoing(self, resource: ConfigResource, config: str, values: SetValues) -> ConfigChange | None:
-        """The change that removes a throttle; None if it is not among ``values``, or was set by somebody else."""
+        """The change that removes a throttle; None if it is not among ``values``, or was set by another user."""
         if (resource, config) not in values:
             return None
         if self.is_empty:
@@ -194,13 +194,13 @@ class Ledger:
         return ConfigChange(config, "set", entry.before)
 
     def forget(self, resource: ConfigResource) -> None:
-        """Drop the records of a resource: its throttles are removed."""
+        """Remove the records of a resource, whose throttles were removed."""
         for key in [key for key in self._entries if key[0] == resource]:
             self._given.add(key)
             self._gone[key] = self._entries.pop(key)
 
     def save(self) -> None:
-        """Write the file, or delete it if nothing is recorded. If that fails, say so on stderr."""
+        """Write the file, or delete it if the ledger is empty. An error is printed on stderr."""
         self._rewrite({}, {})
 
     def _rewrite(self, wanted: Mapping[_Key, str], found: SetValues) -> None:
@@ -247,7 +247,7 @@ class Ledger:
         self._write(json.dumps({"version": _VERSION, "throttles": rows}, indent=1))
 
     def _write(self, text: str) -> None:
-        """Replace the file atomically, forced to the disk."""
+        """Replace the file atomically, with fsync."""
         beside = f"{self.path}.{os.getpid()}"  # tempfile would cost every --list a dozen modules
         try:
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
@@ -286,8 +286,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _turn(self, folder: str) -> Iterator[None]:
-        """Be the only one to write in a folder, within the time limit. One who stops for seconds in the middle is not
-        waited for any longer, which is said."""
+        """Lock a folder for writing, within the time limit. After it, continue without the lock and print a note."""
         import fcntl
 
         from kafka_tools.clock import Deadline, SystemClock

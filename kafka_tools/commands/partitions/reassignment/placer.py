@@ -1,8 +1,8 @@
-"""Kafka's placement of replicas: StripedReplicaPlacer of 4.3.1, with java.util.Random, broker for broker the same.
+"""Kafka's placement of replicas: StripedReplicaPlacer of 4.3.1 with java.util.Random, with identical results.
 
-Partitions go over racks in stripes: the leader of each comes from the next rack, its followers from the racks behind
-it, and within a rack from one broker after the other. After as many partitions as there are brokers all orders are
-shuffled. Checked against Kafka's own class in tests/against_kafka.
+Partitions go over racks in stripes: the leader of each comes from the next rack, its followers from the racks after
+it, and within a rack from one broker after the other. After as many partitions as there are brokers, all orders are
+shuffled. tests/against_kafka compares it with Kafka's own class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kafka_tools.texts.java_hashing import string_hash
 
 
 class UsableBroker(NamedTuple):
-    """A broker that may get replicas; ``rack`` None: it has none, or racks do not matter."""
+    """A broker that may get replicas. ``rack``: None if it has no rack, or racks do not matter."""
 
     id: int
     rack: str | None
@@ -61,13 +61,13 @@ class JavaRandom:
 
 
 class StripedPlacer:
-    """One placement after the other with one source of chance, topic by topic, as Kafka's tool uses it."""
+    """Several placements with one random generator, topic by topic, as in Kafka's tool."""
 
     def __init__(self, random: JavaRandom) -> None:
         self._random = random
 
     def place(self, brokers: Sequence[UsableBroker], partitions: int, replication_factor: int) -> list[list[int]]:
-        """The replicas of partition 0 and on, the leader first. InputError where there are too few brokers."""
+        """The replicas of each partition from 0, the leader first. Raises InputError if there are too few brokers."""
         racks = _RackList(self._random, brokers)
         if replication_factor <= 0:
             raise InputError(
@@ -88,7 +88,7 @@ class StripedPlacer:
 
 
 class _RackList:
-    """The racks in their present order, and how far the stripes have come (``epoch``, ``offset``)."""
+    """The racks in their current order, and the position of the stripes (``epoch``, ``offset``)."""
 
     def __init__(self, random: JavaRandom, brokers: Sequence[UsableBroker]) -> None:
         self._random = random
@@ -135,7 +135,7 @@ class _RackList:
 
 
 class _Rack:
-    """The brokers of a rack, each once an epoch; every epoch begins with the next one."""
+    """The brokers of a rack, each once per epoch. Every epoch starts with the next broker."""
 
     def __init__(self, brokers: list[int], random: JavaRandom) -> None:
         self._brokers = sorted(brokers)

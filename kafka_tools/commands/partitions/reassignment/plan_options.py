@@ -1,4 +1,4 @@
-"""The options of ``--generate`` that Kafka's tool does not have, and which of them combine."""
+"""The options of ``--generate`` that Kafka's tool does not have, and their valid combinations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PlanningOptions(NamedTuple):
 
     @property
     def is_kafkas(self) -> bool:
-        """Whether Kafka's own placer makes the proposal."""
+        """Whether the proposal comes from Kafka's own placer."""
         return self.strategy in (None, KAFKA) and self.evacuate is None and self.replication_factor is None
 
     def check(self, others: Mapping[str, Any]) -> None:

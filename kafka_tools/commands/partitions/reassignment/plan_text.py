@@ -1,4 +1,4 @@
-"""The summary of a plan, for people: lines that go to stderr, so that documents on stdout stay documents."""
+"""The summary of a plan as lines for stderr, so that stdout contains only documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_tools.texts.quantities import bytes_text
 
 
 def summary_lines(summary: PlanSummary) -> list[str]:
-    """How much moves, and a table of each broker before and after."""
+    """The amount of moves, and a table of each broker before and after."""
     from kafka_tools.output.table import write_table
 
     said = [f"{summary.changed_partitions} of {summary.partitions} partition(s) change"]
@@ -50,7 +50,7 @@ def _usage(balance: BrokerBalance) -> str | None:
 
 
 def _spread(summary: PlanSummary) -> list[str]:
-    """Between the broker with most and the one with least, of those that are alive."""
+    """The difference between the live brokers with most and with least."""
     spread = summary.spread()
     if spread is None:
         return []

@@ -1,4 +1,4 @@
-"""``--verify`` and ``--list``: how far reassignments are; at their end throttles are removed."""
+"""``--verify`` and ``--list``: the progress of reassignments. At their end, throttles are removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def verify(admin: AdminClient, text: str, place: str, *, preserve_throttles: bool, say: bool) -> Rows:
-    """Tell the state of each partition and move of a reassignment file; when none is under way, remove throttles."""
+    """Print the state of each partition and move of a reassignment file. If all have ended, remove throttles."""
     from kafka_tools.commands.partitions.reassignment.documents import read_reassignment
 
     document = read_reassignment(text, place)
@@ -54,9 +54,9 @@ def clear_throttles(
     is_known: bool,
     say: bool,
 ) -> dict[ConfigResource, KafkaToolsError]:
-    """Remove throttles as ``throttles.clear`` does, unless moves that they limit are still to come or under way.
+    """Remove throttles as ``throttles.clear`` does, unless moves that they limit are planned or in progress.
 
-    ``failed``: partitions of the document with errors; topics that do not exist have no throttles. ``is_known``:
+    ``failed``: partitions of the document with errors. Topics that do not exist have no throttles. ``is_known``:
     whether the brokers list reassignments. If they do not, only recorded throttles are removed.
     """
     ledger = ledger_of(admin)
@@ -75,7 +75,7 @@ def clear_throttles(
 
 
 def list_running(admin: AdminClient, *, say: bool) -> Rows:
-    """The reassignments that are under way; where there are none, throttles that --execute left are removed."""
+    """The reassignments in progress. If there are none, throttles that --execute left are removed."""
     rows: list[Row] = [
         {
             "topic": partition.topic,
@@ -94,7 +94,7 @@ def list_running(admin: AdminClient, *, say: bool) -> Rows:
 
 
 def remove_left_throttles(admin: AdminClient) -> None:
-    """Remove the recorded throttles, and tell which. Call it only when no reassignment is active."""
+    """Remove the recorded throttles, and print them. Call it only when no reassignment is active."""
     ledger = ledger_of(admin)
     if ledger.is_empty:
         return
@@ -107,8 +107,8 @@ def remove_left_throttles(admin: AdminClient) -> None:
 
 
 def stay(admin: AdminClient, ledger: Ledger) -> bool:
-    """Whether recorded throttles are still needed though no reassignment between brokers is under way, which is said:
-    another command has batches still to come, or replicas move between the log directories of a broker."""
+    """Whether recorded throttles are still needed although no reassignment between brokers is in progress: another
+    command has more batches, or replicas move between log directories. Prints the reason."""
     if ledger.batches_to_come():
         running.note("throttles stay: another --execute of yours on this host is running and will remove them")
         return True
@@ -146,7 +146,7 @@ def partition_rows(
 
     A partition that does not exist has both: Kafka's tool lists it, and fails.
     """
-    # A partition that stands in the file twice is told once, as its last entry has it.
+    # A duplicate partition of the file has one row, by its last entry.
     targets = dict(document.partitions)
     known, errors = current.described(admin, (key.topic for key in targets if key not in running_now))
     rows = []

@@ -1,4 +1,4 @@
-"""``--generate`` with a strategy of ours: survey the cluster, make a plan, print its summary."""
+"""``--generate`` with a strategy of ours: survey the cluster, compute a plan, print its summary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BALANCES = {
 def propose(
     admin: AdminClient, asked: ProposalOrder, broker_ids: Collection[int] | None
 ) -> tuple[Survey, MovePlan, PlanSummary]:
-    """Make a plan, and print its summary on stderr; what it was made from, the plan, the summary.
+    """Compute a plan, and print its summary on stderr. Returns the survey, the plan and the summary.
 
     ``broker_ids``: brokers that may get replicas, None for all live ones. Raises InputError if no plan is possible.
     """
@@ -61,7 +61,7 @@ def propose(
 
 
 def _with_takers(found: Survey, balance: str | None, broker_ids: Collection[int] | None) -> ClusterFacts:
-    """The facts in which only brokers of --broker-list that reported their disks take replicas."""
+    """The facts in which only brokers of --broker-list that reported their disks accept replicas."""
     brokers = {}
     for id, broker in found.facts.brokers.items():
         is_listed = broker_ids is None or id in broker_ids
@@ -80,7 +80,8 @@ def _with_takers(found: Survey, balance: str | None, broker_ids: Collection[int]
 
 
 def _check(facts: ClusterFacts, order: PlanOrder) -> None:
-    """Raise InputError if no broker may take replicas, some brokers have no rack, or an evacuated one holds nothing."""
+    """Raise InputError if no broker may get replicas, some brokers have no rack, or an evacuated one has no
+    replicas."""
     racks = {id: each.rack for id, each in facts.brokers.items() if each.takes_replicas and id not in order.evacuated}
     if not racks:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The facts of a plan, asked of the cluster: live brokers with their disks, partitions with their sizes."""
+"""Reads the facts of a plan from the cluster: live brokers with their disks, partitions with their sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Survey(NamedTuple):
     """A cluster. ``log_dirs``: replica -> its directory. ``silent``: broker that did not report its disks -> the error.
 
-    ``running``: the number of reassignments under way; in ``facts`` their partitions are where they will end.
+    ``running``: the number of reassignments in progress. In ``facts`` their partitions have their final replicas.
     """
 
     facts: ClusterFacts
@@ -30,10 +30,10 @@ class Survey(NamedTuple):
 
 
 def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
-    """The cluster, for a plan about some topics or all (None); every live broker may take replicas.
+    """The cluster, for a plan about some topics or all (None). Every live broker may get replicas.
 
-    Raises InputError for a topic that does not exist. A broker that is down is left out; one that does not report its
-    disks is named on stderr.
+    Raises InputError for a topic that does not exist. A broker that is down is left out. A broker that does not report
+    its disks is named on stderr.
     """
     nodes = admin.nodes()
     listed = current.reassignments(admin)
@@ -76,8 +76,7 @@ def survey(admin: AdminClient, topics: Iterable[str] | None) -> Survey:
 
 
 def _size_bytes(replica: ReplicaInfo) -> int:
-    """The size of a replica; 0 for what a broker says is smaller: no plan can do with a disk that holds less than
-    nothing."""
+    """The size of a replica; 0 if a broker reports a negative size, which no plan can use."""
     return max(0, replica.size_bytes)
 
 

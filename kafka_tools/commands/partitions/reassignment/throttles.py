@@ -1,7 +1,7 @@
-"""Throttles of reassignments: which replicas and brokers they are set on, and how they are removed.
+"""Sets and removes throttles of reassignments on replicas and brokers.
 
 The rates are configs of brokers, the throttled replicas are configs of topics (KIP-73, KIP-113). Each setting is
-recorded (``ledger.py``), so that the end of a reassignment removes it and leaves the settings of others.
+recorded (``ledger.py``), so that the end of a reassignment removes it and keeps the settings of others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_THROTTLE = Throttle()
 
 
 class PartitionMove(NamedTuple):
-    """The brokers from which a partition is copied, and those to which."""
+    """The source and target brokers of a partition's move."""
 
     sources: frozenset[int]
     destinations: frozenset[int]
@@ -54,7 +54,7 @@ class PartitionMove(NamedTuple):
 def moves_of(
     running_now: Mapping[TopicPartition, Reassignment], wanted: Assignment, current: Assignment
 ) -> dict[TopicPartition, PartitionMove]:
-    """The moves that are under way and those that ``wanted`` begins or changes."""
+    """The moves in progress, and the moves that ``wanted`` starts or changes."""
     moves = {}
     for partition, reassignment in running_now.items():
         adding = frozenset(reassignment.adding)
@@ -86,14 +86,14 @@ def inter_broker_settings(moves: Mapping[TopicPartition, PartitionMove], rate: i
 
 
 def limit_moves(admin: AdminClient, moves: Mapping[TopicPartition, PartitionMove], rate: int, ledger: Ledger) -> str:
-    """Limit moves between brokers to ``rate`` bytes per second; returns the line that says so."""
+    """Limit moves between brokers to ``rate`` bytes per second. Returns Kafka's line about it."""
     topics, brokers = inter_broker_settings(moves, rate)
     _limit(admin, topics, brokers, ledger)
     return f"The inter-broker throttle limit was set to {rate} B/s\n"
 
 
 def limit_log_dirs(admin: AdminClient, broker_ids: Iterable[int], rate: int, ledger: Ledger) -> str:
-    """Limit moves between log directories of brokers to ``rate`` bytes per second; returns the line that says so."""
+    """Limit moves between log directories of brokers to ``rate`` bytes per second. Returns Kafka's line about it."""
     _limit(admin, {}, {_broker(id): {LOG_DIRS_RATE: str(rate)} for id in sorted(set(broker_ids))}, ledger)
     return f"The replica-alter-dir throttle limit was set to {rate} B/s\n"
 
@@ -154,7 +154,7 @@ def clear(
 
 
 def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
-    """Remove the recorded throttles, and nothing else. Raises the error of a cluster that does not answer at all."""
+    """Remove only the recorded throttles. Raises the error of a cluster that does not respond at all."""
     alive = {str(node.id) for node in admin.nodes()}
     recorded = ledger.recorded()
     left = {key: _not_there(key) for key in recorded if key.type == "broker" and key.name not in alive}
@@ -199,7 +199,7 @@ def _not_there(key: ConfigResource) -> KafkaToolsError:
 
 
 def _note_left(left: Mapping[ConfigResource, KafkaToolsError], ledger: Ledger) -> None:
-    """Name what keeps its throttles, and the command that removes them."""
+    """Note the resources whose throttles stay, and the command that removes them."""
     again = "--verify" if ledger.is_empty else "--list"
     away = {key for key, error in left.items() if key.type == "broker" and is_away(error)}
     if away:

@@ -1,4 +1,4 @@
-"""``--watch``: follow reassignments until they are over, tell how they ended, and remove their throttles."""
+"""``--watch``: follow reassignments until they have ended, print their results, and remove their throttles."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kafka_tools.output.cells import Row
 
 SETTLE_S = 5.0
-"""Seconds that brokers may take to learn of the end of a reassignment."""
+"""Maximum time in seconds until brokers learn of the end of a reassignment."""
 _PAUSE_S = 0.2
 
 
 def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Rows:
-    """Follow all reassignments, or those of a reassignment file (``text``; ``place`` names it), until they are over.
+    """Follow all reassignments, or those of a reassignment file (``text``; ``place`` names it), until they have ended.
 
-    Then the recorded throttles are removed. A partition or replica that is not where it should be is an error.
+    Then remove the recorded throttles. A partition or replica in the wrong place is an error.
     """
     document = None if text is None else read_reassignment(text, place)
     follower = (
@@ -68,9 +68,9 @@ def watch(admin: AdminClient, text: str | None, place: str, *, say: bool) -> Row
 def how_it_ended(
     admin: AdminClient, document: ReassignmentDocument
 ) -> tuple[list[Row], dict[TopicPartition | ReplicaPlace, KafkaToolsError]]:
-    """A row for each partition and move of a document that is over, and an error for each that is elsewhere.
+    """A row for each completed partition and move of a document, and an error for each in another place.
 
-    Brokers that have not yet learned of the end, or do not answer, are asked again.
+    Brokers that do not know of the end yet, or do not respond, are asked again.
     """
     settling = admin.deadline(SETTLE_S)
     while True:
@@ -94,7 +94,7 @@ def how_it_ended(
 
 
 def remove_throttles(admin: AdminClient) -> None:
-    """Remove the recorded throttles, unless a reassignment is still under way."""
+    """Remove the recorded throttles, unless a reassignment is still in progress."""
     left = len(current.reassignments(admin) or ())
     if not left:
         progress.remove_left_throttles(admin)
@@ -112,7 +112,7 @@ def status_line(admin: AdminClient, *, say: bool) -> StatusLine:
 
 @contextmanager
 def going_on(line: StatusLine, how: str) -> Iterator[None]:
-    """On Ctrl-C say that the reassignment goes on, and ``how`` to follow it again."""
+    """On Ctrl-C, print that the reassignment continues, and ``how`` to follow it again."""
     try:
         yield
     except KeyboardInterrupt:
