@@ -1,7 +1,7 @@
-"""``kafka-metadata-shell``: the metadata of a cluster as a tree of files, one command at a time or on a terminal.
+"""``kafka-metadata-shell``: the metadata of a cluster as a tree of files, with single commands or on a terminal.
 
-The tree, its texts and the commands are those of Kafka's shell. Besides single snapshots it reads segments of the
-metadata log and whole directories, locks nothing, and what cannot be found is an error with status 1.
+The tree, its texts and the commands are those of Kafka's shell. In addition to snapshots it reads segments of the
+metadata log and whole directories. It locks nothing. A missing node is an error with status 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Standard output of kafka-dump-log: bytes in large pieces, as they are or as the elements of one JSON document.
+"""Standard output of kafka-dump-log: bytes in large pieces, unchanged or as the elements of one JSON document.
 
-On a terminal the text is made harmless (keys and values are whatever somebody wrote; JSON stays JSON) and coloured; a
-pipe or a file gets the bytes as they are.
+On a terminal, control characters of keys and values are escaped (JSON stays JSON) and the text is coloured. A pipe or
+a file gets the bytes unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 1 << 20
 
 
 class Output:
-    """Where endings write. A line at a time costs more than reading the log, so lines are gathered."""
+    """The output of endings. It collects lines, because writing each line takes longer than reading the log."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -52,21 +52,21 @@ class Output:
         sys.stdout.buffer.write(data)
 
     def flush(self) -> None:
-        """Let everything arrive."""
+        """Write everything."""
         self._pass_on()
         sys.stdout.flush()
         sys.stdout.buffer.flush()
 
     def close(self) -> None:
-        """The end of the output."""
+        """End the output."""
         self.flush()
 
     def fail(self, item: str | None, message: str) -> None:
-        """An item that could not be shown (None: what was asked for as a whole), for a form that has a place for it."""
+        """Report an item that could not be shown (None: the whole request), in a form that has a place for it."""
 
 
 class JsonDocument(Output):
-    """JSON lines as the elements of one document, written as they come."""
+    """JSON lines as the elements of one document, written immediately."""
 
     def __init__(self, schema: str) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class JsonDocument(Output):
 
 
 class Terminal(Output):
-    """A person: control characters are escaped, what matters is coloured (not with NO_COLOR)."""
+    """A terminal: control characters are escaped, important parts are coloured (not with NO_COLOR)."""
 
     _PAINT = (
         ("isvalid: false", "31"),

@@ -1,4 +1,4 @@
-"""The messages of kafka-dump-log beside its output: damage, gaps and positions on stderr, and the exit status."""
+"""The messages of kafka-dump-log on stderr: damage, gaps and positions; and the exit status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAM = "kafka-dump-log"
 
 
 class Report:
-    """Takes the outcomes of files in their order: says what has to be said now, keeps the rest for the end."""
+    """Gets the results of files in their order. It prints urgent messages immediately, and the others at the end."""
 
     def __init__(self, output: Output, run: DumpRun, *, positions: bool) -> None:
         self.notes = FileNotes()
@@ -33,15 +33,15 @@ class Report:
         self._read: list[FileOutcome] = []
         self._more: Counter[str] = Counter()
         self.done_bytes = 0
-        """Bytes of the files that are done, for a progress bar."""
+        """Bytes of the completed files, for a progress bar."""
 
     def note(self, finding: Finding) -> None:
-        """Something that was found about the files together."""
+        """Add a finding about several files together."""
         self.notes.note(finding)
         self._more[finding.kind] += 1
 
     def all_summaries(self) -> list[FileSum]:
-        """The sum of each file, then of all if there are several or something was found about them together."""
+        """The sum of each file, then of all if there are several files or findings about them together."""
         from kafka_tools.dump.summary import FileSum
 
         total = FileSum()
@@ -51,7 +51,7 @@ class Report:
         return [*self.summaries, total] if len(self.summaries) > 1 or self._more else self.summaries
 
     def take(self, outcome: FileOutcome, notes: FileNotes) -> None:
-        """The next file is done. Raises LogError where a strict run ends."""
+        """Add the result of the next file. Raises LogError if a strict run ends."""
         self.notes.add(notes)
         with contextlib.suppress(OSError):
             self.done_bytes += os.path.getsize(outcome.path)
@@ -81,7 +81,7 @@ class Report:
         running.complain(PROGRAM, outcome.failure, outcome.hint)
 
     def finish(self) -> int:
-        """Damage, gaps and positions to stderr; the exit status."""
+        """Print damage, gaps and positions on stderr. Returns the exit status."""
         status = report_notes(self.notes)
         if self._positions:
             for outcome in self._read:
@@ -90,7 +90,7 @@ class Report:
 
 
 def position_text(outcome: FileOutcome) -> str:
-    """How far a log was read, and how to go on there."""
+    """The end of the read part of a log, and how to continue there."""
     from kafka_tools.storage.names import parse_file_name
 
     name = parse_file_name(outcome.path.rsplit("/", 1)[-1])
@@ -100,7 +100,7 @@ def position_text(outcome: FileOutcome) -> str:
 
 
 def times_text(run: DumpRun) -> str:
-    """What --time was resolved to."""
+    """The resulting times of --time."""
     from kafka_tools.values import moment_text
 
     selection = run.options.selection
@@ -125,7 +125,7 @@ _MOST_LINES = 200
 
 
 def report_notes(notes: FileNotes) -> int:
-    """Damage and gaps to stderr; the exit status."""
+    """Print damage and gaps on stderr. Returns the exit status."""
     from kafka_tools.dump.text import gaps
 
     told = [finding for finding in notes.findings if finding.is_damage or finding.kind == "skipped"]

@@ -1,6 +1,6 @@
 """``kafka-storage``: log directories of servers of a KRaft cluster (KIP-631, KIP-853, KIP-900; Kafka's StorageTool).
 
-Asks no broker: it reads a server.properties and reads or writes the directories that it names.
+It contacts no broker: it reads a server.properties and reads or writes the directories in it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def format_(
 _SCRAM_SINCE = 11
 """metadata.version 3.5-IV2."""
 _FIRST_THAT_READS = "4.4-IV0"
-"""Of the first release that finds the records of a new cluster where formatting writes them."""
+"""The metadata.version of the first release that finds the records of a new cluster where formatting writes them."""
 _NOT_FOR_OLDER = (
     "Warning: start Kafka 4.4 or newer on these directories. Older releases do not find the feature "
     "levels and credentials in them; for those, format with the kafka-storage of the release that you "
@@ -148,7 +148,7 @@ _NOT_FOR_OLDER = (
 def _voters(
     settings: ServerSettings, standalone: bool, no_initial_controllers: bool, initial_controllers: str | None
 ) -> dict[int, InitialVoter]:
-    """The voters that the log begins with; none where they are configured, or come later."""
+    """The first voters in the log; empty if they are configured, or added later."""
     from kafka_tools.commands.logs.formatting.ids import new_id
     from kafka_tools.commands.logs.formatting.voters import InitialVoter, parse_voters
     from kafka_tools.values import parse_uuid

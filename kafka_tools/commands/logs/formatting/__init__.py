@@ -1,1 +1,1 @@
-"""Formatting log directories: what kafka-storage reads and writes."""
+"""Formats log directories for kafka-storage."""

@@ -1,8 +1,8 @@
-"""Giving log directories to a server of a KRaft cluster: what ``kafka-storage format`` writes, and in which order.
+"""The files that ``kafka-storage format`` writes for a server of a KRaft cluster, and their order.
 
-The metadata directory of a controller gets the first snapshot of the metadata log: the records with which the cluster
-begins and, for a quorum with voters in the log, the voters (since Kafka 4.4; earlier releases keep the records in
-``bootstrap.checkpoint``). Each directory gets ``meta.properties`` at last: what has it is formatted.
+The metadata directory of a controller gets the first snapshot of the metadata log: the first records of the cluster
+and, for a quorum with voters in the log, the voters (since Kafka 4.4; earlier releases store the records in
+``bootstrap.checkpoint``). Each directory gets ``meta.properties`` last: a directory with it is formatted.
 Source: ``Formatter`` and ``MetaPropertiesEnsemble`` of Kafka.
 """
 
@@ -31,7 +31,7 @@ _RECORD_VERSION = 0
 
 
 class FormatRequest(NamedTuple):
-    """What is to be formatted, and how. ``levels``: feature -> level; ``voters``: by node id, empty without any."""
+    """A request to format directories. ``levels``: feature -> level. ``voters``: by node id, may be empty."""
 
     settings: ServerSettings
     cluster_id: str
@@ -42,7 +42,7 @@ class FormatRequest(NamedTuple):
 
 
 class LogDirectories(NamedTuple):
-    """What is in the directories: formatted ones, those that are not, and (path, reason) that cannot be read."""
+    """The state of directories: formatted ones, others, and (path, reason) of those that cannot be read."""
 
     formatted: dict[str, MetaProperties]
     empty: list[str]
@@ -50,7 +50,7 @@ class LogDirectories(NamedTuple):
 
 
 def look_at(log_dirs: Sequence[str]) -> LogDirectories:
-    """Which of the directories are formatted."""
+    """The state of the directories."""
     found = LogDirectories({}, [], [])
     for directory in log_dirs:
         try:
@@ -66,10 +66,10 @@ def look_at(log_dirs: Sequence[str]) -> LogDirectories:
 
 
 def format_directories(request: FormatRequest, say: Callable[[str], object], now_ms: int) -> list[tuple[str, str]]:
-    """Format the directories that are not formatted; returns (path, reason) of those that could not be read.
+    """Format the directories that are not formatted. Returns (path, reason) of those that could not be read.
 
-    ``say`` takes each line of Kafka's text. Raises ConfigError with nothing written for directories of another cluster
-    or node, and for formatted ones unless they are to be left alone; OSError where the system refuses.
+    ``say`` gets each line of Kafka's text. Raises ConfigError before writing for directories of another cluster or
+    node, and for formatted ones unless ``ignore_formatted``. Raises OSError if the system refuses.
     """
     found = look_at(request.settings.log_dirs)
     _check_identity(found.formatted, request)
@@ -102,7 +102,7 @@ def format_directories(request: FormatRequest, say: Callable[[str], object], now
 
 
 def bootstrap_records(request: FormatRequest) -> list[Stored]:
-    """The records with which the cluster begins, metadata.version first."""
+    """The first records of the cluster, metadata.version first."""
     levels = {METADATA_VERSION: request.levels[METADATA_VERSION]} | dict(sorted(request.levels.items()))
     features = [
         FeatureLevelRecord(name=name, feature_level=level)
@@ -129,7 +129,7 @@ def _format(directory: str, directory_id: str, records: Sequence[Stored], reques
             voters=voters,
         )
         sync_directory(inner)
-    sync_directory(directory)  # what has meta.properties is formatted: all else is on the disk before it
+    sync_directory(directory)  # a directory with meta.properties is formatted: everything else must be on the disk first
     meta = MetaProperties(1, request.cluster_id, settings.node_id, directory_id)
     write_meta_properties(os.path.join(directory, META_PROPERTIES), meta)
     sync_directory(directory)
@@ -178,7 +178,7 @@ def _check_identity(formatted: Mapping[str, MetaProperties], request: FormatRequ
 
 
 def _text(record: Stored) -> str:
-    """As Kafka's classes print themselves, but for salt and keys of a credential."""
+    """The text of Kafka's classes, without salt and keys of a credential."""
     if isinstance(record, FeatureLevelRecord):
         return f"FeatureLevelRecord(name='{record.name}', featureLevel={record.feature_level})"
     assert isinstance(record, UserScramCredentialRecord)

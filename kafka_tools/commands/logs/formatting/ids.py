@@ -8,11 +8,11 @@ from collections.abc import Collection
 from kafka_tools.values import uuid_text
 
 RESERVED_IDS = 100
-"""Directory ids below it have a meaning of their own (``DirectoryId``)."""
+"""Lower directory ids have a special meaning (``DirectoryId``)."""
 
 
 def new_id(taken: Collection[str | None] = ()) -> str:
-    """A random id that no option can be taken for: it does not begin with ``-``."""
+    """A random id that does not start with ``-``, so that it cannot be taken for an option."""
     while True:
         made = uuid.uuid4()
         text = uuid_text(made)

@@ -1,4 +1,4 @@
-"""What ``kafka-storage info`` and ``feature-dependencies`` print, in the words of Kafka's StorageTool."""
+"""The output of ``kafka-storage info`` and ``feature-dependencies``, in the words of Kafka's StorageTool."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def describe(log_dirs: Sequence[str], *, is_kraft: bool) -> tuple[str, list[str]
 
 
 def newer_levels(log_dirs: Sequence[str]) -> list[str]:
-    """A remark for each directory whose cluster is at a level that came after this tool.
+    """A remark for each directory whose cluster has a level that is newer than this tool.
 
-    The levels are those of ``bootstrap.checkpoint`` and of the newest snapshot of the metadata log. What cannot be read
-    says nothing here.
+    The levels are those of ``bootstrap.checkpoint`` and of the newest snapshot of the metadata log. Unreadable files
+    are ignored here.
     """
     remarks = []
     for directory in log_dirs:
@@ -96,7 +96,7 @@ def _values(meta: MetaProperties) -> list[tuple[str, str]]:
 
 
 def dependencies_text(text: str) -> str:
-    """What a level of a feature needs, for ``NAME=LEVEL``. Raises UsageError or InputError in Kafka's words."""
+    """The dependencies of a feature level, for ``NAME=LEVEL``. Raises UsageError or InputError in Kafka's words."""
     name, equals, level_text = (part.strip() for part in text.partition("="))
     if not equals:
         raise UsageError(f"Invalid feature format: {text}. Expected format: 'feature=version' (e.g. 'group.version=1')")

@@ -1,4 +1,4 @@
-"""The features of a new cluster: which levels it begins with.
+"""The first feature levels of a new cluster.
 
 Rules and texts are those of ``Formatter`` and ``Feature`` of Kafka.
 """
@@ -32,7 +32,7 @@ def parse_levels(texts: Sequence[str]) -> dict[str, int]:
 
 
 def short_number(text: str) -> int | None:
-    """The number of 16 bits that a text is; None for any other text."""
+    """Parse a number of 16 bits; None for any other text."""
     try:
         number = parse_integer(text)
     except ValueError:
@@ -43,7 +43,7 @@ def short_number(text: str) -> int | None:
 def effective_levels(
     wanted: Mapping[str, int], release_version: str | None, *, dynamic_quorum: bool, unstable: bool
 ) -> dict[str, int]:
-    """Every feature's level, by name: those that are wanted, else those that go with the release.
+    """Every feature's level, by name: the wanted level, or else the level of the release.
 
     ``dynamic_quorum``: the voters will be in the log. Raises InputError in Kafka's words.
     """

@@ -1,6 +1,6 @@
 """``--add-scram SCRAM-SHA-256=[name=alice,password=...]``: a credential for the first metadata of a cluster (KIP-900).
 
-Rules are those of ``ScramParser`` of Kafka; its texts too, but for the parts that could show a secret.
+Rules and texts are those of ``ScramParser`` of Kafka, without the parts that could show a secret.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FORM = "use SCRAM-SHA-256=[name=NAME,password=PASSWORD], or SCRAM-SHA-512"
 
 
 def parse_scram_argument(text: str) -> UserScramCredentialRecord:
-    """The record for one argument. Raises UsageError, which holds nothing of the password, its hash or the salt."""
+    """The record for one argument. Raises UsageError, which does not contain the password, its hash or the salt."""
     name, equals, rest = text.strip().partition("=")
     if not equals:
         raise UsageError(f"{_OPTION}: Failed to find equals sign in SCRAM argument", hint=_FORM)
@@ -75,7 +75,7 @@ def _components(text: str) -> tuple[dict[str, str], set[str]]:
     unknown = set()
     for part in text.split(","):
         name, equals, value = part.partition("=")
-        if not equals:  # what is without one may be the rest of a password that has a comma
+        if not equals:  # a part without one may be the rest of a password that contains a comma
             raise UsageError("No equals sign found in SCRAM component (not shown, it may be a secret)", hint=_FORM)
         if name in found:
             raise UsageError(f"{_OPTION}: {name} is given twice", hint=_FORM)

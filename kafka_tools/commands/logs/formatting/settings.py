@@ -1,7 +1,6 @@
-"""What formatting needs of a server's own settings: its id, roles, log directories and controllers.
+"""The settings of a server that formatting needs: its id, roles, log directories and controllers.
 
-As ``KafkaConfig`` reads them from server.properties. Of the other settings nothing is judged: the broker that starts
-with them does that.
+It reads server.properties like ``KafkaConfig``. It does not validate other settings: the broker does when it starts.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ class ServerSettings(NamedTuple):
     log_dirs: tuple[str, ...]
     metadata_log_dir: str
     controller_listener: str
-    """The first name of controller.listener.names, empty where there is none."""
+    """The first name of controller.listener.names; empty without one."""
     controller_address: tuple[str, int] | None
-    """Where other controllers reach this one; None without such a listener."""
+    """The address of this controller for other controllers; None without such a listener."""
     static_voters: bool
     """Whether controller.quorum.voters is set."""
     unstable: bool
@@ -39,7 +38,7 @@ class ServerSettings(NamedTuple):
 
 
 def read_settings(path: str) -> ServerSettings:
-    """The settings in a server.properties. Raises ConfigError for a file or value that cannot be."""
+    """The settings in a server.properties. Raises ConfigError for an invalid file or value."""
     values = {name: value.strip() for name, value in read_properties(path, "configuration file").items()}
     roles = tuple(_listed(values.get("process.roles", "")))
     for role in roles:
@@ -87,7 +86,7 @@ def _node_id(values: Mapping[str, str], path: str, *, required: bool) -> int:
 
 
 def _controller_address(values: Mapping[str, str], names: list[str], path: str) -> tuple[str, int] | None:
-    """Of the first controller listener that has one: the advertised address, else the one that is listened to."""
+    """The address of the first controller listener that has one: the advertised address, or else its own."""
     from kafka_tools.values import parse_listener_address
 
     found: dict[str, tuple[str, int]] = {}

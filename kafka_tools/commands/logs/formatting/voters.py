@@ -1,6 +1,6 @@
-"""The first voters of a metadata quorum, as ``--initial-controllers`` names them (KIP-853).
+"""The first voters of a metadata quorum, from ``--initial-controllers`` (KIP-853).
 
-They are written ``id@host:port:directory,...``. Rules and texts are those of Kafka's ``DynamicVoters`` and
+Their form is ``id@host:port:directory,...``. Rules and texts are those of Kafka's ``DynamicVoters`` and
 ``DynamicVoter``.
 """
 
@@ -18,11 +18,11 @@ from kafka_tools.values import parse_uuid
 _NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 _MOST_PORT = 65535
 KRAFT_VERSIONS = (0, 1)
-"""The levels of kraft.version that Kafka has, which is what a new voter supports."""
+"""Kafka's levels of kraft.version, which a new voter supports."""
 
 
 class InitialVoter(NamedTuple):
-    """A voter and where it listens."""
+    """A voter and its address."""
 
     node_id: int
     host: str
@@ -86,7 +86,7 @@ def _parse_voter(text: str) -> InitialVoter:
 
 
 def voters_record(voters: Iterable[InitialVoter], listener: str) -> VotersRecord:
-    """The record of the voters; their listener has the name ``listener``, in capitals as Kafka has it there."""
+    """The record of the voters. Their listener is ``listener`` in upper case, as in Kafka."""
     Voter = VotersRecord.Voter
     return VotersRecord(
         voters=[
@@ -104,7 +104,7 @@ def voters_record(voters: Iterable[InitialVoter], listener: str) -> VotersRecord
 
 
 def _host_text(host: str) -> str:
-    """The host as Java's InetSocketAddress has it: IPv6 addresses in eight groups without leading zeros."""
+    """The host in the form of Java's InetSocketAddress: IPv6 addresses in eight groups without leading zeros."""
     import ipaddress
 
     try:

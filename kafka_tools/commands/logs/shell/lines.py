@@ -1,6 +1,6 @@
-"""A line of the shell, parsed: its words, its command and the command's arguments, or the error in it.
+"""Parses a line of the shell: its words, its command and the command's arguments, or its error.
 
-Texts and rules are those of Kafka's shell, which takes them from argparse4j 0.7; words are cut as JLine cuts them.
+Texts and rules are those of Kafka's shell, which uses argparse4j 0.7. Words are split as in JLine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kafka_tools.errors import UsageError
 
 
 class Verb(NamedTuple):
-    """A command. ``takes``: the name of its arguments, how many it takes (``*``, ``+``, ``?``, ``1``), their help."""
+    """A command. ``takes``: the name of its arguments, their number (``*``, ``+``, ``?``, ``1``), their help."""
 
     summary: str
     takes: tuple[str, str, str] | None = None
@@ -41,14 +41,14 @@ _INTEGERS = range(-(2**31), 2**31)
 
 
 class Line(NamedTuple):
-    """A command and its arguments, as they were given."""
+    """A command and its arguments, unchanged."""
 
     verb: str
     arguments: list[str]
 
 
 def parse(words: Sequence[str], *, interactive: bool) -> Line | None:
-    """The command of a line; None for one without words. Raises UsageError in Kafka's words."""
+    """The command of a line; None for an empty line. Raises UsageError in Kafka's words."""
     words = list(words)
     while words and not words[-1]:
         del words[-1]
@@ -111,7 +111,7 @@ def _unrecognized(text: str) -> UsageError:
 
 
 def split(text: str) -> list[str]:
-    """The words of a line: ``'`` and ``"`` quote, ``\\`` takes the next character as it is.
+    """The words of a line: ``'`` and ``"`` quote, and ``\\`` quotes the next character.
 
     An open quote ends with the line.
     """
@@ -159,7 +159,7 @@ def overview() -> str:
     """The text of ``help``."""
     names = ",".join(VERBS)
     rows = [f"    {name:<19}  {verb.summary}" for name, verb in VERBS.items() if name != "tree"]
-    # argparse4j wraps at 75 columns and spreads the words of a line that it wraps.
+    # argparse4j wraps at 75 columns and justifies a line that it wraps.
     last = "    tree                 Show the contents  of  metadata  nodes  in  a tree\n" + " " * 25 + "structure."
     listed = "\n".join([*rows, last])
     return (

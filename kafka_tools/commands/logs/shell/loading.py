@@ -1,7 +1,7 @@
-"""An image from files: a snapshot, a segment of the metadata log, or a directory with both.
+"""Loads an image from files: a snapshot, a segment of the metadata log, or a directory with both.
 
-A directory is read as a controller does when it starts: the newest whole snapshot, then the log behind it. Records of a
-metadata transaction (KIP-868) count when it has ended; one that is still open at the end of the log does not.
+A directory is read as a controller reads it at start: the newest whole snapshot, then the log after it. Records of a
+metadata transaction (KIP-868) count when it has ended, so an open one at the end of the log does not count.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kafka_tools.storage.segment import Segment
 
 
 def load(path: str) -> Loaded:
-    """The image at ``path``: a file, ``__cluster_metadata-0``, or a log directory that has one.
+    """The image at ``path``: a file, ``__cluster_metadata-0``, or a log directory that contains it.
 
-    Raises OSError, and LogError (CorruptBatch) for files that are damaged or hold no metadata.
+    Raises OSError, and LogError (CorruptBatch) for files that are damaged or contain no metadata.
     """
     loaded = Loaded(path)
     with _without_collector():
@@ -45,7 +45,7 @@ def load(path: str) -> Loaded:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Python does not look for circles of objects meanwhile: an image is many objects that stay, and has none."""
+    """Disable the garbage collector: an image has many objects that stay, and no cycles."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -56,9 +56,8 @@ def _without_collector() -> Iterator[None]:
 
 
 class Loaded:
-    """An image, and lines for the operator about everything in the files that is not in it. ``remarks``: normal while
-    a broker writes.
-    """
+    """An image, and lines for the operator about contents of the files that are not in it. ``remarks``: lines that are
+    normal while a broker writes."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -72,7 +71,7 @@ class Loaded:
 
     @property
     def refused(self) -> str | None:
-        """A line about the records that contradict the image; None without any."""
+        """A line about the records that contradict the image; None if there are none."""
         if not self._refused:
             return None
         more = f" (and {self._refused - 1} more)" if self._refused > 1 else ""
@@ -92,7 +91,7 @@ class Loaded:
             self.remarks.append(f"ignored: {newer_text(self._newer.counts)}")
 
     def read_directory(self) -> None:
-        """The newest snapshot and the log behind it. Raises LogError and OSError."""
+        """Read the newest snapshot and the log after it. Raises LogError and OSError."""
         files = _metadata_files(self._path)
         snapshots = kraft_snapshots(files)
         start = 0
@@ -100,7 +99,7 @@ class Loaded:
             newest = snapshots[-1]
             self.read_file(newest.path, grows=False)
             start = newest.end_offset
-            # Offsets within a snapshot are its own; its name says what it contains.
+            # A snapshot has its own offsets; its name says what it contains.
             self.image.provenance = self.image.provenance._replace(offset=start - 1)
         logs = [(segment.base_offset, segment.log) for segment in files.segments if segment.log is not None]
         if logs and logs[0][0] > start:
@@ -111,7 +110,7 @@ class Loaded:
                 self.read_file(log, grows=following is None, start=start)
 
     def read_file(self, path: str, *, grows: bool, start: int = 0) -> None:
-        """The records of one file from offset ``start`` on. ``grows``: a broker may be writing its end."""
+        """Read the records of one file from offset ``start`` on. ``grows``: a broker may be writing its end."""
         for view in _sound_batches(path, grows, self.remarks):
             if view.is_control or view.last_offset < start:
                 continue
@@ -135,7 +134,7 @@ class Loaded:
                 self.image.provenance = Provenance(view.last_offset, view.partition_leader_epoch, view.max_timestamp)
 
     def _refuse(self, offset: int, error: Exception) -> None:
-        """Kafka's shell logs such a record and goes on, and so does this."""
+        """Skip a record that contradicts the image. Kafka's shell logs it and continues."""
         self._first_refusal = self._first_refusal or f"the record at offset {offset}: {error}"
         self._refused += 1
 
@@ -153,7 +152,7 @@ def _metadata_files(path: str) -> PartitionFiles:
 
 
 def _sound_batches(path: str, grows: bool, remarks: list[str]) -> Iterator[BatchView]:
-    """The batches of a file. Raises CorruptBatch for damage; a torn end of a log that grows is a remark."""
+    """The batches of a file. Raises CorruptBatch for damage. An incomplete end of a growing log is a remark."""
     view: BatchView | None = None
     with Segment(path) as segment:
         try:

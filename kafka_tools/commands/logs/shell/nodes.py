@@ -1,6 +1,6 @@
 """The image as a tree of nodes with Kafka's names and texts: directories with children, files with a line of text.
 
-Children are made when they are asked for: listing a cluster of a hundred thousand partitions makes none of their texts.
+Children are created on demand: a listing of a hundred thousand partitions creates none of their texts.
 Sources: ``org.apache.kafka.image.node`` and ``org.apache.kafka.shell.node`` of Kafka.
 """
 
@@ -44,14 +44,14 @@ _JAVA_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class TreeFile:
-    """A node with text; the text is made when it is read."""
+    """A node with text, which is created when it is read."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self.text = text
 
 
 class TreeDirectory:
-    """A node with children. ``names`` lists them, a name may come twice; ``child`` finds one, None for none."""
+    """A node with children. ``names`` lists them, with possible duplicates. ``child`` finds one, or None."""
 
     def __init__(self, names: Callable[[], Iterable[str]], child: Callable[[str], Node | None]) -> None:
         self._names = names
@@ -66,7 +66,7 @@ Node = TreeFile | TreeDirectory
 
 
 def java_order(text: str) -> bytes:
-    """The key by which Java sorts strings: by UTF-16."""
+    """Java's sort key of strings: UTF-16."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -118,7 +118,7 @@ def _children(values: Mapping[str, _Value], node: Callable[[_Value], Node]) -> T
 def _by_number(
     values: Mapping[int, _Value], text: Callable[[_Value], str], more: Mapping[str, str] | None = None
 ) -> TreeDirectory:
-    """Files that are called after a number, which Java reads with a sign and zeros too; ``more`` stands beside."""
+    """Files whose names are numbers, which Java also reads with a sign and zeros. ``more``: additional children."""
     more = more or {}
 
     def child(name: str) -> Node | None:
@@ -169,7 +169,7 @@ def _configs(image: ClusterImage) -> TreeDirectory:
     def child(name: str) -> Node | None:
         word, _, rest = name.partition(":")
         number = ConfigResourceType.number(word)
-        # An empty name is that of the default, with and without the colon.
+        # An empty name means the default, with and without the colon.
         configs = _known_configs(image, number, rest) if number is not None else {}
         if number is None or not configs:
             return None
@@ -179,9 +179,9 @@ def _configs(image: ClusterImage) -> TreeDirectory:
 
 
 def _known_configs(image: ClusterImage, number: int, name: str) -> Mapping[str, str]:
-    """The configs of a resource without those that only an older release had, as Kafka's brokers show them.
+    """The configs of a resource without those that only an older release had, as in Kafka's brokers.
 
-    A cluster at a level that came after this tool may have configs that are not known here: it shows all.
+    A cluster at a level newer than this tool may have configs that are unknown here, so all are shown.
     """
     configs = image.configs.get((number, name), {})
     level = image.features.get(METADATA_VERSION)
@@ -207,7 +207,7 @@ def _quotas(image: ClusterImage) -> TreeDirectory:
 
 
 def _quota_name(entity: QuotaEntity) -> str:
-    """Kafka's name of the node: parts that are a default are left out, so that such nodes cannot be reached."""
+    """Kafka's name of the node. Default parts are left out, so such nodes cannot be reached."""
     return "_".join(
         f"{_QUOTA_NAMES.get(kind, kind)}({_QUOTA_SPECIAL.sub(_escaped, name)})"
         for kind, name in entity
@@ -220,7 +220,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _quota_entity(name: str) -> QuotaEntity | None:
-    """The entity that a name means; None for a text that is not one."""
+    """The entity of a name; None for an invalid text."""
     parts: dict[str, str | None] = {}
     position = 0
     while True:

@@ -1,7 +1,7 @@
-"""Paths and globs of the shell: which nodes a word means, and how it may go on.
+"""Paths and globs of the shell: the nodes of a word, and its completions.
 
-``*``, ``?``, ``{a,b}`` and ``\\`` are Kafka's (``GlobComponent``, ``GlobVisitor``, ``CommandUtils`` of Kafka); a
-component that is not a right glob is a plain name.
+``*``, ``?``, ``{a,b}`` and ``\\`` are Kafka's (``GlobComponent``, ``GlobVisitor``, ``CommandUtils`` of Kafka). A
+component that is not a valid glob is a plain name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STAR = ".*"
 
 
 class FoundNode(NamedTuple):
-    """A node and the names that lead to it."""
+    """A node and its path."""
 
     path: tuple[str, ...]
     node: Node
@@ -45,7 +45,7 @@ def components(path: str, working_directory: str) -> list[str]:
 
 
 def visit(root: TreeDirectory, path: str, working_directory: str) -> Iterator[FoundNode]:
-    """The nodes that a path means, those of a glob in the order of their names; none if there is none."""
+    """The nodes of a path, those of a glob in the order of their names; may be empty."""
     yield from _visit(root, components(path, working_directory), ())
 
 
@@ -66,7 +66,7 @@ def _visit(node: Node, names: list[str], path: tuple[str, ...]) -> Iterator[Foun
 
 @lru_cache(maxsize=64)
 def glob_pattern(glob: str) -> re.Pattern[str] | None:
-    """The pattern of one component; None for a plain name, which a glob that ends within its braces is as well."""
+    """The pattern of one component; None for a plain name, and for a glob with an open brace."""
     pattern, is_literal, in_group = "", True, False
     at = 0
     while at < len(glob):
@@ -103,7 +103,7 @@ def _without_retries(pattern: str) -> str:
 
 
 def continuations(root: TreeDirectory, prefix: str, working_directory: str) -> list[str]:
-    """The words that ``prefix`` may become, a directory with ``/`` at its end."""
+    """The completions of ``prefix``. A directory ends with ``/``."""
     names = components(prefix, working_directory)
     start = "" if prefix.endswith("/") or not names or not prefix else names.pop()
     directory: Node | None = root

@@ -14,9 +14,9 @@ _LEAST_COLUMN = 4
 
 
 class ShellSession:
-    """One session. ``emit`` takes what a command prints, ``complain`` a line about what it could not do.
+    """One session. ``emit`` gets the output of a command, ``complain`` a line about each failure.
 
-    ``width``: of the terminal in columns, None where there is none. ``history``: (number, line) of what was typed.
+    ``width``: columns of the terminal, None without one. ``history``: (number, line) of typed lines.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ShellSession:
         return True
 
     def visit(self, path: str) -> Iterator[FoundNode]:
-        """The nodes that a path means here."""
+        """The nodes of a path, relative to the working directory."""
         return visit(self.root, path, self.working_directory)
 
     def _ls(self, targets: list[str]) -> None:
@@ -79,7 +79,7 @@ class ShellSession:
             self._emit("".join(cells) + "\n")
 
     def _found(self, verb: str, targets: list[str], missing: str) -> Iterator[tuple[str, FoundNode]]:
-        """Each target and the nodes that it means; one that means nothing is complained of."""
+        """Each target and its nodes. Complains about a target without nodes."""
         for target in targets:
             found = list(self.visit(target))
             if not found:

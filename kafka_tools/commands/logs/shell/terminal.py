@@ -1,4 +1,4 @@
-"""The shell on a terminal: prompt, history, completion; from a pipe, lines without them."""
+"""The shell on a terminal, with prompt, history and completion; from a pipe, lines without them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kafka_tools.errors import InputError, UsageError
 
 PROMPT = ">> "
 _LONGEST_LINE = 1 << 20
-"""Most characters of a line from a pipe: one from /dev/zero would never end."""
+"""Maximum number of characters of a line from a pipe: a line from /dev/zero would never end."""
 
 
 def talk(root: TreeDirectory) -> None:
-    """Read and run lines until ``exit`` or the end of the input. Ctrl-C drops the line that is being typed.
+    """Read and run lines until ``exit`` or the end of the input. Ctrl-C drops the current line.
 
-    Raises InputError for a line from a pipe that is too long to be one.
+    Raises InputError for a line from a pipe that is too long.
     """
-    # Bytes that are no text are a name that is not there, and not the end of the session.
+    # Invalid bytes are the name of a missing node, and do not end the session.
     getattr(sys.stdin, "reconfigure", lambda **_: None)(errors="surrogateescape")
     typed: list[str] = []
     session = ShellSession(
@@ -59,9 +59,9 @@ def talk(root: TreeDirectory) -> None:
 
 
 def candidates(session: ShellSession, before: str, word: str) -> list[str]:
-    """The completions of ``word``, where ``before`` stands in front of it on the line.
+    """The completions of ``word``, which follows ``before`` on the line.
 
-    A word that is done ends with a blank.
+    A complete word ends with a blank.
     """
     words = split(before)
     takes_command = not words or words == ["man"]

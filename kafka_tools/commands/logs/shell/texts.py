@@ -1,4 +1,4 @@
-"""The texts of the nodes: those that the named classes of Kafka print, to the letter. Secrets are masked."""
+"""The texts of the nodes: exactly those of the named classes of Kafka. Secrets are masked."""
 
 from __future__ import annotations
 
