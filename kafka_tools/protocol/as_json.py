@@ -31,9 +31,9 @@ def to_json(message: Message, version: int, *, reveal: bool = False, records: bo
 
 
 def stored_to_json(value: Stored, version: int) -> dict[str, Any]:
-    """The value of a record in an internal topic, as Kafka's tools show it: with a transaction's state by its name.
+    """The value of a record in an internal topic, as Kafka's tools show it: a transaction's state is a name.
 
-    Kafka's tools did so first in 4.4 (``TransactionLogMessageFormatter``); a state that they do not know is its number.
+    Kafka's tools do so since 4.4 (``TransactionLogMessageFormatter``), and show an unknown state as its number.
     """
     document = to_json(value, version)
     number = document.get("transactionStatus")

@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Struct)
 
 _FILE_PREFIX = "<codec "
 _LINES: dict[str, dict[int, str | FieldRun]] = {}
-"""Per generated source: line number -> field path, with ``{i}`` where an array index belongs."""
+"""For each generated source: line number -> field path, with ``{i}`` for an array index."""
 
 _FAULTS = (_struct.error, IndexError, ValueError, Malformed, AttributeError, TypeError, OverflowError)
 
@@ -54,7 +54,7 @@ def encode_into(message: Message, version: int, out: bytearray) -> None:
 
 
 def decode(cls: type[M], version: int, buffer: Buffer) -> M:
-    """The message that ``buffer`` holds, whole. Raises DecodeError, also when bytes are left over."""
+    """The message in ``buffer``. Raises DecodeError, also for bytes after the message."""
     message, end = decode_prefix(cls, version, buffer)
     refuse_left_over(cls, version, end, buffer)
     return message
@@ -77,14 +77,14 @@ def decode_prefix(
 
 
 def _ready_encoder(cls: type[Message], version: int) -> Callable[[Any, bytearray], None]:
-    """The encoder of a whole message, from now on found at once by its version. Raises UnsupportedVersion."""
+    """Compile the encoder of a whole message, and keep it by version. Raises UnsupportedVersion."""
     check_version(cls, version)
     found = cls.ENCODERS[version] = encoder(cls, version, version in cls.FLEXIBLE, issubclass(cls, ApiMessage))
     return found
 
 
 def _ready_decoder(cls: type[Message], version: int, text_errors: str) -> Callable[[Buffer, int, int], tuple[Any, int]]:
-    """The same for reading it."""
+    """Compile the decoder of a whole message, and keep it by version. Raises UnsupportedVersion."""
     check_version(cls, version)
     found = decoder(cls, version, version in cls.FLEXIBLE, text_errors, False)
     cls.DECODERS[version if text_errors == "strict" else (version, text_errors)] = found
@@ -92,13 +92,13 @@ def _ready_decoder(cls: type[Message], version: int, text_errors: str) -> Callab
 
 
 _elements = threading.local()
-"""How many elements the decoding that runs on this thread may still make."""
+"""The number of elements that the decoding on this thread may still create."""
 
 
 def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0, *, most: int) -> tuple[M, int]:
-    """As ``decode_prefix``, but no more than ``most`` elements of arrays are made: for what strangers send.
+    """As ``decode_prefix``, but creates at most ``most`` elements of arrays. For messages from untrusted senders.
 
-    A byte of a message may cost a hundred in memory. Raises TooManyElements, before they are made.
+    A byte of a message may need a hundred in memory. Raises TooManyElements before it creates them.
     """
     decode = cls.COUNTED_DECODERS.get(version)
     if decode is None:
@@ -122,7 +122,7 @@ def _spend(elements: int) -> None:
 def encode_versioned(message: Stored, version: int) -> bytes:
     """The stored form of the internal topics: an int16, then the message in ``version``.
 
-    The int16 before a key is its type (``ID``), the one before anything else is the version.
+    The int16 is the type (``ID``) before a key, and the version before anything else.
     """
     out = bytearray(_struct.pack(">h", version if message.ID is None else message.ID))
     encode_into(message, version, out)
@@ -132,9 +132,9 @@ def encode_versioned(message: Stored, version: int) -> bytes:
 def decode_versioned(
     classes: Mapping[int, type[Stored]], buffer: Buffer, *, text_errors: str = "strict"
 ) -> tuple[int, Stored]:
-    """(number, message) of the stored form; ``classes`` says which struct the int16 at the start means.
+    """(number, message) of the stored form. ``classes`` maps the int16 at the start to its struct.
 
-    Raises DecodeError for bytes that are not such a message, UnsupportedVersion for a number not listed.
+    Raises DecodeError for invalid bytes, and UnsupportedVersion for a number that is not in ``classes``.
     """
     if len(buffer) < 2:
         raise DecodeError(f"expected a version number of 2 bytes, not {len(buffer)} bytes", position=0, field="version")
@@ -165,7 +165,7 @@ def decoder(
 
 
 def source_of(cls: type[Message], version: int) -> str:
-    """The generated Python of both directions, for people who want to read it."""
+    """The generated Python source of encoder and decoder, for readers."""
     flexible = version in cls.FLEXIBLE
     bounded = issubclass(cls, ApiMessage)
     parts = (encoder_source(cls, version, flexible, bounded=bounded), decoder_source(cls, version, flexible))
@@ -194,7 +194,7 @@ def _compile(cls: type[Struct], source: Source, verb: str, version: int, flexibl
 
 
 def refuse_left_over(cls: type[Message], version: int, end: int, buffer: Buffer) -> None:
-    """Raise DecodeError unless the message ended where the buffer does."""
+    """Raise DecodeError unless the message ends at the end of the buffer."""
     if end != len(buffer):
         raise DecodeError(
             f"{cls.__name__} v{version}: {len(buffer) - end} bytes left over at position {end}",
@@ -206,7 +206,7 @@ def refuse_left_over(cls: type[Message], version: int, end: int, buffer: Buffer)
 
 
 def check_version(cls: type[Message], version: int) -> None:
-    """Raise UnsupportedVersion for a version the message does not have."""
+    """Raise UnsupportedVersion for a version that the message does not have."""
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         raise UnsupportedVersion(
             f"Version {version} is not valid. Valid versions for {cls.__name__} are "
@@ -217,7 +217,7 @@ def check_version(cls: type[Message], version: int) -> None:
 
 
 def _find_misfit(local: Mapping[str, Any], place: str) -> tuple[str, str | None]:
-    """(path, complaint) of the field in ``place`` whose value is not of its type; ``place`` may name several."""
+    """(path, problem) of the field in ``place`` whose value has a wrong type. ``place`` may contain several fields."""
     from kafka_tools.protocol.types import misfit
 
     owner = local.get("m")
@@ -239,7 +239,7 @@ def _find_misfit(local: Mapping[str, Any], place: str) -> tuple[str, str | None]
 
 
 def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], version: int) -> NoReturn:
-    """Raise ``kind`` with the field path and position that the traceback's generated frames tell."""
+    """Raise ``kind`` with the field path and position from the generated frames of the traceback."""
     path: list[str] = []
     misfit: str | None = None
     position: int | None = None
@@ -263,7 +263,7 @@ def _raise_located(fault: Exception, kind: type[WireError], cls: type[Message], 
                     name, misfit = _find_misfit(local, place)
                 path.append(name.format(i=local.get("i", 0)))
         traceback = traceback.tb_next
-    if not path:  # a fault of our own code, outside generated sources, is a bug and stays one
+    if not path:  # an exception from outside generated sources is a bug: raise it unchanged
         raise fault
     field = ".".join(part for part in path if part)
     if isinstance(fault, (IndexError, _struct.error)) and kind is not EncodeError:

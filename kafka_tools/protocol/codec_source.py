@@ -28,20 +28,20 @@ FIXED = {
 
 
 class Malformed(Exception):
-    """Bytes, or a value to be written, that a generated function refuses; becomes Decode- or EncodeError."""
+    """A generated function refuses bytes, or a value to write. Becomes DecodeError or EncodeError."""
 
 
 class TooMany(Malformed):
-    """More elements than the decoder was allowed to make."""
+    """The message has more elements than the decoder may create."""
 
 
 class FieldRun(tuple[tuple[str, int], ...]):
-    """The (field, size) pairs that one unpack reads; tells which of them did not fit."""
+    """The (field, size) pairs that one unpack reads. Finds the field that did not fit."""
 
     __slots__ = ()
 
     def field_at(self, left: int) -> tuple[str, int]:
-        """(field, bytes before it) of the first field that ``left`` bytes do not hold."""
+        """(field, bytes before it) of the first field that does not fit into ``left`` bytes."""
         before = 0
         for name, size in self:
             if before + size > left:
@@ -80,7 +80,7 @@ class Source:
 
 
 def minimum_size(field: Field, version: int, flexible: bool) -> int:
-    """The fewest bytes a value of this field can take; bounds the counts of arrays."""
+    """The minimum size of a value of this field in bytes, which limits the counts of arrays."""
     if field.kind in FIXED:
         return FIXED[field.kind][1]
     if field.kind == "struct":
@@ -91,18 +91,18 @@ def minimum_size(field: Field, version: int, flexible: bool) -> int:
 
 
 def struct_minimum_size(cls: type[Struct], version: int, flexible: bool) -> int:
-    """The fewest bytes the struct can take in this version."""
+    """The minimum size of the struct in this version, in bytes."""
     fields = sum(minimum_size(f, version, flexible) for f in cls.FIELDS if is_inline(f, version))
     return fields + (1 if flexible else 0)
 
 
 def is_inline(field: Field, version: int) -> bool:
-    """Whether the field stands in the body (not among the tagged fields) in this version."""
+    """Whether the field is in the body, not among the tagged fields, in this version."""
     return version in field.versions and version not in field.tagged
 
 
 def runs(cls: type[Struct], version: int) -> Iterator[tuple[bool, list[Field]]]:
-    """The fields in the body, in order, as runs of fields that have a fixed size (True) and that do not."""
+    """The fields in the body, in order, as runs of fields with a fixed size (True) and without one (False)."""
     fields = (field for field in cls.FIELDS if is_inline(field, version))
     for is_fixed, run in groupby(fields, key=lambda field: field.kind in FIXED):
         yield is_fixed, list(run)

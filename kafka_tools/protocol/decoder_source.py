@@ -22,17 +22,17 @@ from kafka_tools.protocol.schema import Struct
 
 @lru_cache(maxsize=256)
 def _uuid_of(raw: bytes) -> uuid.UUID:
-    """Making one takes longer than the rest of a record, and the partitions of a topic have all the same."""
+    """Cached: creating one takes longer than the rest of a record, and all partitions of a topic have the same."""
     return uuid.UUID(bytes=raw)
 
 
 FEW = 8
-"""Arrays of fewer numbers, such as the replicas of a partition, are read without a format made for their length."""
+"""Shorter arrays of numbers, such as the replicas of a partition, are read with prepared formats."""
 
 
 @cache
 def _few(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
-    """Number of values -> what unpacks so many of them."""
+    """Number of values -> function that unpacks them."""
     return tuple(struct.Struct(f">{count}{code}").unpack_from for count in range(FEW))
 
 
@@ -41,7 +41,8 @@ def decoder_source(
 ) -> Source:
     """``decode(buf, pos, end)``: the struct at ``pos``, and the position after it.
 
-    ``counted``: every array, and every run of unknown tags, tells ``spend`` its length before it is made.
+    ``counted``: the decoder passes the length of every array, and of every run of unknown tags, to ``spend`` before it
+    creates them.
     """
     source = Source(text_errors, counted=counted)
     source.scope.update(new=cls.__new__, Cls=cls)
@@ -86,10 +87,10 @@ def _unpack(source: Source, indent: int, targets: Mapping[str, Field], path: str
 
 
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
-    """Read ``n``, the length of what follows; -1 is null.
+    """Read ``n``, the length of the next value; -1 is null.
 
-    Strings from the network are no longer in newer versions than in older ones, as in Kafka, because many of them are
-    copied to places with int16 lengths. Stored strings from before this check are still read.
+    Strings from the network have the same maximum length in all versions, as in Kafka, because many of them are copied
+    to places with int16 lengths. Longer stored strings from before this check are still read.
     """
     if compact:
         source.add(indent, "n = buf[pos]", path)
@@ -188,7 +189,7 @@ def _decode_items(
 
 
 def _decode_tags(source: Source, cls: type[Struct], version: int) -> None:
-    """The tagged fields at a flexible struct's end; there are hardly ever any."""
+    """The tagged fields at a flexible struct's end, which are rare."""
     source.scope["read_tags"] = _read_tags
     source.add(1, "if buf[pos]:", "tags")
     source.add(2, f"tags, pos = read_tags(buf, pos, end{', spend' if source.counted else ''})", "tags")
@@ -205,7 +206,7 @@ def _decode_known_tags(source: Source, known: Sequence[Field], version: int) -> 
     source.add(2, "for tag, pos, end in tags:", "tags")
     word = "if"
     for field in known:
-        # Reading stops at the tag's own end, so a hostile length cannot reach what follows it.
+        # Reading stops at the end of the tag, so a malicious length cannot reach the bytes after it.
         source.add(3, f"{word} tag == {field.tag}:", field.name)
         source.add(4, "start = pos", field.name)
         _decode_value(source, 4, field, f"m.{field.name}", field.name, version, True)
@@ -226,7 +227,7 @@ def _read_tags(
 ) -> tuple[list[tuple[int, int, int]], int]:
     """(number, start, end) of each tagged field at ``pos``: count, then (tag, size, bytes) by ascending tag.
 
-    Also the position behind them. Raises Malformed.
+    Also returns the position after them. Raises Malformed.
     """
     count, pos = read_unsigned_varint(buf, pos)
     if count > (end - pos) // 2:

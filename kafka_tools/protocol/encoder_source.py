@@ -14,8 +14,8 @@ from kafka_tools.protocol.schema import Struct
 def encoder_source(cls: type[Struct], version: int, flexible: bool, *, bounded: bool = False) -> Source:
     """``encode(m, out)``: append the struct to the bytearray ``out``.
 
-    ``bounded``: strings are no longer in flexible versions than in the others, as whoever reads requests and responses
-    wants it.
+    ``bounded``: strings have the same maximum length in all versions, because readers of requests and responses require
+    it.
     """
     source = Source(bounded=bounded)
     source.add(0, "def encode(m, out):")
@@ -52,7 +52,7 @@ def _pack(source: Source, indent: int, values: Mapping[str, Field], path: str) -
 
 
 def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
-    """Write ``n``, the length of what follows."""
+    """Write ``n``, the length of the next value."""
     beyond = f"if n > {MOST_STRING_BYTES}: raise Malformed('is longer than {MOST_STRING_BYTES} bytes')"
     if compact:
         source.add(indent, "if n < 127: out.append(n + 1)", path)
@@ -69,7 +69,7 @@ def _encode_length(source: Source, indent: int, compact: bool, wide: bool, path:
 def _encode_value(
     source: Source, indent: int, field: Field, value: str, path: str, version: int, flexible: bool
 ) -> None:
-    """One value of variable size, or a fixed-size one that stands alone (tagged fields)."""
+    """Write one value of variable size, or a single value of fixed size (tagged fields)."""
     compact = field.is_compact(flexible)
     if field.kind in FIXED:
         _pack(source, indent, {value: field}, path)
@@ -80,7 +80,7 @@ def _encode_value(
     if not nullable:
         source.add(indent + 1, "raise Malformed('must not be null in this version')", path)
     elif field.kind == "struct":
-        # Before a tagged struct stands an unsigned varint, before any other an int8 that is -1 for null.
+        # An unsigned varint precedes a tagged struct. An int8, which is -1 for null, precedes any other.
         source.add(indent + 1, f"out.append({0 if version in field.tagged else 255})", path)
     elif compact:
         source.add(indent + 1, "out.append(0)", path)
@@ -124,7 +124,7 @@ def _encode_items(source: Source, indent: int, item: Field, path: str, version: 
 
 
 def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
-    """Tagged fields that differ from their default, and unknown ones, by ascending tag."""
+    """Write tagged fields that differ from their default, and unknown ones, by ascending tag."""
     fields = [f for f in cls.FIELDS if version in f.versions and version in f.tagged]
     source.scope["write_tags"] = _write_tags
     if not fields:
@@ -143,7 +143,7 @@ def _encode_tags(source: Source, cls: type[Struct], version: int) -> None:
 
 
 def _differs(source: Source, field: Field) -> str:
-    """Whether ``m`` has another value than the default; structs, which nearly always have it, are asked by fields."""
+    """The condition that the value differs from the default. Compares structs by field: nearly all are default."""
     default = field.make_default()
     if not isinstance(default, Struct):
         return f"m.{field.name} != {source.constant('default', default)}"

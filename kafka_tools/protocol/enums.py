@@ -17,7 +17,7 @@ class Words:
     """A family of words: each class attribute in capitals is a word and its number."""
 
     numbers: ClassVar[Mapping[str, int]]
-    """Kafka's spelling -> number, UNKNOWN among them where Kafka has it."""
+    """Kafka's spelling -> number, including UNKNOWN if Kafka has it."""
     words: ClassVar[Mapping[int, str]]
     """Number -> Kafka's spelling."""
 
@@ -28,12 +28,12 @@ class Words:
 
     @classmethod
     def word(cls, number: int) -> str:
-        """Kafka's spelling of a number; ``UNKNOWN(99)`` for one that Kafka does not know."""
+        """Kafka's spelling of a number; ``UNKNOWN(99)`` for an unknown number."""
         return cls.words.get(number) or f"UNKNOWN({number})"
 
     @classmethod
     def number(cls, word: str) -> int | None:
-        """The number whose ``word`` this is, those that Kafka does not know included; None for any other text."""
+        """The number of a ``word``, also of ``UNKNOWN(99)``; None for any other text."""
         digits = word.removeprefix("UNKNOWN(").removesuffix(")")
         if digits.removeprefix("-").isdecimal() and len(digits) <= 5 and cls.word(int(digits)) == word:
             return int(digits)
@@ -41,12 +41,12 @@ class Words:
 
     @classmethod
     def known(cls) -> dict[str, int]:
-        """The words that may be said, without UNKNOWN."""
+        """The valid words, without UNKNOWN."""
         return {name: number for name, number in cls.numbers.items() if name != "UNKNOWN"}
 
 
 def unknown_word(text: str | None) -> str:
-    """How a text of a family is shown that has no member for it: ``Unknown`` as by Kafka's tools, and what was told."""
+    """The output for a text without a member in its family: ``Unknown`` as in Kafka's tools, and the text."""
     return f"Unknown({text})" if text else "Unknown"
 
 
@@ -129,7 +129,7 @@ class AclResourceType(Words):
 
 
 class PatternType(Words):
-    """How an ACL names resources (``common.resource.PatternType``, KIP-290)."""
+    """The kind of match between an ACL and resource names (``common.resource.PatternType``, KIP-290)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -187,11 +187,11 @@ ACL_OPERATIONS: Mapping[int, tuple[int, ...]] = {
     AclResourceType.DELEGATION_TOKEN: (AclOperation.DESCRIBE,),
     AclResourceType.USER: (AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS),
 }  # fmt: skip
-"""Type of resource -> the operations that it has, besides ALL (``AclEntry.supportedOperations``)."""
+"""Type of resource -> its operations, except ALL (``AclEntry.supportedOperations``)."""
 CLUSTER_NAME = "kafka-cluster"
-"""The name of the one resource of the type CLUSTER (``common.resource.Resource.CLUSTER_NAME``)."""
+"""The name of the only resource of the type CLUSTER (``common.resource.Resource.CLUSTER_NAME``)."""
 OPERATIONS_NOT_ASKED = -(2**31)
-"""The bit field of authorised operations when the request did not ask for it (KIP-430)."""
+"""The bit field of authorised operations if the request does not ask for them (KIP-430)."""
 
 
 # Coordinators, groups and transactions
@@ -222,7 +222,7 @@ class GroupType(Texts):
 
 
 class CoordinatorGroupType(Texts):
-    """The same as coordinators say and compare it, and in names of configs (``coordinator.group.Group.GroupType``)."""
+    """The type of a group in coordinators and in names of configs (``coordinator.group.Group.GroupType``)."""
 
     CONSUMER = "consumer"
     CLASSIC = "classic"
@@ -269,9 +269,9 @@ CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE = INTERNAL_TOPICS = (
 )
 """Topics that only brokers write (``common.internals.Topic``)."""
 CLUSTER_METADATA = "__cluster_metadata"
-"""The log of the controllers, which is not a topic to clients."""
+"""The log of the controllers, which clients do not see as a topic."""
 REMOTE_LOG_METADATA = "__remote_log_metadata"
-"""Kept by tiered storage's default metadata manager, an ordinary topic to brokers."""
+"""The topic of tiered storage's default metadata manager. Brokers treat it as an ordinary topic."""
 
 
 # Records
@@ -312,7 +312,7 @@ TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 """The attributes of a batch (``common.record.internal.DefaultRecordBatch``). Messages of magic 1 have the first two,
-of magic 0 the codec alone."""
+and messages of magic 0 only the codec."""
 
 
 class ControlRecordType(Words):
@@ -342,18 +342,18 @@ class OffsetSpec(Words):
     EARLIEST_PENDING_UPLOAD = -6
 
 
-# The rest
+# Others
 
 
 class ElectionType(Words):
-    """How a leader is elected (``common.ElectionType``, KIP-460)."""
+    """The kind of a leader election (``common.ElectionType``, KIP-460)."""
 
     PREFERRED = 0
     UNCLEAN = 1
 
 
 class QuotaMatch(Words):
-    """How a component of a quota filter matches (``DescribeClientQuotasRequest``, KIP-546)."""
+    """The kind of match of a component of a quota filter (``DescribeClientQuotasRequest``, KIP-546)."""
 
     EXACT = 0
     DEFAULT = 1
@@ -361,7 +361,7 @@ class QuotaMatch(Words):
 
 
 class FeatureUpgradeType(Words):
-    """How a feature level changes (``clients.admin.FeatureUpdate.UpgradeType``, KIP-584)."""
+    """The kind of change of a feature level (``clients.admin.FeatureUpdate.UpgradeType``, KIP-584)."""
 
     UNKNOWN = 0
     UPGRADE = 1

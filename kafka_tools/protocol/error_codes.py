@@ -25,12 +25,12 @@ class ErrorCode(NamedTuple):
 
     @property
     def topic_not_found(self) -> bool:
-        """The node that was asked knows no such topic, partition or topic id; it may still be on its way there."""
+        """The node does not know the topic, partition or topic id. It may learn it later."""
         return _TOPIC in self.families
 
     @property
     def coordinator_moved(self) -> bool:
-        """Another node is the coordinator now, or none is yet: it is looked up again."""
+        """Another node is the coordinator now, or there is none yet. The client looks it up again."""
         return _COORDINATOR in self.families
 
     @property
@@ -40,12 +40,12 @@ class ErrorCode(NamedTuple):
 
     @property
     def not_begun(self) -> bool:
-        """A change that is answered so was not begun: it may be asked for once more."""
+        """The node did not begin the change, so the client may request it again."""
         return _NOT_BEGUN in self.families
 
     @property
     def member_unknown(self) -> bool:
-        """The group no longer has this member, or not in this generation: it joins anew."""
+        """The group no longer has this member, or not in this generation. The member joins again."""
         return _MEMBER in self.families
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ _ROWS: dict[int, tuple[str, frozenset[str]]] = {}
 
 
 def _code(code: int, text: str, *families: str) -> int:
-    """Declare an error code; its name is that of the constant."""
+    """Declare an error code. The constant's name is the name of the code."""
     _ROWS[code] = text, frozenset(families)
     return code
 

@@ -15,21 +15,21 @@ from kafka_tools.protocol.fields import AS_IT_IS, Field
 from kafka_tools.protocol.schema import Request, Response, Struct
 
 CODES = ("error_code", "partition_error_code")
-"""Fields of responses that hold an error's code."""
+"""Fields of responses that contain an error code."""
 _TEXTS = ("error_message",)
 
 
 def error_reply(request: Request, version: int, code: int, message: str | None = None) -> Response:
-    """A response in ``version`` with ``code`` (and ``message`` where the layout has room) for all of ``request``."""
+    """A response in ``version`` with ``code`` (and ``message`` if it has a field for it) for all of ``request``."""
     response = registry.api(request.API_KEY).response()
     _fill(request, response, version, code, message)
     return response
 
 
 def entry_errors(request: Request, version: int, code: int, message: str | None = None) -> Response:
-    """The same error for each item that the request names, in the innermost entries only.
+    """A response with one error for each item in the request, only in the innermost entries.
 
-    Items for which the response has no place are omitted; callers check the response for entries.
+    Items without a place in the response are omitted. Callers check whether the response has entries.
     """
     response = registry.api(request.API_KEY).response()
     _fill(request, response, version, code, message, entries=True)
@@ -38,7 +38,7 @@ def entry_errors(request: Request, version: int, code: int, message: str | None 
 
 
 def _clear_above(item: Struct, version: int) -> None:
-    """Take the error from what has entries that hold it."""
+    """Remove the error from structs whose entries contain it."""
     below = False
     for field in item.FIELDS:
         if version in field.versions and field.holds_structs:
@@ -52,7 +52,7 @@ def _clear_above(item: Struct, version: int) -> None:
 def _fill(
     request: Struct | None, response: Struct, version: int, code: int, message: str | None, *, entries: bool = False
 ) -> None:
-    """Set the error fields of one struct, then mirror the request's lists into the response's; None has no lists."""
+    """Set the error fields of one struct, then copy the request's lists to the response's, if any."""
     top_level = _set_error(response, version, code, message)
     for field in response.FIELDS:
         if version not in field.versions:
@@ -77,7 +77,7 @@ def _on_error(field: Field, version: int) -> Any:
 
 
 def _tells(above: Struct, field: Field, version: int, entries: bool) -> bool:
-    """Whether a list is part of the answer: its entries hold the error, or say what the struct with it is about."""
+    """Whether a list belongs to the response: its entries contain the error, or identify the struct with it."""
     if _holds_error(field.item.item, version):
         return True
     return version in field.echoed and not (entries and isinstance(above, Response))
@@ -86,7 +86,7 @@ def _tells(above: Struct, field: Field, version: int, entries: bool) -> bool:
 def _answers(
     field: Field, source: list[Any], version: int, code: int, message: str | None, *, entries: bool
 ) -> list[Struct]:
-    """An entry for each one of the request; one for all those with the same key, where they come from several lists."""
+    """An entry for each entry of the request. If they come from several lists, one entry for all with the same key."""
     answers = [_mirror(field.item.item, entry, version, code, message, entries=entries) for entry in source]
     if field.answers is None or "," not in field.answers:
         return answers
@@ -94,7 +94,7 @@ def _answers(
 
 
 def _is_listing(field: Field) -> bool:
-    """A top-level error already says all; per-entry lists are filled only where entries hold the sole error."""
+    """Whether entries have no error code of their own, so that a top-level error is enough."""
     return not any(f.name in CODES for f in field.item.item.FIELDS)
 
 
@@ -158,7 +158,7 @@ def _holds_error(cls: type[Struct], version: int) -> bool:
 
 
 def _answered(request: Struct, field: Field, version: int) -> list[Any] | None:
-    """The entries of the request that a response list is about; None where it is about none."""
+    """The entries of the request that belong to a list of the response; None if there is no such list."""
     if field.answers is not None:
         return [entry for path in field.answers.split(", ") for entry in _at(request, path.split("."))]
     lists = [f for f in request.FIELDS if version in f.versions and f.kind == "array"]

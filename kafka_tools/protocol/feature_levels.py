@@ -54,9 +54,9 @@ METADATA_VERSIONS = {
 OLDEST = 7
 """The lowest level of metadata.version that the newest release can work at."""
 LATEST_PRODUCTION = 33
-"""The highest one that is meant for production; those above are still in the making."""
+"""The highest level for production. Higher levels are still in development."""
 CHANGES_RECORDS = frozenset((7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33))
-"""Levels that changed the records of the metadata log: nothing leads from one of them back to the level before."""
+"""Levels that changed the records of the metadata log, so that a downgrade below them may lose metadata."""
 FEATURES: dict[str, dict[int, int]] = {
     "kraft.version": {1: 21},
     "transaction.version": {1: 24, 2: 24},
@@ -65,7 +65,7 @@ FEATURES: dict[str, dict[int, int]] = {
     "share.version": {1: 28, 2: 31},
     "streams.version": {1: 29},
 }
-"""Feature -> level -> the metadata version from which on clusters begin at that level."""
+"""Feature -> level -> the metadata version from which on new clusters have that level."""
 PRODUCTION: dict[str, int] = {
     "kraft.version": 1,
     "transaction.version": 2,
@@ -85,25 +85,25 @@ NEWER = f"newer than this tool knows ({KAFKA_MINOR})"
 
 
 def is_newer(feature: str, level: int) -> bool:
-    """Whether a level came with a later release than the newest one here; also any level of an unknown feature."""
+    """Whether a level is from a later release than the newest known one. True for any level of an unknown feature."""
     known = METADATA_VERSIONS if feature == METADATA_VERSION else FEATURES.get(feature, {})
     return level > max(known, default=0)
 
 
 def level_text(feature: str, level: int) -> str:
-    """A level as Kafka shows it: metadata versions by name, those it does not know as ``UNKNOWN 99``."""
+    """A level as Kafka shows it: metadata versions by name, and unknown ones as ``UNKNOWN 99``."""
     if feature != METADATA_VERSION:
         return str(level)
     return METADATA_VERSIONS.get(level, f"UNKNOWN {level}")
 
 
 def known_levels() -> dict[int, str]:
-    """Level -> name of the metadata versions that the newest release can work at, those in the making included."""
+    """Level -> name of the metadata versions that the newest release supports, including unreleased ones."""
     return {level: name for level, name in METADATA_VERSIONS.items() if level >= OLDEST}
 
 
 def may_lose_metadata(current: int, wanted: int) -> bool:
-    """Whether the metadata log may hold records that the lower level of metadata.version does not have.
+    """Whether the metadata log may contain records that the lower level of metadata.version does not have.
 
     Source: ``MetadataVersion.checkIfMetadataChanged``.
     """
@@ -111,7 +111,7 @@ def may_lose_metadata(current: int, wanted: int) -> bool:
 
 
 def metadata_level(name: str, *, unstable: bool = True) -> int:
-    """The level of ``4.0-IV3`` or of a release, ``4.0`` (its last one). ``unstable``: one that is not released too.
+    """The level of ``4.0-IV3``, or of a release such as ``4.0`` (its last one). ``unstable``: allow unreleased levels.
 
     Raises InputError.
     """
@@ -129,7 +129,7 @@ def metadata_level(name: str, *, unstable: bool = True) -> int:
 
 
 def of_release(level: int) -> dict[str, int]:
-    """Feature -> level that goes with a metadata version, metadata.version first."""
+    """Feature -> default level for a metadata version, metadata.version first."""
     found = {METADATA_VERSION: level}
     for feature, levels in FEATURES.items():
         found[feature] = max((value for value, since in levels.items() if level >= since), default=0)
@@ -137,9 +137,7 @@ def of_release(level: int) -> dict[str, int]:
 
 
 def dependencies(feature: str, level: int) -> dict[str, int]:
-    """The levels of other features that a level needs. Raises InputError for a feature or level that Kafka does not
-    have.
-    """
+    """The levels of other features that a level needs. Raises InputError for an unknown feature or level."""
     if feature == METADATA_VERSION:
         if level not in known_levels():
             raise InputError(f"Unknown metadata.version {level}")
@@ -152,7 +150,7 @@ def dependencies(feature: str, level: int) -> dict[str, int]:
 
 
 def unmet(feature: str, level: int, levels: Mapping[str, int]) -> str | None:
-    """Why a feature cannot be at a level beside those of the others, in Kafka's words; None if it can.
+    """The reason why a feature cannot have a level together with ``levels``, in Kafka's words; None if it can.
 
     Raises InputError as ``dependencies``. Source: ``Feature.validateVersion``.
     """

@@ -9,7 +9,7 @@ OPEN = 32767
 
 
 class Versions(NamedTuple):
-    """A closed range of versions; ``low > high`` holds none."""
+    """A closed range of versions; empty if ``low > high``."""
 
     low: int
     high: int
@@ -30,7 +30,7 @@ class Versions(NamedTuple):
 
 NO_VERSIONS = Versions(0, -1)
 AS_IT_IS = object()
-"""An answer that is an error has no value of its own for this field."""
+"""The value of this field in an error response is not special."""
 
 
 class Field:
@@ -88,7 +88,7 @@ class Field:
         self._flexible = flexible
 
     def is_compact(self, flexible: bool) -> bool:
-        """Whether lengths are written compact; client_id of the request header never is."""
+        """Whether lengths are compact. The length of client_id in the request header never is."""
         return flexible and self._flexible
 
     @property
@@ -97,7 +97,7 @@ class Field:
         return self.kind == "array" and self.item.kind == "struct"
 
     def make_default(self) -> Any:
-        """A fresh default value: lists and structs are never shared between messages."""
+        """A new default value, because messages must not share lists and structs."""
         if self.kind == "array" and self.default == []:
             return []
         if self.kind == "struct" and self.default is not None:

@@ -12,12 +12,12 @@ DEFAULT_MAX_FRAME_BYTES = 100 * 1024 * 1024
 
 
 def framed(*parts: bytes | bytearray | memoryview) -> bytes:
-    """The payload parts as one frame."""
+    """One frame with the payload parts."""
     return b"".join((sum(len(part) for part in parts).to_bytes(4, "big"), *parts))
 
 
 class FrameReader:
-    """Cuts a byte stream into payloads; never holds more than one frame beyond what it was fed."""
+    """Splits a byte stream into payloads. Buffers at most one incomplete frame."""
 
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
         self.max_frame_bytes = max_frame_bytes
@@ -26,8 +26,8 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """The payloads completed by ``data``, in order.
 
-        Raises DecodeError when a length is negative or above the limit: nothing after it can be trusted,
-        so the connection must be closed. Payloads before it are returned first; then the next call raises.
+        Raises DecodeError if a length is negative or above the limit. The bytes after it cannot be trusted, so the
+        caller must close the connection. Returns the payloads before it first; then the next call raises.
         """
         self._buffer += data
         frames: list[bytes] = []
@@ -58,5 +58,5 @@ class FrameReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes that do not form a complete frame yet (for messages about foreign protocols)."""
+        """The bytes of an incomplete frame (for messages about other protocols)."""
         return bytes(self._buffer)

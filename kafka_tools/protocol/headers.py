@@ -66,8 +66,8 @@ def encode_request(request: Request, version: int, correlation_id: int, client_i
 def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
     """(header, position of the body) of a request's payload.
 
-    Key and version, read first, tell the header's version. For a key or version that no definition
-    knows the v1 header is read, which holds all that an error reply needs. Raises DecodeError.
+    Key and version, which are read first, determine the header's version. An unknown key or version is read with a v1
+    header, which contains everything for an error response. Raises DecodeError.
     """
     if len(buffer) < _START.size:
         decode_prefix(RequestHeader, 0, buffer)  # raises
@@ -97,7 +97,7 @@ def encode_response_into(response: Response, version: int, correlation_id: int, 
 
 
 def decode_response(cls: type[R], version: int, buffer: Buffer) -> tuple[int, R]:
-    """(correlation id, response) of a response's payload. Raises DecodeError, also for bytes left over."""
+    """(correlation id, response) of a response's payload. Raises DecodeError, also for bytes after the response."""
     header, position = decode_prefix(ResponseHeader, response_header_version(cls, version), buffer)
     response, end = decode_prefix(cls, version, buffer, position)
     refuse_left_over(cls, version, end, buffer)

@@ -11,15 +11,15 @@ from __future__ import annotations
 Buffer = bytes | bytearray | memoryview
 
 MOST_STRING_BYTES = 0x7FFF
-"""No string of a request or an answer is longer, in no version."""
+"""The maximum length of a string in requests and responses, in any version."""
 MOST_ITEMS = 1_000_000
-"""No array is longer that is read, as in Kafka 4.4 (``MessageUtil.MAX_ARRAY_LENGTH``)."""
+"""The maximum length of an array to read, as in Kafka 4.4 (``MessageUtil.MAX_ARRAY_LENGTH``)."""
 MOST_TAGGED_FIELDS = 10_000
-"""A struct that is read has no more of them, as in Kafka 4.4 (``MessageUtil.MAX_TAGGED_FIELD_COUNT``)."""
+"""The maximum number in a struct to read, as in Kafka 4.4 (``MessageUtil.MAX_TAGGED_FIELD_COUNT``)."""
 
 
 def fitting(text: str, behind: str) -> str:
-    """As much of a text as a string holds together with what goes ``behind`` it, which is ASCII."""
+    """A text with the ASCII text ``behind`` after it, cut so that both fit into a string."""
     return text.encode("utf-8", "surrogatepass")[: MOST_STRING_BYTES - len(behind)].decode("utf-8", "ignore") + behind
 
 

@@ -15,9 +15,9 @@ from kafka_tools.protocol.schema import Request, Response
 
 
 class Row(NamedTuple):
-    """The row of an API in the index; ``flexible_from`` is None where no version is flexible.
+    """The row of an API in the index; ``flexible_from`` is None if no version is flexible.
 
-    ``oldest_since_4`` is the oldest version that brokers know since Kafka 4.0.
+    ``oldest_since_4`` is the oldest version that brokers support since Kafka 4.0.
     """
 
     key: int

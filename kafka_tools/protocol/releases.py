@@ -64,21 +64,21 @@ _CHANGES = {
 # fmt: on
 
 _ONLY_IN_KRAFT = {"3.3": "55:1 64:0", "3.7": "74:0", "3.8": "75:0", "3.9": "55:2 80:0 81:0"}
-"""APIs and versions that brokers in KRaft mode had before 4.0 and those in ZooKeeper mode did not."""
+"""APIs and versions that only brokers in KRaft mode had before 4.0."""
 _LATER_IN_KRAFT = dict.fromkeys((50, 51), "3.5") | dict.fromkeys((38, 39, 40, 41), "3.6")
-"""APIs that brokers beside ZooKeeper had before those in KRaft mode: key -> the first release that has them there."""
+"""APIs that brokers in ZooKeeper mode had first: key -> the first release with the API in KRaft mode."""
 _KRAFT = "3.3"
 """The first release whose KRaft mode was meant for production."""
 
 
 def releases() -> tuple[str, ...]:
-    """The releases known, oldest first, from "0.8.0"."""
+    """The known releases, oldest first, from "0.8.0"."""
     return tuple(_CHANGES)
 
 
 @cache
 def _newest() -> dict[str, dict[int, int]]:
-    """release -> API key -> newest version, the changes added up."""
+    """Release -> API key -> newest version, from the changes."""
     table: dict[str, dict[int, int]] = {}
     current: dict[int, int] = {}
     for name, changes in _CHANGES.items():
@@ -97,7 +97,7 @@ def _newest() -> dict[str, dict[int, int]]:
 def max_versions(release: str) -> dict[int, tuple[int, int]]:
     """API key -> (oldest, newest) that a broker of ``release`` advertises.
 
-    A patch level is ignored ("2.2.2" is "2.2"). InputError for a release not listed.
+    Ignores the patch level ("2.2.2" is "2.2"). Raises InputError for an unknown release.
     """
     name = release
     while name and name not in _CHANGES:
@@ -109,9 +109,9 @@ def max_versions(release: str) -> dict[int, tuple[int, int]]:
 
 
 def first_with(key: int, version: int, *, kraft: bool = False) -> str | None:
-    """The oldest release whose brokers advertise this version of an API; None: none.
+    """The oldest release whose brokers advertise this version of an API; None if there is none.
 
-    Before 4.0 brokers beside ZooKeeper and, with ``kraft``, those in KRaft mode did not advertise the same.
+    ``kraft``: in KRaft mode. Before 4.0, brokers in ZooKeeper mode advertised other versions.
     """
     order = list(_newest())
     found = next((name for name, newest in _newest().items() if newest.get(key, -1) >= version), None)
@@ -127,7 +127,7 @@ def first_with(key: int, version: int, *, kraft: bool = False) -> str | None:
 
 
 def guess_release(advertised: dict[int, tuple[int, int]]) -> str:
-    """The newest release whose every API a node advertises in its newest version: "3.9", or "older than 0.10"."""
+    """The newest release whose newest API versions a node advertises, such as "3.9"; or "older than 0.10"."""
     best = ""
     for name in _CHANGES:
         wanted = max_versions(name)

@@ -20,8 +20,8 @@ from kafka_tools.protocol.secrets import shown_value
 S = TypeVar("S", bound="Struct")
 T = TypeVar("T")
 
-# What a definition's class body calls. The declared return types are those of the attribute on a
-# message, as with dataclasses.field(); the value is a Field until the metaclass has seen it.
+# The body of a definition's class calls these functions. The declared return types are those of a message's attributes,
+# as with dataclasses.field(). The value is a Field until the metaclass processes it.
 
 
 def boolean(*, default: bool = False, **rest: Any) -> bool:
@@ -60,7 +60,7 @@ def string(*, nullable: str, default: str | None = "", **rest: Any) -> str | Non
 @overload
 def string(*, default: str = "", **rest: Any) -> str: ...
 def string(*, default: str | None = "", **rest: Any) -> str | None:
-    """UTF-8 text, its length in bytes: int16, or compact in flexible versions."""
+    """UTF-8 text. Its length in bytes is an int16, or compact in flexible versions."""
     return cast("str | None", Field("string", default=default, **rest))
 
 
@@ -69,12 +69,12 @@ def bytes_(*, nullable: str, default: bytes | None = b"", **rest: Any) -> bytes 
 @overload
 def bytes_(*, default: bytes = b"", **rest: Any) -> bytes: ...
 def bytes_(*, default: bytes | None = b"", **rest: Any) -> bytes | None:
-    """Opaque bytes, their length int32, or compact in flexible versions."""
+    """Opaque bytes. Their length is an int32, or compact in flexible versions."""
     return cast("bytes | None", Field("bytes", default=default, **rest))
 
 
 def records(*, default: bytes | None = None, **rest: Any) -> bytes | bytearray | memoryview | None:
-    """Record batches, opaque here; decoding yields a memoryview of the frame, without a copy."""
+    """Record batches, as opaque bytes. Decoding returns a memoryview of the frame, without a copy."""
     return cast("bytes | None", Field("records", default=default, **rest))
 
 
@@ -85,7 +85,7 @@ def struct(item: type[S], *, nullable: str, default: object, **rest: Any) -> S |
 @overload
 def struct(item: type[S], **rest: Any) -> S: ...
 def struct(item: type[S], *, default: object = (), **rest: Any) -> S | None:
-    """A nested struct, inline; nullable ones are preceded by a byte, -1 for null and 1 for a value."""
+    """A nested struct, inline. A byte precedes nullable ones: -1 for null and 1 for a value."""
     return cast("S | None", Field("struct", item=item, default=default, **rest))
 
 
@@ -98,7 +98,7 @@ def array(item: T, *, nullable: str, **rest: Any) -> list[T] | None: ...
 @overload
 def array(item: T, **rest: Any) -> list[T]: ...
 def array(item: Any, *, default: Any = (), **rest: Any) -> Any:
-    """A list of structs (give the class) or of plain values (give a field: ``array(int32())``)."""
+    """A list of structs (``item`` is the class) or of plain values (``item`` is a field: ``array(int32())``)."""
     field = item if isinstance(item, Field) else Field("struct", item=item)
     return Field("array", item=field, default=None if default is None else [], **rest)
 
@@ -119,8 +119,8 @@ class StructType(type):
 class Struct(metaclass=StructType):
     """A value with declared fields. All fields are keyword arguments and have defaults.
 
-    ``unknown_tags`` holds tagged fields that this definition does not know (tag -> bytes), so that a
-    message survives a round trip; None where there were none.
+    ``unknown_tags`` contains tagged fields that are not in this definition (tag -> bytes), so that a message survives a
+    round trip. None if there are none.
     """
 
     __slots__ = ("unknown_tags",)
@@ -128,7 +128,7 @@ class Struct(metaclass=StructType):
     unknown_tags: dict[int, bytes] | None
 
     def __init__(self, **values: Any) -> None:
-        # The first of its class: from now on the class has a constructor of its own.
+        # This is the first instance: from now on the class has its own constructor.
         cls = type(self)
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
         cls.__init__(self, **values)
@@ -150,12 +150,12 @@ class Struct(metaclass=StructType):
 
 @cache
 def _values(cls: type[Struct]) -> Callable[[Struct], Any]:
-    """Gets all values of a struct at once, because encoders often compare structs with their defaults."""
+    """The function that returns all values of a struct, because encoders often compare structs with their defaults."""
     return attrgetter(*(field.name for field in cls.FIELDS)) if cls.FIELDS else lambda _: None
 
 
 def _compile_init(cls: type[Struct]) -> Callable[..., None]:
-    """A keyword-only ``__init__`` for the class; compiled on first use, since most structs are never built."""
+    """A keyword-only ``__init__`` for the class. Compiled on first use, because most structs are never created."""
     scope: dict[str, Any] = {"MISSING": object()}
     parameters, lines = [], ["    self.unknown_tags = unknown_tags"]
     for field in cls.FIELDS:
@@ -175,7 +175,7 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
 
 
 class Message(Struct):
-    """A struct that is sent or stored by itself: it has versions, some of them flexible."""
+    """A struct that is sent or stored by itself. It has versions, some of them flexible."""
 
     __slots__ = ()
     MIN_VERSION: ClassVar[int] = 0
@@ -186,7 +186,7 @@ class Message(Struct):
     ENCODERS: ClassVar[dict[int, Callable[..., Any]]]
     DECODERS: ClassVar[dict[int | tuple[int, str], Callable[..., Any]]]
     COUNTED_DECODERS: ClassVar[dict[int, Callable[..., Any]]]
-    """By version, what is compiled for the whole message so far (``codec``)."""
+    """The functions for the whole message that ``codec`` has compiled so far, by version."""
 
     def __init_subclass__(
         cls, *, versions: str = "none", flexible: str = "none", latest_unstable: bool = False, **rest: Any
@@ -200,8 +200,8 @@ class Message(Struct):
 
 
 class Stored(Message):
-    """A struct kept in a log or file; ``ID`` is its type number where the format has one
-    (KRaft's apiKey; the key version of the internal topics' records)."""
+    """A struct in a log or file; ``ID`` is its type number if the format has one (KRaft's apiKey; the key version of
+    the internal topics' records)."""
 
     __slots__ = ()
     ID: ClassVar[int | None] = None
@@ -212,7 +212,7 @@ class Stored(Message):
 
 
 class ApiMessage(Message):
-    """A request or response; ``API_KEY`` says of which API."""
+    """A request or response; ``API_KEY`` is the key of its API."""
 
     __slots__ = ()
     API_KEY: ClassVar[int] = -1
@@ -263,12 +263,12 @@ class Response(ApiMessage):
             cls.THROTTLES = next(times, NO_VERSIONS)
 
     def client_must_wait_ms(self, version: int) -> int:
-        """Milliseconds that the client must leave the connection quiet after this answer; 0 for none."""
+        """Milliseconds that the client must wait before the next request on the connection; 0 for none."""
         return max(0, int(getattr(self, "throttle_time_ms", 0))) if version in self.THROTTLES else 0
 
 
 def nested_structs(cls: type[Struct]) -> Iterator[type[Struct]]:
-    """The class and every struct class its fields hold, each once."""
+    """The class and every struct class of its fields, each once."""
     seen: list[type[Struct]] = [cls]
     for struct_class in seen:
         yield struct_class

@@ -17,7 +17,7 @@ def is_secret(struct: Any, field: Field) -> bool:
 
 
 def shown_value(struct: Any, field: Field) -> str:
-    """The value of a field as ``repr`` has it, or the mask of a secret."""
+    """The ``repr`` of a field's value, or the mask of a secret."""
     return MASK if is_secret(struct, field) else repr(getattr(struct, field.name))
 
 

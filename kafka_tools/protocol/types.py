@@ -40,7 +40,7 @@ DESCRIPTIONS: dict[str, str] = {
 
 
 def type_text(field: Field, version: int, flexible: bool = False) -> str:
-    """The type of a field in a version, as the guide writes it: ``INT32``, ``ARRAY(NULLABLE_STRING)``, ``STRUCT``."""
+    """The type of a field in a version, as in the guide: ``INT32``, ``ARRAY(NULLABLE_STRING)``, ``STRUCT``."""
     compact = "COMPACT_" if field.is_compact(flexible) and field.kind in _COUNTED else ""
     if field.kind == "array":
         return f"{compact}ARRAY({type_text(field.item, version, flexible)})"
@@ -68,9 +68,9 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def misfit(field: Field, value: Any) -> str | None:
-    """Why ``value`` does not have the field's type ("expected an INT32, not 'x'"); None if it does.
+    """The reason why ``value`` does not have the field's type ("expected an INT32, not 'x'"); None if it does.
 
-    Null is not judged here. A secret value is not repeated.
+    Does not check null, and does not repeat a secret value.
     """
     if value is None or _fits(field, value):
         return None

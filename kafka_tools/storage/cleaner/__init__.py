@@ -1,6 +1,5 @@
-"""Compaction of a log: which part of it, what stays of each batch, and the segments that take the place of others.
+"""Compaction of a log: selects a part of it, filters each batch, and replaces segments.
 
 The rules are those of Kafka's ``LogCleanerManager`` (``cleanable``), ``Cleaner`` (``rounds``, ``batch_rewrite``),
-``SkimpyOffsetMap`` and ``CleanedTransactionMetadata``. Knows neither topics nor when it is called: who does it, and how
-often, is the broker's business.
+``SkimpyOffsetMap`` and ``CleanedTransactionMetadata``. The broker decides when to compact which log.
 """

@@ -1,8 +1,8 @@
 """One batch after compaction: ``MemoryRecords.filterTo`` with the filter of Kafka's ``Cleaner``.
 
-A batch keeps its first and last offset, its producer's numbers and its codec. One whose records all go stays without
-records where a producer's last sequence stands in it, and at the end of what a round cleans. Messages of magic 0 and 1
-are written as batches of magic 2, as Kafka has done since 4.0.
+A batch keeps its first and last offset, its producer's numbers and its codec. If compaction removes all its records, it
+stays without records if it contains a producer's last sequence, or the last offset before the high watermark. Messages
+of magic 0 and 1 are written as batches of magic 2, as in Kafka since 4.0.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from kafka_tools.storage.cleaner.transactions import CleanedTransactions
 from kafka_tools.storage.producer_state import ProducerEntry
 
 Step = int | Callable[[], Any] | None
-"""The values that work in pieces yields: a count of bytes that were read or written; or a function that takes a while
-and touches nothing but its own bytes or files, whose result is sent back.
+"""The values that a generator yields: a count of bytes that were read or written, or a slow function that uses only its
+own bytes or files. The caller sends back the function's result.
 """
 
 _PIECE = 128
-"""So many records between two pieces: a few milliseconds at most."""
+"""The number of records between two yields, which take a few milliseconds at most."""
 _LATEST_MS = 2**63 - 1
-"""The latest time that a batch can tell."""
+"""The latest time that a batch can contain."""
 LONG_BYTES = 128 * 1024
-"""Batches of so many bytes are decompressed and compressed aside."""
+"""Batches from this size on are decompressed and compressed by the caller, as a ``Step``."""
 
 
 class Dropped:
@@ -46,18 +46,18 @@ class Retention(NamedTuple):
     transactions: CleanedTransactions
     now_ms: int
     delete_retention_ms: int
-    """As long a time as an int64 holds may be set: what is to stay so long stays for ever."""
+    """May be as large as an int64, so that tombstones stay forever."""
     high_watermark: int
-    """The batch before it stays, with or without records: otherwise nothing tells where the log ends."""
+    """The batch before it stays, with or without records, to keep the end of the log."""
     producers: Mapping[int, ProducerEntry]
-    """By id, as they are when a batch is looked at: what they have written since need not be asked for."""
+    """The current state of the producers, by id."""
     dropped: Dropped
     keep_legacy_deletes: bool = True
     """Whether tombstones of magic 0 and 1, which have no horizon of their own, stay in this segment."""
 
 
 def rewritten(view: BatchView, retention: Retention) -> Generator[Step, Any, bytes | None]:
-    """The bytes that stay of a batch, None for nothing. Raises CorruptBatch, UnsupportedCodec."""
+    """The bytes of a batch after compaction, None if nothing stays. Raises CorruptBatch, UnsupportedCodec."""
     discardable = retention.transactions.may_discard(view)
     horizon = view.delete_horizon_ms
     discarded = discardable and (not view.is_control or (horizon is not None and horizon <= retention.now_ms))
@@ -85,7 +85,7 @@ def rewritten(view: BatchView, retention: Retention) -> Generator[Step, Any, byt
 
 
 def _has_last_sequence(view: BatchView, retention: Retention) -> bool:
-    """Whether the producer's next sequence, or its epoch, is known from this batch alone."""
+    """Whether only this batch contains the producer's last sequence or its epoch."""
     if view.producer_id < 0:
         return False
     producer = retention.producers.get(view.producer_id)
@@ -113,7 +113,7 @@ def _stays(view: BatchView, record: Record, retention: Retention) -> bool:
 
 
 def records_of(view: BatchView) -> Generator[Step, Any, Iterable[Record]]:
-    """The records of a batch, decompressed aside if that takes long. Raises CorruptBatch, UnsupportedCodec."""
+    """The records of a batch. Yields a slow decompression as a step. Raises CorruptBatch, UnsupportedCodec."""
     if not view.is_compressed or view.size_bytes < LONG_BYTES:
         return view.records()
     if view.magic < 2:
@@ -158,7 +158,7 @@ def _with(view: BatchView, records: list[Record], horizon_ms: int | None) -> Gen
 
 
 def _without_records(view: BatchView) -> bytes:
-    """Its header alone, which tells offsets and sequences."""
+    """Only the header of a batch, which contains offsets and sequences."""
     empty = bytearray(
         BatchBuilder().build(
             base_offset=view.base_offset,

@@ -1,4 +1,4 @@
-"""How dirty a log is, and which part of it a round of compaction may touch (``LogCleanerManager``, ``LogToClean``)."""
+"""The dirty part of a log, and the part that compaction may clean (``LogCleanerManager``, ``LogToClean``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Cleanable(NamedTuple):
-    """The clean part of a log ends at ``first_dirty_offset``; from ``end_offset`` on nothing may be touched yet."""
+    """The clean part of a log ends at ``first_dirty_offset``. No round may clean from ``end_offset`` on yet."""
 
     first_dirty_offset: int
     end_offset: int
@@ -27,11 +27,11 @@ class Cleanable(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The share of what is dirty and may be cleaned; 0 of nothing."""
+        """The share of bytes that a round would clean; 0 for an empty log."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def worth_it(self, min_ratio: float) -> bool:
-        """Whether a round is due, by its share (``min.cleanable.dirty.ratio``) or its age."""
+        """Whether a round is due, by the ratio (``min.cleanable.dirty.ratio``) or the age of dirty records."""
         return self.total_bytes > 0 and ((self.overdue and self.cleanable_bytes > 0) or self.ratio > min_ratio)
 
 
@@ -46,7 +46,7 @@ def cleanable(opened: PartitionLog, cleaned_to: int | None, now_ms: int) -> Clea
         young = (segment.base_offset for segment in dirty if segment.largest_timestamp > now_ms - lag_ms)
         bounds.append(next(young, bounds[-1]))
     bound = max(first_dirty, min(bounds))
-    # The segment that holds the bound is not touched, nor what follows it.
+    # The round does not clean the segment that contains the bound, or any later one.
     end_offset = next(
         (segment.base_offset for segment, end in zip(closed, opened.ends(), strict=False) if end > bound),
         opened.active.base_offset,
@@ -69,9 +69,9 @@ def _first_dirty(opened: PartitionLog, cleaned_to: int | None) -> int:
 
 
 def groups(opened: PartitionLog, end: int, end_offset: int) -> list[list[LogSegment]]:
-    """The segments up to ``end``, each list to become one segment: as many as fit its size and that of its indexes.
+    """Groups of segments up to ``end``, each for one new segment: as many as fit into a segment and its indexes.
 
-    ``end_offset`` is where the part ends that may be cleaned.
+    ``end_offset`` is the end of the part that may be cleaned.
     """
     config = opened.config
     found: list[list[LogSegment]] = []

@@ -1,7 +1,7 @@
-"""The last offset of each key, in memory of a fixed size: what a round of compaction knows of the dirty part of a log.
+"""The last offset of each key in the dirty part of a log, in memory of a fixed size.
 
-An open table of 24 bytes per entry, a hash of the key and its offset, as Kafka's ``SkimpyOffsetMap`` and the document
-of its design say: 128 MiB hold five million keys. Two keys with the same hash of 128 bits do not happen.
+An open-addressing table of 24 bytes per entry: a hash of the key and its offset, as in Kafka's ``SkimpyOffsetMap`` and
+its design document. 128 MiB contain five million keys. Two keys never have the same hash of 128 bits in practice.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from kafka_tools.errors import LogError
 ENTRY_BYTES = 24
 _HASH_BYTES = 16
 _FREE = bytes(ENTRY_BYTES - _HASH_BYTES)
-"""Offsets are stored plus one: zeros are a free place."""
+"""A free slot has zeros, because offsets are stored plus one."""
 
 
 class OffsetMap:
     """Key -> offset. ``latest_offset`` is the last offset that was put, -1 without one."""
 
     def __init__(self, memory_bytes: int, load_factor: float, most_keys: int) -> None:
-        """Holds as many keys as fit into ``memory_bytes`` filled to ``load_factor``.
+        """A map of as many keys as fit into ``memory_bytes`` with ``load_factor``.
 
-        No more memory is taken than ``most_keys`` need, so no more than that many keys may come.
+        Allocates only the memory for ``most_keys``, so callers must not put more keys.
         """
         slots = memory_bytes // ENTRY_BYTES
         self.capacity = int(min(slots + 1, max(1, slots * load_factor)))
-        """How many keys it takes: one at least, else no round came to anything."""
+        """The maximum number of keys. At least one, because otherwise no round would make progress."""
         self._slots = max(1, min(slots, 2 * most_keys + 1))
-        self._places = self._slots + 1  # one stays free, where every search ends
+        self._places = self._slots + 1  # one slot stays free, to end every search
         self._table = bytearray(self._places * ENTRY_BYTES)
         self._size = 0
         self.latest_offset = -1
@@ -38,13 +38,13 @@ class OffsetMap:
 
     @property
     def full(self) -> bool:
-        """Whether no key is taken any more, not even one that is there: where Kafka ends a round."""
+        """Whether the map accepts no more keys, not even existing ones. Kafka ends a round then."""
         return self._size >= self.capacity
 
     def put(self, key: bytes, offset: int) -> None:
-        """Remember the offset of a key; the map must not be full.
+        """Set the offset of a key. The map must not be full.
 
-        Raises LogError where it takes more keys than there is memory for, with a load factor of more than 1.
+        Raises LogError if a load factor above 1 allows more keys than fit into the memory.
         """
         if self._size >= self._slots:
             raise LogError(
@@ -60,7 +60,7 @@ class OffsetMap:
         self.latest_offset = offset
 
     def get(self, key: bytes) -> int:
-        """The offset of a key, -1 if it is not there."""
+        """The offset of a key, -1 if the map does not contain it."""
         at = self._place(self._table, blake2b(key, digest_size=_HASH_BYTES).digest())
         return int.from_bytes(self._table[at + _HASH_BYTES : at + ENTRY_BYTES], "big") - 1
 

@@ -1,8 +1,8 @@
-"""A round of compaction: the map of the dirty part, then the segments anew, group by group (Kafka's ``Cleaner``).
+"""A round of compaction: builds the map of the dirty part, then rewrites the segments by group (Kafka's ``Cleaner``).
 
 ``clean`` is a generator. It yields after about a millisecond of work, so that its caller can do other things in
-between, and hands out longer work as a ``Step``. Between two yields the log may grow, roll, lose its start or be
-closed. So the round checks the log again, and raises ``CleaningAborted`` if its segments are gone.
+between, and yields longer work as a ``Step``. Between two yields the log may grow, roll, lose its start or be
+closed. So the round checks the log again, and raises ``CleaningAborted`` if its segments no longer exist.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ class MapSize(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The result of a round: the log is clean up to ``end_offset``; bytes that were read and written."""
+    """The result of a round: the log is clean up to ``end_offset``. Also the bytes that were read and written."""
 
     end_offset: int
     bytes_read: int
     bytes_written: int
     without_key: int
-    """Records that were removed because they have no key, as a topic may that was not always compacted."""
+    """Records that were removed because they have no key. A topic that was not always compacted may contain them."""
 
 
 def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) -> Generator[Step, Any, Round]:
-    """Clean what ``found`` tells, or as much of it as the map has room for.
+    """Clean the part in ``found``, or as much of it as the map has space for.
 
-    Raises CleaningAborted, CorruptBatch and other LogErrors for a log that cannot be cleaned, OSError from the disk:
-    then the segments are as they were, or some of them are clean already.
+    Raises CleaningAborted, CorruptBatch and other LogErrors for a log that cannot be cleaned, and OSError from the
+    disk. The segments are then unchanged, or some of them are clean already.
     """
     before = [segment for segment in opened.segments if segment.base_offset < found.first_dirty_offset]
     legacy_horizon_ms = before[-1].modified_ms() - opened.config.delete_retention_ms if before else 0
     aborted = yield from _aborted(opened, found.end_offset)
     offsets = yield from _offset_map(opened, found, size, aborted)
-    yield opened.sync_sealed  # what others are dropped for must not be lost itself
+    yield opened.sync_sealed  # records that replace removed ones must not be lost
     _check(opened)
     end = offsets.latest_offset + 1
     transactions, dropped = CleanedTransactions(), Dropped()
@@ -82,7 +82,7 @@ def clean(opened: PartitionLog, found: Cleanable, size: MapSize, now_ms: int) ->
 
 
 def _aborted(opened: PartitionLog, end_offset: int) -> Generator[Step, Any, list[AbortedTransaction]]:
-    """The aborted transactions of the log that begin before an offset; their markers may lie beyond it."""
+    """The aborted transactions of the log that begin before an offset. Their markers may be after it."""
     found: list[AbortedTransaction] = []
     for number, segment in enumerate(list(opened.segments)):
         entries, complete = segment.aborted_entries(0, end_offset)
@@ -122,11 +122,11 @@ def _offset_map(
 
 
 def _most_keys(opened: PartitionLog, segment: LogSegment, size: MapSize) -> Generator[Step, Any, int]:
-    """How many keys there may be in a segment, from headers: the table need not be larger."""
+    """The maximum number of keys in a segment, from headers, to limit the size of the map."""
     count = 0
     for number, (_, view) in enumerate(segment.walk_headers(), 1):
         if view.magic < 2 and view.is_compressed:
-            return size.memory_bytes // ENTRY_BYTES  # who knows
+            return size.memory_bytes // ENTRY_BYTES  # unknown without decompression
         if view.record_count < 0:
             text = f"{segment.path}: the batch at offset {view.base_offset} claims {view.record_count} records"
             raise CorruptBatch(text, path=segment.path)
@@ -140,7 +140,7 @@ def _most_keys(opened: PartitionLog, segment: LogSegment, size: MapSize) -> Gene
 def _map_segment(
     opened: PartitionLog, segment: LogSegment, start: int, offsets: OffsetMap, transactions: CleanedTransactions
 ) -> Generator[Step, Any, bool]:
-    """Take a segment from ``start`` on into the map; whether all of it had room."""
+    """Add a segment from ``start`` on to the map. True if all of it had space."""
     _check(opened, segment)
     put, end = offsets.put, opened.ends()[opened.segments.index(segment)]
     for _, view in segment.walk(segment.position_of(start)):
@@ -171,9 +171,9 @@ def _clean_group(
     legacy_horizon_ms: int,
     aborted: list[AbortedTransaction],
 ) -> Generator[Step, Any, int]:
-    """Put one segment with what stays in the place of a group; returns its size."""
+    """Replace a group by one segment with the remaining records. Returns its size."""
     first = group[0]
-    remove_files(first.files(CLEANED))  # of a round that failed
+    remove_files(first.files(CLEANED))  # from a failed round
     _check(opened, *group)
     cleaned = LogSegment(opened.directory, first.base_offset, created_ms=first.created_ms, state=CLEANED)
     try:
@@ -251,9 +251,9 @@ def _rewrite(
 
 
 def _check_sound(segment: LogSegment, view: BatchView, end_offset: int) -> None:
-    """A batch that is written anew gets a new CRC: what is damaged must not become right by that.
+    """Raise CorruptBatch for a damaged batch, because rewriting it would give it a valid CRC.
 
-    The CRC does not cover offsets, and one that is too high would make later records of its keys go.
+    The CRC does not cover offsets. If an offset is too high, the round would remove later records of its keys.
     """
     if not view.crc_ok():
         text = f"the CRC of the batch at offset {view.last_offset} does not match its contents"

@@ -1,7 +1,7 @@
-"""Which transactions a walk over a log is in, and which of their markers are needed no longer.
+"""Tracks transactions during a walk over a log, and finds markers that are no longer needed.
 
-The rules of Kafka's ``CleanedTransactionMetadata``: records of an aborted transaction go, its marker stays for as long
-as one of its batches was seen in front of it; a marker with no batch in front of it may go when its time has come.
+The rules of Kafka's ``CleanedTransactionMetadata``: records of an aborted transaction are removed. Its marker stays as
+long as the walk finds one of its batches before it. Without a batch, it may be removed after its delete horizon.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Aborted:
 
 
 class CleanedTransactions:
-    """State of one walk, batch after batch. ``kept`` are the index entries of the aborted ones that stay."""
+    """The state of one walk, batch after batch. ``kept``: the index entries of aborted transactions that stay."""
 
     def __init__(self) -> None:
         self._coming: list[tuple[int, AbortedTransaction]] = []
@@ -33,14 +33,14 @@ class CleanedTransactions:
         self.kept: list[AbortedTransaction] = []
 
     def add_aborted(self, entries: Iterable[AbortedTransaction]) -> None:
-        """The aborted transactions of the segment that comes next; one may be told again with a later segment."""
+        """Add the aborted transactions of the next segment. Later segments may repeat a transaction."""
         for entry in entries:
             heapq.heappush(self._coming, (entry.first_offset, entry))
 
     def may_discard(self, view: BatchView) -> bool:
-        """Whether the records of the batch are an aborted transaction's, or a marker that nothing needs.
+        """Whether the batch belongs to an aborted transaction, or is a marker that is no longer needed.
 
-        Raises CorruptBatch for a control batch that cannot be read.
+        Raises CorruptBatch for an unreadable control batch.
         """
         self._begin_up_to(view.last_offset)
         if view.is_control:

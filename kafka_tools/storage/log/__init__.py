@@ -1,1 +1,1 @@
-"""The log of a partition as a broker keeps it: appended to, rolled, cut, recovered."""
+"""The log of a partition in a broker: appends, rolling, truncation, recovery."""

@@ -1,6 +1,6 @@
-"""Ranges of a log's file whose bytes are read only when needed: fetch responses consist of them.
+"""Ranges of a log's file, whose bytes are read only when needed. Fetch responses consist of them.
 
-The file is kept open by whoever refers to it, so what was answered can be sent while its segment is deleted.
+A range keeps its file open, so a response can be sent while its segment is deleted.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from kafka_tools.storage.opening import open_regular
 
 
 class OpenFile:
-    """A file descriptor that is closed with the last reference to it."""
+    """A file descriptor that is closed when its last reference is dropped."""
 
     __slots__ = ("_identity", "fd", "keeps_name", "path")
 
     def __init__(self, path: str) -> None:
-        """Open for reading and writing. Raises OSError, also for what would lose what is written, such as a device."""
+        """Open for reading and writing. Raises OSError, also for files that would lose data, such as a device."""
         self.path = path
         self.keeps_name = True
-        """Whether the file is to stay at its path: not once it is deleted or renamed here."""
+        """Whether the file must stay at its path. False once this process deletes or renames it."""
         self.fd = open_regular(path, os.O_RDWR)
         self._identity = identity(os.fstat(self.fd))
 
     def why_gone(self) -> str | None:
-        """Why the file cannot be found at its path, where it is to be; None if it can. On any thread."""
+        """The reason why the file is not at its path although it must be; None if it is. On any thread."""
         why = why_gone(self.path, self._identity)
-        return why if self.keeps_name else None  # asked last: it may be renamed meanwhile
+        return why if self.keeps_name else None  # checked last, because the file may be renamed meanwhile
 
     def __del__(self) -> None:
         fd = getattr(self, "fd", -1)
@@ -60,9 +60,9 @@ class FileRange:
         return data
 
     def send(self, socket_fd: int, size: int) -> int:
-        """Have the system send up to ``size`` bytes, which do not pass through this process; how many it took.
+        """Send up to ``size`` bytes with ``sendfile``, not through this process. Returns the number of bytes.
 
-        Raises BlockingIOError while the socket takes nothing, another OSError, or LogError if the file has become
+        Raises BlockingIOError while the socket accepts nothing, another OSError, or LogError if the file has become
         shorter.
         """
         sent = os.sendfile(socket_fd, self._file.fd, self._position, min(size, self._size))

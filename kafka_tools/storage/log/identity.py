@@ -1,7 +1,7 @@
-"""Whether a path still leads to a file that was opened, or looked at, before.
+"""Checks whether a path still leads to a file that was opened before.
 
-A file that is open can be written after it was deleted, replaced or moved, and after its file system was unmounted: the
-system says nothing, and the bytes go with the last descriptor. Only the path tells.
+An open file can be written after it was deleted, replaced or moved, and after its file system was unmounted. The system
+reports no error, and the bytes are lost with the last descriptor. Only the path shows this.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import errno
 import os
 
 _SAYS_NOTHING = frozenset({errno.EINTR, errno.ENOMEM, errno.ENOBUFS})
-"""Failures of a look that are the system's, not the file's."""
+"""Errors of ``stat`` that are about the system, not the file."""
 
 
 def identity(status: os.stat_result) -> int:
-    """A number that no other file of any file system has as long as this one exists: its device and inode."""
+    """A number that is unique as long as the file exists: its device and inode."""
     return status.st_dev << 64 | status.st_ino
 
 
 def why_gone(path: str, expected: int) -> str | None:
-    """Why ``path`` does not lead to the file with this identity; None if it does. It costs one ``stat``."""
+    """The reason why ``path`` does not lead to the file with this identity; None if it does. Needs one ``stat``."""
     try:
         status = os.stat(path)
     except OSError as error:

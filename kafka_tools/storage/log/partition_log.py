@@ -1,10 +1,9 @@
-"""PartitionLog: one partition's log as a broker writes, serves and recovers it.
+"""PartitionLog: one partition's log, which a broker writes, serves and recovers.
 
-A directory of segments in Kafka's own format (``LogSegment``), with the leader epochs and producer state
-beside them; the rules are those of Kafka's ``UnifiedLog`` and ``LocalLog``. Everything acknowledged has
-been handed to the kernel, so ``kill -9`` loses nothing; with ``flush_messages`` 1 it is on the disk. A caller that
-acknowledges only what is on the disk passes an ``Unsynced``, which is told of all that is not. Knows no topics'
-policies beyond ``LogConfig``, no replication, no sockets.
+A directory of segments in Kafka's own format (``LogSegment``), with their leader epochs and producer state. The rules
+are those of Kafka's ``UnifiedLog`` and ``LocalLog``. The kernel has all acknowledged records, so ``kill -9`` loses
+nothing; with ``flush_messages`` 1 they are on the disk. A caller that acknowledges only records on the disk passes an
+``Unsynced``, which collects all writes that are not on the disk yet.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from kafka_tools.storage.producer_state import ProducerStates
 log = logging.getLogger(__name__)
 
 FOR_WANT_OF_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Failures that pass by themselves and say nothing about what is on the disk already."""
+"""Temporary errors, which do not affect the data on the disk."""
 _RETRY_S = 0.001
-"""How often at most a log that waits for room tries again: a burst of requests is one attempt."""
+"""The minimum time between attempts of a log that waits for space: a burst of requests is one attempt."""
 _NEVER = 2**63 - 1
 
 
 class LogOffline(LogError):
-    """Writing to the log failed in a way that leaves its end in doubt: it answers nothing until a start checks it.
-    Or it was closed: it changes nothing then, as its directory may be another log's."""
+    """A failed write has left the end of the log unknown, so the log is unavailable until a start checks it. Or the log
+    was closed, and its directory may belong to another log."""
 
 
 class LogConfig(NamedTuple):
-    """The configs of a topic that its logs need. Names and units are Kafka's."""
+    """The configs of a topic that its logs need, with Kafka's names and units."""
 
     segment_bytes: int = 1073741824
     segment_ms: int = 604800000
@@ -59,23 +58,23 @@ class LogConfig(NamedTuple):
     retention_ms: int = 604800000
     retention_bytes: int = -1
     delete: bool = True
-    """Whether ``cleanup.policy`` holds ``delete``: whether retention applies."""
+    """Whether ``cleanup.policy`` contains ``delete``, so that retention applies."""
     compact: bool = False
-    """Whether it holds ``compact``."""
+    """Whether ``cleanup.policy`` contains ``compact``."""
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
     max_compaction_lag_ms: int = _NEVER
     delete_retention_ms: int = 86400000
     file_delete_delay_ms: int = 60000
     preallocate: bool = False
-    """Whether a new segment's file gets its whole size at once."""
+    """Whether a new segment's file gets its full size immediately."""
 
 
 class Appended(NamedTuple):
     """The result of an append.
 
-    ``append_time_ms`` is -1 unless the log stamps LogAppendTime; of a duplicate it is the largest time in the batch
-    that is there, as Kafka answers it.
+    ``append_time_ms`` is -1 unless the log sets LogAppendTime. For a duplicate it is the largest timestamp of the
+    existing batch, as in Kafka's response.
     """
 
     base_offset: int
@@ -85,11 +84,11 @@ class Appended(NamedTuple):
 
 
 class PartitionLog(ReadableLog):
-    """The log in ``directory``, which is written, cut and recovered here; ``ReadableLog`` reads it.
+    """Writes, truncates and recovers the log in ``directory``; ``ReadableLog`` reads it.
 
-    ``last_stable_offset`` is the log end, or the start of the oldest open transaction, or of the log where that begins
-    later: what was deleted of a transaction is not waited for by those who read from the start.
-    ``recovery_point`` is the offset below which everything is known to be on the disk.
+    ``last_stable_offset`` is the log end, or the start of the oldest open transaction, but at least the log start:
+    consumers do not wait for deleted records of a transaction. ``recovery_point`` is the offset below which everything
+    is known to be on the disk.
     """
 
     def __init__(self, directory: str, config: LogConfig, clock: Clock, unsynced: Unsynced | None = None) -> None:
@@ -100,7 +99,7 @@ class PartitionLog(ReadableLog):
         self.epochs = LeaderEpochs(directory)
         self.producers = ProducerStates()
         self.offline: str | None = None
-        """The failure for which the log takes no appends, None if there is none."""
+        """The error because of which the log refuses appends, None if there is none."""
         self._retry_at_s: float | None = None
         """The time (s, monotonic clock) from which an append to a log that is offline tries again; None for never."""
         self._unflushed = 0
@@ -110,7 +109,7 @@ class PartitionLog(ReadableLog):
         self._snapshots = ProducerSnapshots(directory)
         self._unsynced = unsynced
         self._named_to = _NEVER if unsynced is None else -1
-        """The base offset of the newest segment whose name is on the disk, where that counts: none goes before it."""
+        """The base offset of the newest segment whose name is known to be on the disk. Deletes wait for it."""
         self.closed = False
         self.lost = False
         """Whether the log is closed and offline because its files are not at their paths any more (``lose``)."""
@@ -172,10 +171,10 @@ class PartitionLog(ReadableLog):
     ) -> Appended:
         """Give the batches in ``buffer`` (magic 2, already validated) the next offsets and write them.
 
-        ``buffer`` is changed in place, and with it its ``views``, from a caller who has them. With ``from_client`` a
-        batch of an idempotent producer is checked: a repeated one is answered with its first offset and nothing is
-        written. Raises OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk: then nothing was
-        appended, and where only room was wanting (a full disk, a quota, descriptors) the next append may do.
+        Changes ``buffer`` in place, and its ``views``, if given. With ``from_client`` a batch of an idempotent producer
+        is checked: for a repeated batch, the result has its first offset and nothing is written. Raises
+        OutOfOrderSequence, StaleProducerEpoch, LogOffline, or OSError from the disk. Nothing is appended then. If only
+        space was missing (a full disk, a quota, descriptors), the next append may succeed.
         """
         if self.closed or self.offline:
             self._check_writable()
@@ -225,7 +224,7 @@ class PartitionLog(ReadableLog):
         return Appended(base_offset, next_offset - 1, -1 if append_time_ms is None else append_time_ms)
 
     def _refused(self, error: OSError) -> None:
-        """An append failed before it counted. A log that waits for room says so once, not with each refused append."""
+        """Handle a failed append. A log that waits for space logs this once, not for each refused append."""
         error.filename = error.filename or self.active.path
         if self.active.torn or error.errno not in FOR_WANT_OF_ROOM:
             self.take_offline(error)
@@ -240,7 +239,7 @@ class PartitionLog(ReadableLog):
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether it is offline only because the disk is full: it can be read, and takes appends once there is room."""
+        """Whether the log is offline only because the disk is full: it can be read, and tries later appends."""
         return self._retry_at_s is not None
 
     def _may_retry(self) -> bool:
@@ -262,7 +261,7 @@ class PartitionLog(ReadableLog):
             raise LogOffline(f"{self.name} is lost: {why}", path=self.directory)
 
     def _check_open(self) -> None:
-        """Raise LogOffline for a log that was closed: what is at its paths may be another log's."""
+        """Raise LogOffline for a closed log, because the files at its paths may belong to another log."""
         if self.closed:
             raise LogOffline(f"{self.name} is closed", path=self.directory)
 
@@ -276,16 +275,16 @@ class PartitionLog(ReadableLog):
         )  # fmt: skip
 
     def lose(self, why: str) -> None:
-        """Its files are not at their paths any more: from now on it answers nothing, and touches nothing there.
+        """Close the log, because its files are no longer at their paths, and change no files there.
 
-        The caller tells of it.
+        The caller reports it.
         """
         self.lost = self.closed = True
         self.offline, self._retry_at_s = why, None
         self._snapshots.close()
 
     def note_producer(self, view: BatchView, segment: LogSegment | None) -> None:
-        """Take a batch with final offsets into the producer state, an aborted transaction into ``segment``'s index."""
+        """Add a batch with final offsets to the producer state, and an aborted transaction to ``segment``'s index."""
         finished = note_batch(view, self.producers)
         if finished and not finished.committed and segment is not None:
             try:
@@ -297,7 +296,7 @@ class PartitionLog(ReadableLog):
                     log.warning("cannot write aborted transactions of %s, keeping them in memory: %s", self.name, error)
 
     def epochs_seen(self, epoch: int, offset: int) -> None:
-        """A batch with ``epoch`` was found at ``offset`` while the log was being recovered."""
+        """Add the epoch of a batch at ``offset`` that recovery has read."""
         self.epochs.assign(epoch, offset)
 
     def _must_roll(self, incoming_bytes: int, timestamp: int, next_offset: int) -> bool:
@@ -324,7 +323,7 @@ class PartitionLog(ReadableLog):
         return made
 
     def _named(self, base_offset: int) -> None:
-        """The name of a segment is on the disk."""
+        """Note that the name of a segment is on the disk."""
         self._named_to = max(self._named_to, base_offset)
 
     def roll(self) -> None:
@@ -346,7 +345,7 @@ class PartitionLog(ReadableLog):
         return {segment.base_offset for segment in self.segments}
 
     def _sync_beside(self) -> None:
-        """Off the loop: a gigabyte takes a while to reach the disk, and nobody waits for it."""
+        """Flush sealed segments on another thread, because a gigabyte takes a while and nobody waits for it."""
         try:
             self.sync_sealed()
         except OSError as error:
@@ -354,10 +353,10 @@ class PartitionLog(ReadableLog):
                 log.warning("%s: cannot flush a closed segment to the disk yet: %s", self.name, error)
 
     def sync_sealed(self) -> None:
-        """Force to the disk what is sealed, oldest first: everything below the recovery point is there.
+        """Flush sealed segments to the disk, oldest first, and advance the recovery point.
 
-        May be called on any thread. Raises OSError: the log is offline then, as something of it may be lost, unless
-        there was only no descriptor.
+        May be called on any thread. Raises OSError. The log is offline then, because data may be lost, unless only a
+        descriptor was missing.
         """
         try:
             synced_to = self._sealed.sync(lambda segment: self.closed or segment not in self.segments)
@@ -370,24 +369,24 @@ class PartitionLog(ReadableLog):
     # Deleting
 
     def delete_before(self, offset: int) -> None:
-        """Move the log start offset forward to ``offset``, at most the log end; whole segments before it go."""
+        """Move the log start offset forward to ``offset``, at most the log end. Delete whole segments before it."""
         self.check_in_range(offset)
         self.log_start_offset = offset
         self._retire_below_start()
         self.epochs.truncate_start(offset)
 
     def _retire_below_start(self) -> None:
-        """A segment goes when the name of the next is on the disk: else a loss of power could leave neither of them."""
+        """Delete segments whose successor's name is on the disk. Otherwise a loss of power could leave neither."""
         self._check_open()
         end = min(self.log_start_offset, self._named_to)
         while len(self.segments) > 1 and self.segments[1].base_offset <= end:
             self._retire_first()
 
     def enforce_retention(self) -> int:
-        """Delete segments that are too old or too many bytes; returns how many went.
+        """Delete segments that are too old or exceed the size limit. Returns their number.
 
-        As Kafka: by total size and then by the newest timestamp of a segment; the active segment is rolled first where
-        it goes too.
+        As in Kafka: by total size and then by the newest timestamp of a segment. The active segment is rolled before it
+        is deleted.
         """
         self._retire_below_start()
         if not self.config.delete:
@@ -417,7 +416,7 @@ class PartitionLog(ReadableLog):
         return len(self.segments) > 1 or self.active.size > 0
 
     def _drop_first(self) -> bool:
-        """Whether it went: the last one stays while there is no room for a new one, or its name is not on the disk."""
+        """Delete the first segment. False if there is no space for the next one, or its name is not on the disk."""
         if len(self.segments) == 1:
             try:
                 self.roll()
@@ -434,7 +433,7 @@ class PartitionLog(ReadableLog):
         return True
 
     def _retire_first(self) -> None:
-        """Rename to .deleted: readers that hold the file go on, a start finishes the removal."""
+        """Rename the first segment to .deleted. Readers of the open file continue, and a start finishes the removal."""
         segment = self.segments[0]
         self.set_segments(self.segments[1:])
         segment.close()
@@ -448,22 +447,22 @@ class PartitionLog(ReadableLog):
                 self._retired.append(path)
 
     def retired(self, path: str) -> None:
-        """A file was renamed, to be deleted later."""
+        """Note a renamed file, which is deleted later."""
         self._retired.append(path)
 
     def take_retired(self) -> list[str]:
-        """The files of segments that were retired since this was last asked: the caller deletes them later."""
+        """The files of segments that were retired since the last call. The caller deletes them later."""
         retired, self._retired = self._retired, []
         return retired
 
     # Closing
 
     def flush(self) -> None:
-        """Hand buffered index entries to the kernel."""
+        """Write buffered index entries to the kernel."""
         self.active.flush_indexes()
 
     def sync(self) -> None:
-        """Force what was appended to the disk. Raises OSError: then nothing more may be acknowledged."""
+        """Flush appended records to the disk. After an OSError nothing more may be acknowledged."""
         if self._unflushed:
             force(self.active.fd)
         self._unflushed = 0
@@ -479,10 +478,10 @@ class PartitionLog(ReadableLog):
                 raise
 
     def close(self, *, clean: bool = True) -> bool:
-        """Close the files; returns whether they are complete, so that the next start may trust them.
+        """Close the files. True if they are complete, so that the next start may trust them.
 
-        ``clean`` completes indexes, writes the producer snapshot and syncs, as at a regular stop; without it, and
-        where that fails, the files stay as a killed process leaves them.
+        ``clean`` completes indexes, writes the producer snapshot and flushes to the disk, as at a regular stop. Without
+        it, or if that fails, the files stay as a killed process leaves them.
         """
         self.closed = True
         self._snapshots.close()
@@ -504,5 +503,5 @@ class PartitionLog(ReadableLog):
             complete = False
         for segment in self.segments:
             segment.close()
-        self._retired.clear()  # the next start removes them; the directory may be another log's by then
+        self._retired.clear()  # the next start removes them; the directory may belong to another log by then
         return complete

@@ -1,7 +1,6 @@
-"""The ``.snapshot`` files of one log, beside whoever appends where there are many producers.
+"""Writes the ``.snapshot`` files of one log, on another thread if there are many producers.
 
-A start reads the newest one and the batches after it: one that is late, or that could not be written, costs that start
-time and nothing else.
+A start reads the newest snapshot and the batches after it. A late or missing snapshot only makes that start slower.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kafka_tools.storage.producer_state import ProducerEntry, ProducerStates
 log = logging.getLogger(__name__)
 
 FEW = 1000
-"""So many producers are written at once: some milliseconds."""
+"""The maximum number of producers to write immediately, which takes some milliseconds."""
 
 _Kept = tuple[int, dict[int, ProducerEntry]]
 
@@ -27,16 +26,16 @@ class ProducerSnapshots:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._lock = threading.Lock()
-        """Held while a file is put in its place, and to change what is below."""
+        """Protects the replacement of a file, and the fields below."""
         self._waiting: _Kept | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def write_soon(self, offset: int, producers: ProducerStates, bases: Collection[int]) -> None:
-        """Write the producers as they are at ``offset``; snapshots at which none of ``bases``, nor this one, is, go.
+        """Write the producers at ``offset``. Remove the snapshots at all other offsets except ``bases``.
 
-        On another thread if they are many: then a failure is logged, and of several that wait for it the newest is
-        written. Raises OSError.
+        Many producers are written on another thread: failures are logged, and of several waiting snapshots only the
+        newest is written. Raises OSError.
         """
         if len(producers.entries) <= FEW:
             write_snapshot(self._directory, offset, producers, bases)
@@ -49,13 +48,13 @@ class ProducerSnapshots:
                 self._thread.start()
 
     def close(self) -> None:
-        """Write nothing more from now on: the directory may be another log's soon."""
+        """Write nothing more, because the directory may soon belong to another log."""
         with self._lock:
             self._closed = True
             self._waiting = None
 
     def wait(self) -> None:
-        """Return when nothing waits to be written."""
+        """Wait until no snapshot waits to be written."""
         thread = self._thread
         if thread is not None:
             thread.join()

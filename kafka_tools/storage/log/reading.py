@@ -1,4 +1,4 @@
-"""The log of a partition as it is read: its segments in order, and the offsets between which they hold records."""
+"""Reads the log of a partition: its segments in order, and the range of its offsets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OffsetOutOfRange(LogError):
 
 
 class FoundRecord(NamedTuple):
-    """The answer to a search by time: offset, timestamp in milliseconds, leader epoch (-1 unknown)."""
+    """The result of a search by time: offset, timestamp in milliseconds, leader epoch (-1 if unknown)."""
 
     offset: int
     timestamp: int
@@ -26,7 +26,7 @@ class FoundRecord(NamedTuple):
 
 
 _BATCHES_AT_ONCE = 256
-"""So many are looked at in a millisecond or two."""
+"""The number of batches to read between two yields, which takes a millisecond or two."""
 
 
 class ReadableLog:
@@ -66,21 +66,21 @@ class ReadableLog:
             )
 
     def read(self, offset: int, max_bytes: int, *, limit_offset: int | None = None, whole_first: bool = True) -> bytes:
-        """Stored bytes of the batches that hold ``offset`` and what follows, up to ``max_bytes``.
+        """The stored bytes of batches from the one with ``offset`` on, up to ``max_bytes``.
 
-        ``limit_offset`` hides what starts at or after it (high watermark, last stable offset). With
-        ``whole_first`` the first batch comes whole even if it is bigger. Raises OffsetOutOfRange.
+        Excludes batches that start at or after ``limit_offset`` (high watermark, last stable offset). With
+        ``whole_first`` the result contains the whole first batch even if it is larger. Raises OffsetOutOfRange.
         """
         found = self._found(offset, limit_offset)
         if found is None:
             return b""
-        segment, position, limit = found  # what does not fit must not be skipped for what does, in the next segment
+        segment, position, limit = found  # if the batch does not fit, do not continue with the next segment
         return segment.read(position, max_bytes, limit, whole_first=whole_first)[0]
 
     def range(self, offset: int, max_bytes: int, *, limit_offset: int | None = None) -> FileRange | None:
-        """As ``read`` without ``whole_first``, but as a range of a file, whose bytes are read when they are needed.
+        """As ``read`` without ``whole_first``, but returns a range of a file, whose bytes are read when needed.
 
-        None if there is nothing to give, or no batch that fits.
+        None if there is no batch, or no batch that fits.
         """
         found = self._found(offset, limit_offset)
         return None if found is None else found[0].range(found[1], max_bytes, found[2])
@@ -112,9 +112,9 @@ class ReadableLog:
         return [*(segment.base_offset for segment in self.segments[1:]), self.log_end_offset]
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
-        """Every batch from ``offset`` (default: the log start) to the end, bodies included.
+        """Every batch from ``offset`` (default: the log start) to the end, including its records.
 
-        Raises CorruptBatch for one whose CRC does not match, and where no batch can begin.
+        Raises CorruptBatch for a batch whose CRC does not match, and for bytes that are not a batch.
         """
         start = self.log_start_offset if offset is None else offset
         for segment in self._from(start):
@@ -129,16 +129,16 @@ class ReadableLog:
     def offset_for_timestamp(
         self, timestamp: int, *, limit_offset: int | None = None
     ) -> Generator[None, None, FoundRecord | None]:
-        """The first record at or after ``timestamp`` (milliseconds), None if there is none. To be iterated.
+        """A generator for the first record at or after ``timestamp`` (milliseconds), None if there is none.
 
-        The time index leads to it, but for where what the index names was deleted: then much may be read.
+        Uses the time index. If the records of its entry were deleted, the search may read much of the log.
         """
         end = self.log_end_offset if limit_offset is None else limit_offset
         for segment in list(self.segments):
             if segment.max_timestamp < timestamp:
                 continue
             position = segment.first_offset_by_time(timestamp)
-            if segment.base_offset < self.log_start_offset:  # what is below it is not read: it may be a gigabyte
+            if segment.base_offset < self.log_start_offset:  # do not read below it: that may be a gigabyte
                 position = max(position, segment.position_of(self.log_start_offset))
             for number, (_, view) in enumerate(segment.walk(position), 1):
                 if not number % _BATCHES_AT_ONCE:
@@ -177,7 +177,7 @@ class ReadableLog:
                     yield
                     if not self.holds(segment):  # it was deleted or replaced meanwhile
                         return (yield from self._newest_left())
-                if view.base_offset < start:  # of this one some are deleted
+                if view.base_offset < start:  # some of its records are deleted
                     newest = _newer(newest, _newest_in(segment, position, start))
                     latest = -1 if newest is None else newest.timestamp
                 elif view.max_timestamp > latest and (view.magic < 2 or view.record_count):
@@ -197,7 +197,7 @@ class ReadableLog:
         return found
 
     def end_of_read(self, offset: int, size: int) -> int:
-        """An offset behind ``size`` bytes that ``read`` gave from ``offset`` on: the first that the index has."""
+        """An offset after ``size`` bytes that ``read`` returned for ``offset``: the first one in the index."""
         at = max(bisect_right(self._bases, offset) - 1, 0)
         for segment, after in zip(self.segments[at:], self.ends()[at:], strict=True):
             position = segment.position_of(offset)
@@ -208,7 +208,7 @@ class ReadableLog:
 
 
 def _newest_in(segment: LogSegment, position: int, start: int) -> FoundRecord | None:
-    """The newest record at or behind the offset ``start`` in the batch at ``position``, if one has a time."""
+    """The newest record at or after the offset ``start`` in the batch at ``position``, if one has a timestamp."""
     _, view = next(segment.walk(position))
     left = [record for record in view.records() if record.offset >= start and record.timestamp >= 0]
     found = max(left, key=lambda record: record.timestamp, default=None)

@@ -1,4 +1,4 @@
-"""Loading the indexes of a segment, and writing anew from the log those that are not its own."""
+"""Loads the indexes of a segment, and rebuilds invalid ones from the log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew, interval_bytes: int) -> None:
-    """Load the indexes of a segment, written anew where they are not its own.
+    """Load the indexes of a segment. Rebuild them if they are invalid.
 
     Raises CorruptBatch for damage in the last segment. In other segments the indexes end at the damage, and readers get
     an error there.
@@ -40,7 +40,7 @@ def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew,
     for rebuild in (
         aborted.write,
         partial(rebuild_indexes, interval_bytes=interval_bytes),
-    ):  # a start that is killed between does both again
+    ):  # if a start is killed in between, the next one does both again
         try:
             rebuild(segment)
         except CorruptBatch as error:
@@ -51,7 +51,7 @@ def load_indexes(opened: ReadableLog, segment: LogSegment, aborted: AbortedAnew,
 
 
 def rebuild_indexes(segment: LogSegment, interval_bytes: int) -> None:
-    """Write .index and .timeindex anew from the log."""
+    """Rebuild .index and .timeindex from the log."""
     segment.reset_indexes(at_once=True)
     for position, view in segment.walk():
         segment.note(view, position, interval_bytes)
@@ -59,19 +59,19 @@ def rebuild_indexes(segment: LogSegment, interval_bytes: int) -> None:
 
 
 class AbortedAnew:
-    """Rebuilds transaction indexes from a log, one segment after the other in their order.
+    """Rebuilds transaction indexes from a log, segment by segment in order.
 
-    An operator who deletes the indexes of a segment, as with Kafka, gets all of them rebuilt.
+    If an operator deletes the indexes of a segment, all of them are rebuilt, as in Kafka.
     """
 
     def __init__(self, opened: ReadableLog) -> None:
         self._opened = opened
         self._producers = ProducerStates()
         self._at = opened.segments[0].base_offset
-        """Up to here the producers are known."""
+        """The offset up to which the producers are known."""
 
     def write(self, segment: LogSegment) -> None:
-        """Replace the .txnindex of a segment. Raises OSError, and CorruptBatch for a log that cannot be read."""
+        """Replace the .txnindex of a segment. Raises OSError, and CorruptBatch for an unreadable log."""
         self._begin_with_snapshot(segment.base_offset)
         segments, entries = self._opened.segments, []
         ends = [*(each.base_offset for each in segments[1:]), None]
@@ -81,7 +81,7 @@ class AbortedAnew:
             for _, view in each.walk_headers():
                 if view.base_offset < self._at:
                     continue
-                with suppress(CorruptBatch):  # told when the producers are read
+                with suppress(CorruptBatch):  # reported when the producers are rebuilt
                     finished = note_batch(view, self._producers)
                     if each is segment and finished and not finished.committed:
                         entries.append(aborted_entry(finished))
@@ -89,13 +89,13 @@ class AbortedAnew:
         replace_aborted(segment.transaction_index_path, entries)
 
     def _begin_with_snapshot(self, offset: int) -> None:
-        """Take the newest snapshot up to an offset, where it is newer than what is known."""
+        """Load the newest snapshot up to an offset, if it is newer than the known producers."""
         for at, path in reversed(snapshots(self._opened.directory)):
             if self._at < at <= offset:
                 producers = ProducerStates()
                 try:
                     read_snapshot(path, producers)
-                except LogError:  # told when the producers are read
+                except LogError:  # reported when the producers are rebuilt
                     continue
                 self._producers, self._at = producers, at
                 return

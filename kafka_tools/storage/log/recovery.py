@@ -1,7 +1,7 @@
-"""Opening a log: by reading it after a clean shutdown, by checking what may be torn after a crash.
+"""Opens a log: reads it after a clean shutdown, and also checks its end after a crash.
 
 The order is that of Kafka's ``LogLoader``: leftovers of unfinished work first, then segments, then the
-producers. A torn tail was never acknowledged, so cutting it loses nothing; how much was cut is logged.
+producers. A torn tail was never acknowledged, so truncating it loses nothing. The number of removed bytes is logged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _LOG_FILE = re.compile(r"(\d{20})\.log")
 _WINDOW_BYTES = 4 * 1024 * 1024
-"""How far back a clean start looks for the batches that a snapshot does not list (it has one per producer)."""
+"""The bytes that a clean start reads back for batches that are not in a snapshot (it contains one per producer)."""
 
 
 def load(
@@ -44,7 +44,7 @@ def load(
     cleaned_to: int = 0,
     kept_to: int = 0,
 ) -> None:
-    """Fill ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that cannot be done."""
+    """Load ``opened`` from its directory. Raises LogError, CorruptIndex or OSError if that fails."""
     directory, now_ms = opened.directory, opened.clock.now_ms()
     left = _finish_interrupted_work(directory)
     bases = sorted(int(match[1]) for name in left if (match := _LOG_FILE.fullmatch(name)))
@@ -96,7 +96,7 @@ def load(
             _remove_segment(segment)
         opened.set_segments([opened.new_segment(opened.log_start_offset)])
         opened.log_end_offset = opened.log_start_offset
-    opened.recovery_point = min(recovery_point, opened.log_end_offset)  # what was cut may have been on the disk
+    opened.recovery_point = min(recovery_point, opened.log_end_offset)  # the truncated bytes may have been on the disk
     opened.epochs.truncate_end(opened.log_end_offset)
     opened.epochs.truncate_start(opened.log_start_offset)
     rebuild_producers(opened, recovered_from)
@@ -120,12 +120,12 @@ def _log_start_of_epochs(opened: PartitionLog) -> int:
 
 
 def _finish_interrupted_work(directory: str) -> list[str]:
-    """Remove what a retention or a cleaning had given up; a finished rewrite takes the place of its originals.
+    """Remove the files of interrupted deletions and compactions. A complete rewrite replaces the original segments.
 
-    The names of the files that are there then.
+    Returns the names of the remaining files.
 
-    A .swap at or after the first .cleaned belongs to a split that was not finished: it goes too. KRaft snapshots that
-    are being deleted are not a log's business. Indexes without a log would be taken for those of a new segment.
+    A .swap at or after the first .cleaned belongs to an incomplete split, and is removed too. KRaft snapshots stay.
+    Indexes without a log are removed, because a new segment would use them.
     """
     there = sorted(os.listdir(directory))
     parsed = [(name, names.parse_file_name(name)) for name in there]
@@ -146,7 +146,7 @@ def _finish_interrupted_work(directory: str) -> list[str]:
             else:
                 swaps.append((found.base_offset, path))
     _take_places(directory, swaps)
-    if any(found and found.state for _, found in parsed):  # one listing does where nothing had been left unfinished
+    if any(found and found.state for _, found in parsed):  # without interrupted work, the first listing is enough
         there = os.listdir(directory)
     logs = set(there)
     for name in there:
@@ -159,7 +159,7 @@ def _finish_interrupted_work(directory: str) -> list[str]:
 
 
 def _take_places(directory: str, swaps: list[tuple[int, str]]) -> None:
-    """Put rewritten segments where the files were whose offsets they hold: those go first, then the names change."""
+    """Replace segments by the rewritten ones with their offsets: remove the old files, then rename the new ones."""
     logs = [(base, path) for base, path in swaps if path.endswith(names.LOG + ".swap")]
     if logs:
         first = min(base for base, _ in logs)
@@ -182,7 +182,7 @@ def _end_of_file(base_offset: int, path: str) -> int:
 
 
 def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int, cleaned_to: int) -> int:
-    """The base offset of the next segment; logs the offsets that are missing before it."""
+    """The base offset of the next segment. Logs missing offsets before it."""
     try:
         _tell_gap(opened, segment, segment.end_offset(), next_base, cleaned_to)
     except CorruptBatch as error:
@@ -191,7 +191,7 @@ def _checked_end(opened: PartitionLog, segment: LogSegment, next_base: int, clea
 
 
 def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_base: int, cleaned_to: int) -> None:
-    """Before the first compaction a log has every offset."""
+    """Log missing offsets, except in the compacted part of a log."""
     if end_offset < next_base and max(end_offset, cleaned_to) < next_base:
         log.warning(
             "%s: offsets %d to %d are missing: %s ends before them and %s begins after them",
@@ -200,9 +200,9 @@ def _tell_gap(opened: PartitionLog, segment: LogSegment, end_offset: int, next_b
 
 
 def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0) -> tuple[int, bool]:
-    """(end offset, cut?): check every batch, rebuild the indexes, cut the file at the first damage.
+    """Check every batch, rebuild the indexes, truncate the file at the first damage. Returns (end offset, truncated?).
 
-    Raises CorruptBatch for damage below ``kept_to``, and cuts nothing.
+    Raises CorruptBatch for damage below ``kept_to``, and truncates nothing.
     """
     segment.reset_indexes()
     if os.path.exists(segment.transaction_index_path):
@@ -243,11 +243,10 @@ def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0)
 
 
 def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -> None:
-    """Producer state from the newest usable snapshot and the batches after it.
+    """Rebuild the producer state from the newest usable snapshot and the batches after it.
 
-    A snapshot lists one batch per producer, so the windows of five are filled again from the last few
-    megabytes before it. From ``recovered_from`` on the transaction index is written anew, so no later
-    snapshot may be used.
+    A snapshot contains one batch per producer, so the last five batches are read again from the last few megabytes
+    before it. From ``recovered_from`` on the transaction index is rebuilt, so no later snapshot may be used.
     """
     opened.producers = ProducerStates()
     start = opened.log_start_offset
@@ -275,14 +274,14 @@ def rebuild_producers(opened: PartitionLog, recovered_from: int | None = None) -
             bases = {each.base_offset for each in opened.segments}
             write_snapshot(opened.directory, segment.base_offset, opened.producers, bases)
         for _, view in segment.walk_headers(segment.position_of(start)):
-            if view.last_offset >= start:  # what is left of a batch counts, where the log starts within it
+            if view.last_offset >= start:  # the log may start within a batch
                 _note_producer(opened, view, segment if rewrite else None)
 
 
 def _note_producer(opened: PartitionLog, view: BatchView, segment: LogSegment | None) -> None:
     try:
         opened.note_producer(view, segment)
-    except CorruptBatch as error:  # its CRC is right: it was written like that, and cutting it would help nobody
+    except CorruptBatch as error:  # its CRC is valid: it was written like this, so do not truncate it
         log.warning("%s: ignoring the control batch at offset %d: %s", opened.name, view.base_offset, error)
 
 

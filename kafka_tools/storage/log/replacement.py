@@ -28,10 +28,10 @@ SWAP = ".swap"
 
 
 def promise(opened: PartitionLog, new: LogSegment) -> None:
-    """Promise ``new``, whose files are ``.cleaned``: the next start puts it in the place of other segments.
+    """Rename the ``.cleaned`` files of ``new`` to ``.swap``, so that the next start replaces other segments by it.
 
-    ``replace`` follows once the names are on the disk, or ``take_back``. Raises OSError: the log is as it was, or
-    offline where its files are in doubt.
+    Call ``replace`` once the names are on the disk, or ``take_back``. After an OSError the log is unchanged, or offline
+    if the state of its files is unknown.
     """
     try:
         new.rename(SWAP)
@@ -41,8 +41,8 @@ def promise(opened: PartitionLog, new: LogSegment) -> None:
 
 
 def take_back(opened: PartitionLog, new: LogSegment, because: Exception) -> None:
-    """``new`` will not be part of the log. A ``.swap`` that stayed would be taken for the newest by the next start,
-    whatever is cleaned until then: the log is offline where it cannot be removed.
+    """Remove the files of ``new``. The next start would use a remaining ``.swap``, even after later compactions. So the
+    log is offline if a file cannot be removed.
     """
     try:
         remove_files([*new.files(CLEANED), *new.files(SWAP)])
@@ -51,9 +51,9 @@ def take_back(opened: PartitionLog, new: LogSegment, because: Exception) -> None
 
 
 def replace(opened: PartitionLog, new: LogSegment, old: Sequence[LogSegment]) -> None:
-    """Put ``new``, which was promised, in the place of ``old``: neighbours, the first with its base offset.
+    """Replace ``old`` by the promised ``new``. ``old``: successive segments; the first has the base offset of ``new``.
 
-    Raises OSError: the log is offline, as its files are in doubt; a start completes what was begun.
+    After an OSError the log is offline, because the state of its files is unknown. A start completes the replacement.
     """
     try:
         for segment in old:
@@ -77,7 +77,7 @@ def _retire(opened: PartitionLog, path: str) -> None:
 
 
 def remove_retired(paths: Sequence[str]) -> None:
-    """Delete the files of segments that were retired before; one that cannot be is left to the next start."""
+    """Delete the files of retired segments. If that fails, the next start deletes them."""
     for path in paths:
         try:
             remove_files([path])

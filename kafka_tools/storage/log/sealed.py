@@ -1,4 +1,4 @@
-"""Segments that take no more appends, on their way to the disk: oldest first, so that a recovery point can follow."""
+"""Flushes segments without further appends to the disk, oldest first, so that the recovery point can advance."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class SealedSegments:
     def __init__(self, directory: str, epochs_path: str) -> None:
         self._directory = directory
         self._epochs_path = epochs_path
-        self._waiting: list[tuple[LogSegment, int]] = []  # few: and an empty deque takes 0.7 KB in each log
+        self._waiting: list[tuple[LogSegment, int]] = []  # short: an empty deque takes 0.7 KB per log
         self._syncing = threading.Lock()
         self._failure: OSError | None = None
 
     def add(self, segment: LogSegment, end_offset: int) -> None:
-        """``end_offset``: the offset after the segment."""
+        """Add a sealed segment. ``end_offset``: the offset after it."""
         self._waiting.append((segment, end_offset))
 
     def sync(self, is_gone: Callable[[LogSegment], bool]) -> int:
-        """Force them to the disk; returns the offset below which everything is there then, -1 if nothing was to do.
+        """Flush the segments to the disk. Returns the offset below which all is on the disk, -1 without segments.
 
-        Raises OSError, and the same one from then on: another attempt could succeed although something is lost (but
-        not where there was only no descriptor). Files that are missing are passed over where the segment ``is_gone``:
-        deleted, or replaced.
+        Raises OSError, and the same one from then on, because another attempt could succeed although data is lost. If
+        only a descriptor was missing, it can be called again. Ignores missing files if the segment ``is_gone``: deleted
+        or replaced.
         """
         synced_to = -1
         with self._syncing:
@@ -53,5 +53,5 @@ class SealedSegments:
     def _force(self, segment: LogSegment) -> None:
         segment.sync()
         with contextlib.suppress(FileNotFoundError):
-            sync_file(self._epochs_path)  # a start reads it for what lies below the recovery point
+            sync_file(self._epochs_path)  # a start relies on it below the recovery point
         sync_directory(self._directory)

@@ -1,9 +1,9 @@
 """One segment that a broker writes and serves: a .log file with its .index and .timeindex.
 
-Appends go to the kernel before they return, so that a killed process loses none of them; index entries
-are buffered, because recovery rebuilds an index that is short. Index rules as Kafka's ``LogSegment``,
-``OffsetIndex`` and ``TimeIndex``: an entry for a batch once ``index_interval_bytes`` were written since
-the last one; time entries only with ascending timestamps; one more time entry when the segment is sealed.
+Appends go to the kernel before they return, so that a killed process loses none of them. Index entries are buffered,
+because recovery rebuilds an incomplete index. Index rules as in Kafka's ``LogSegment``, ``OffsetIndex`` and
+``TimeIndex``: an entry for a batch after ``index_interval_bytes`` since the last entry; time entries only with
+ascending timestamps; one more time entry when the segment is sealed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 _SCAN_BYTES = 64 * 1024
 _FIRST_SCAN_BYTES = 8 * 1024
-"""The bytes between two index entries by default, and a little more."""
+"""Slightly more than the default distance between two index entries."""
 _SMALLEST_BYTES = PREFIX_BYTES + LEAST_LENGTH
 _PENDING_ENTRIES = 256
 _MANY_BYTES = 64 * 1024
@@ -57,14 +57,13 @@ _HINTS = 8
 class LogSegment:
     """A segment with the offsets from ``base_offset`` on; ``size`` is the length of its log in bytes.
 
-    ``max_timestamp`` (milliseconds, -1 for none) and ``offset_of_max_timestamp`` cover what was appended
-    or loaded.
+    ``max_timestamp`` (milliseconds, -1 for none) and ``offset_of_max_timestamp`` cover appended and loaded batches.
     """
 
     def __init__(
         self, directory: str, base_offset: int, *, created_ms: int, preallocate_bytes: int = 0, state: str = ""
     ) -> None:
-        """``state``: what the names of its files end with while it does not belong to the log (``names.STATES``)."""
+        """``state``: the suffix of its files' names while it is not part of the log (``names.STATES``)."""
         self.base_offset = base_offset
         self._stem = os.path.join(directory, file_name(base_offset, ""))
         self._name(state)
@@ -75,7 +74,7 @@ class LogSegment:
         self.roll_early = random.random()
         """The share of ``segment.jitter.ms`` by which this segment rolls early, so that not all roll at once."""
         self.torn = False
-        """Whether part of a batch may lie behind ``size``, since a failed write could not be undone."""
+        """Whether part of a batch may be after ``size``, because a failed write could not be undone."""
         self._preallocated = False
         self._told_future = False
         self._file: OpenFile | None = None
@@ -96,17 +95,17 @@ class LogSegment:
         self._pending: list[bytes] = []
         self._pending_times: list[bytes] = []
         self.unwritten_aborted: list[AbortedTransaction] = []
-        """Entries for which the transaction index had no room yet."""
+        """Entries that could not be written to the transaction index yet."""
         self._bytes_since_index = 0
         self._writes_at_once = False
-        """Whether the indexes are written when all of them is there, and not before."""
+        """Whether the indexes are only written when they are complete."""
         self._hints: dict[int, int] = {}
 
     def _name(self, state: str) -> None:
         self._state = state
         self.path = f"{self._stem}{LOG}{state}"
 
-    # Made when they are asked for: of ten thousand partitions they would take megabytes.
+    # Computed on use, because stored paths of ten thousand partitions would take megabytes.
     @property
     def index_path(self) -> str:
         return f"{self._stem}{INDEX}{self._state}"
@@ -120,7 +119,7 @@ class LogSegment:
         return f"{self._stem}{TXN_INDEX}{self._state}"
 
     def _create(self, preallocate_bytes: int) -> None:
-        """The segment's files: all of them, or none if the disk refuses one."""
+        """Create the segment's files: all of them, or none if the disk refuses one."""
         paths = (self.path, self.index_path, self.time_index_path)
         mode = file_mode(os.path.dirname(self.path))
         try:
@@ -143,7 +142,7 @@ class LogSegment:
 
     @property
     def file(self) -> OpenFile:
-        """The log file, open as long as somebody refers to this."""
+        """The log file, which stays open as long as there is a reference to it."""
         if self._file is None:
             self._file = OpenFile(self.path)
         return self._file
@@ -151,14 +150,14 @@ class LogSegment:
     # Appending
 
     def append(self, buffer: bytes | bytearray | memoryview, views: Sequence[BatchView], interval_bytes: int) -> None:
-        """Write batches whose offsets are final. Raises OSError, with the file as it was before unless ``torn``."""
+        """Write batches whose offsets are final. OSError leaves the file unchanged unless ``torn``."""
         start = self.size
         self._write(buffer)
         for view in views:
             self.note(view, start + view.position, interval_bytes)
 
     def note(self, view: BatchView, position: int, interval_bytes: int) -> None:
-        """Take a batch at ``position`` into the indexes and the time range; also how an index is rebuilt."""
+        """Add a batch at ``position`` to the indexes and the time range. Rebuilding an index uses it too."""
         if view.max_timestamp > self.max_timestamp:
             self.max_timestamp = view.max_timestamp
             self.offset_of_max_timestamp = view.last_offset
@@ -178,7 +177,7 @@ class LogSegment:
                 written += os.pwrite(fd, memoryview(buffer)[written:], self.size + written)
         except OSError:
             self.torn = True
-            os.ftruncate(fd, self.size)  # no torn batch stays behind a failed append
+            os.ftruncate(fd, self.size)  # remove the partial batch of a failed append
             self.torn = False
             raise
         self.size += written
@@ -192,7 +191,7 @@ class LogSegment:
         if len(self._pending) >= _PENDING_ENTRIES and not self._writes_at_once:
             try:
                 self.flush_indexes()
-            except OSError as error:  # the batch is written, and the entries wait for the next time
+            except OSError as error:  # the batch is written, and the next flush writes the entries
                 log.warning("cannot write index entries of %s, keeping them in memory: %s", self.path, error)
 
     def _add_time_entry(self) -> None:
@@ -202,7 +201,7 @@ class LogSegment:
             self._pending_times.append(TIME_ENTRY.pack(self._times[-1], self._time_offsets[-1]))
 
     def note_aborted(self, entry: AbortedTransaction) -> None:
-        """Take an aborted transaction into the index. After an OSError, readers still get the entry, and the next write
+        """Add an aborted transaction to the index. After an OSError, readers still get the entry, and the next write
         includes it."""
         self.unwritten_aborted.append(entry)
         self._flush_aborted()
@@ -212,7 +211,7 @@ class LogSegment:
         self.unwritten_aborted.clear()
 
     def flush_indexes(self) -> None:
-        """Hand buffered index entries to the kernel."""
+        """Write buffered index entries to the kernel."""
         for path, pending in ((self.time_index_path, self._pending_times), (self.index_path, self._pending)):
             if pending or (self._writes_at_once and path == self.index_path):
                 append_entries(path, b"".join(pending))
@@ -222,19 +221,19 @@ class LogSegment:
             self._flush_aborted()
 
     def seal(self) -> None:
-        """No more appends: the time index gets the newest timestamp and the indexes are complete."""
+        """End appends: add the newest timestamp to the time index, and complete the indexes."""
         self._add_time_entry()
         self.flush_indexes()
         self.give_back()
 
     def give_back(self) -> None:
-        """Cut off what was preallocated and not needed."""
+        """Truncate unused preallocated space."""
         if self._preallocated:
             os.ftruncate(self.fd, self.size)
             self._preallocated = False
 
     def sync(self) -> None:
-        """Force log and indexes to the disk."""
+        """Flush log and indexes to the disk."""
         for path in (self.path, self.index_path, self.time_index_path, self.transaction_index_path):
             if path == self.transaction_index_path and not os.path.exists(path):
                 continue
@@ -243,7 +242,7 @@ class LogSegment:
     # Loading
 
     def load_indexes(self) -> None:
-        """Read both index files. Raises CorruptIndex if one is missing or cannot be of this segment."""
+        """Read both index files. Raises CorruptIndex if one is missing or does not fit this segment."""
         offsets = read_packed(self.index_path, OFFSET_ENTRY)
         times = read_packed(self.time_index_path, TIME_ENTRY)
         numbers = array("i")
@@ -268,8 +267,8 @@ class LogSegment:
             self.offset_of_max_timestamp = self.base_offset + self._time_offsets[-1]
 
     def reset_indexes(self, *, at_once: bool = False) -> None:
-        """Empty both indexes; ``note`` fills them again. With ``at_once`` they are written when the segment is sealed:
-        until then there is no offset index, so that a start after a kill begins anew."""
+        """Clear both indexes; ``note`` fills them again. With ``at_once`` they are written when the segment is sealed.
+        Until then there is no offset index, so that a start after a kill rebuilds it again."""
         mode = file_mode(os.path.dirname(self.path))
         self._writes_at_once = at_once
         if at_once and os.path.exists(self.index_path):
@@ -286,7 +285,7 @@ class LogSegment:
         self._first_timestamp = None
 
     def truncate(self, size: int) -> None:
-        """Cut the log to ``size`` bytes; the caller resets the indexes. Raises LogError for more than there are."""
+        """Truncate the log to ``size`` bytes; the caller resets the indexes. Raises LogError if the log is shorter."""
         if not 0 <= size <= self.size:
             raise LogError(
                 f"Attempt to truncate log segment {self.path} to {size} bytes failed,  size of this log segment is "
@@ -334,9 +333,9 @@ class LogSegment:
         return CorruptBatch(f"{self.path} at {position}: {text}", path=self.path, position=position)
 
     def _headers(self, position: int, end: int, scan_bytes: int) -> tuple[bytes, list[int], int]:
-        """(bytes from ``position`` on, starts of batches in them that end up to ``end``, where the last of them ends).
+        """(bytes from ``position`` on, starts of batches in them that end by ``end``, end of the last one).
 
-        Of the last one no more than what tells its offsets need be there. Raises CorruptBatch if the first is none.
+        The bytes of the last batch need to contain only its offsets. Raises CorruptBatch if no batch starts there.
         """
         data = os.pread(self.fd, min(scan_bytes, self.size - position), position)
         starts, behind = follow(data, 0, end - position)
@@ -347,15 +346,15 @@ class LogSegment:
         return data, starts, behind
 
     def _refuse(self, data: bytes, position: int) -> None:
-        """Raise CorruptBatch where ``data``, read from ``position`` on, begins with a length that no batch has."""
+        """Raise CorruptBatch if ``data``, read from ``position`` on, begins with an impossible length."""
         if len(data) > MAGIC_POSITION and (length := size_at(data) - PREFIX_BYTES) < OF_FILES[data[MAGIC_POSITION]]:
             raise self._corrupt(position, f"batch length {length}")
 
     def read(self, position: int, max_bytes: int, limit_offset: int | None, *, whole_first: bool) -> tuple[bytes, int]:
         """(whole batches, offset after them) from ``position``, at most ``max_bytes``.
 
-        With ``whole_first`` the first batch comes whole however big it is. Batches that start at or after
-        ``limit_offset`` are left out. The offset is -1 where nothing was read.
+        With ``whole_first`` the result contains the whole first batch, regardless of its size. Excludes batches that
+        start at or after ``limit_offset``. The offset is -1 if nothing was read.
         """
         left = self.size - position
         data = os.pread(self.fd, max(min(max_bytes, left), 0), position)
@@ -375,10 +374,10 @@ class LogSegment:
         return (data if at == len(data) else data[:at]), next_offset
 
     def range(self, position: int, max_bytes: int, limit_offset: int | None) -> FileRange | None:
-        """The file range that ``read`` would return the bytes of, to be read later: as many whole batches as fit. None
-        if not even one does.
+        """The file range whose bytes ``read`` would return, to read later: as many whole batches as fit. None if not
+        even one fits.
 
-        The end is found through the index: of a large range only the last few batches are looked at.
+        Finds the end with the index, so it reads only the last few batches of a large range.
         """
         most = position + min(max_bytes, self.size - position)
         at, next_offset = max(position, self.indexed_position_before(most)), -1
@@ -404,7 +403,7 @@ class LogSegment:
         return self._index_positions[at] if at >= 0 else 0
 
     def _hint(self, offset: int, position: int) -> None:
-        """Readers come back for what follows: remember where that is."""
+        """Remember the position after a read, because readers come back for it."""
         hints = self._hints
         if len(hints) >= _HINTS:
             del hints[next(iter(hints))]
@@ -413,7 +412,7 @@ class LogSegment:
     def walk(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
         """(position, batch) from ``position`` to the end. Raises CorruptBatch at the first bad length or magic.
 
-        Small batches are read many at once, and lie in one buffer.
+        Many small batches are read together, and share one buffer.
         """
         size_bytes = 0
         while position < self.size:
@@ -421,7 +420,7 @@ class LogSegment:
             if size_bytes <= _MANY_BYTES // 4:
                 data = os.pread(self.fd, min(_MANY_BYTES, self.size - position), position)
                 starts, _ = follow(data, least=OF_KNOWN_MAGIC)
-            if not starts:  # a large one, or none
+            if not starts:  # a large batch, or no batch
                 data = self._read_batch(position)
                 starts.append(next(batches(data)).position)
             begin = position
@@ -432,7 +431,7 @@ class LogSegment:
                 position = begin + start + size_bytes
 
     def walk_headers(self, position: int = 0) -> Iterator[tuple[int, BatchView]]:
-        """As ``walk``, but of batches other than control batches only the header is read."""
+        """As ``walk``, but reads only the header of batches that are not control batches."""
         while position < self.size:
             head = os.pread(self.fd, HEADER_BYTES, position)
             view = None
@@ -458,28 +457,28 @@ class LogSegment:
         return data
 
     def first_offset_by_time(self, timestamp: int) -> int:
-        """Position from which the first batch with ``max_timestamp >= timestamp`` may be looked for."""
+        """The position from which to search for the first batch with ``max_timestamp >= timestamp``."""
         at = bisect_right(self._times, timestamp - 1) - 1
         if at < 0:
             return 0
         return self._indexed_position(self.base_offset + self._time_offsets[at])
 
     def close(self) -> None:
-        """Let go of the file, which stays as it is; whoever still sends a range of it keeps it open."""
+        """Release the file, unchanged. File ranges that are still being sent keep it open."""
         if self._file is not None:
             self._file.keeps_name = False
         self._file = None
 
     def hold(self) -> None:
-        """Keep reading what is the log file now, whatever happens to its name."""
+        """Keep reading the current log file, even if its name changes."""
         self.file.keeps_name = False
 
     def why_gone(self) -> str | None:
-        """Why the log file cannot be found at its path: somebody else removed, moved or replaced it. None if it can."""
+        """The reason why the log file is not at its path: it was removed, moved or replaced. None if it is there."""
         return why_gone(self.path, self._identity)
 
     def files(self, state: str = "") -> list[str]:
-        """Every file that goes when the segment goes; ``state`` as in the constructor."""
+        """All files to delete together with the segment; ``state`` as in the constructor."""
         suffixes = (LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT)
         return [f"{self._stem}{suffix}{state}" for suffix in suffixes]
 
@@ -495,7 +494,7 @@ class LogSegment:
         return self.index_path, self.time_index_path, self.transaction_index_path
 
     def modified_ms(self) -> int:
-        """When the log file was last written, in milliseconds since the epoch. Raises OSError."""
+        """The time of the last write of the log file, in milliseconds since the epoch. Raises OSError."""
         return os.stat(self.path).st_mtime_ns // 1_000_000
 
     def set_modified(self, time_ns: int) -> None:
@@ -503,15 +502,15 @@ class LogSegment:
         for path in (self.path, self.index_path, self.time_index_path):
             os.utime(path, ns=(time_ns, time_ns))
 
-    # What is asked of whole segments
+    # Whole segments
 
     @property
     def largest_timestamp(self) -> int:
-        """The newest timestamp in milliseconds; of a segment without any when it was last written. Raises OSError."""
+        """The newest timestamp in milliseconds. Without timestamps, the time of the last write. Raises OSError."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
 
     def tell_future(self, now_ms: int) -> None:
-        """Log once that a timestamp lies in the future: retention by time leaves the segment alone until then."""
+        """Log once that a timestamp is in the future: retention by time does not delete the segment until then."""
         if not self._told_future:
             self._told_future = True
             log.warning(
@@ -520,7 +519,7 @@ class LogSegment:
             )  # fmt: skip
 
     def first_batch_timestamp(self) -> int:
-        """The newest timestamp of the first batch, from which the segment's age counts; -1 for none."""
+        """The newest timestamp of the first batch, which determines the segment's age; -1 for none."""
         if self._first_timestamp is None:
             first = next(self.walk_headers(), None)
             if first is None:
@@ -529,7 +528,7 @@ class LogSegment:
         return self._first_timestamp
 
     def fills_index(self, limit_bytes: int) -> bool:
-        """Whether an index of so many bytes has no room for another entry and, of times, for that of the end."""
+        """Whether an index of ``limit_bytes`` has no space for another entry (in the time index, and the last one)."""
         return (
             len(self._index_offsets) >= limit_bytes // OFFSET_ENTRY.size
             or len(self._times) >= limit_bytes // TIME_ENTRY.size - 1
@@ -544,9 +543,9 @@ class LogSegment:
         return len(self._times) * TIME_ENTRY.size
 
     def end_offset(self, *, sound: bool = False) -> int:
-        """The offset after the last batch, from headers alone, from the last index entry on.
+        """The offset after the last batch. Reads only headers, from the last index entry on.
 
-        Raises CorruptBatch if the last batch does not end where the file ends, or offsets do not ascend; with
+        Raises CorruptBatch if the last batch does not end at the end of the file, or offsets do not ascend. With
         ``sound`` also if its CRC does not match.
         """
         position, end_offset, last = self.last_indexed_position, self.base_offset, -1
@@ -565,12 +564,12 @@ class LogSegment:
         return end_offset
 
     def offset_behind(self, position: int) -> int | None:
-        """An offset that is not before ``position``, the first that the index has; None if it has none."""
+        """The first offset in the index whose position is not before ``position``; None if there is none."""
         at = bisect_left(self._index_positions, position)
         return self.base_offset + self._index_offsets[at] if at < len(self._index_positions) else None
 
     def aborted_entries(self, first_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """The entries of the transaction index about a range of offsets, and whether no later segment has any.
+        """The entries of the transaction index for a range of offsets, and whether no later segment has any.
 
         Raises OSError, CorruptIndex.
         """
@@ -578,14 +577,14 @@ class LogSegment:
 
 
 def remove_files(paths: Sequence[str]) -> None:
-    """Remove those of these files that are there. Raises OSError."""
+    """Remove files, and ignore missing ones. Raises OSError."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             os.remove(path)
 
 
 def _before(limit_offset: int | None, data: bytes, starts: list[int], behind: int) -> int:
-    """Leave the batches in ``starts`` that begin before an offset; where the last of them ends."""
+    """Keep only the batches in ``starts`` that begin before an offset. Returns the end of the last one."""
     if limit_offset is not None:
         shown = bisect_left(starts, limit_offset, key=lambda at: offsets_at(data, at)[0])
         if shown < len(starts):

@@ -1,8 +1,7 @@
-"""Forcing files and names in directories to the disk (fsync), and a list of what still has to be forced.
+"""Flushes files and names in directories to the disk (fsync), and lists unflushed writes.
 
-A write and a new name are the kernel's until they are forced, and after a loss of power any part of them may be
-missing. A failed attempt to force a file says that some of it may be gone, and the next one says nothing of that: so
-nobody tries again.
+Writes and new names are only in the kernel until they are flushed. After a loss of power any part of them may be
+missing. A failed fsync means that data may be lost, and the next fsync does not report that. So nothing tries again.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
     from kafka_tools.storage.log.file_range import OpenFile
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""On macOS ``fsync`` leaves the bytes in the drive's own memory; this function does not."""
+"""On macOS ``fsync`` leaves the bytes in the drive's cache; this call flushes them."""
 
 NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
-"""A file could not be opened to be forced, which may be tried again: nothing was lost."""
+"""Errors of opening a file for fsync. A caller may try again, because nothing was lost."""
 
 
 def force(fd: int) -> None:
-    """Wait until what a file holds is on the disk. Raises OSError."""
+    """Wait until the contents of a file are on the disk. Raises OSError."""
     if _FULL_SYNC is not None:
         fcntl.fcntl(fd, _FULL_SYNC)
     else:
@@ -33,7 +32,7 @@ def force(fd: int) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Force a file to the disk. Raises OSError, which names it."""
+    """Flush a file to the disk. Raises OSError with its name."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -45,7 +44,7 @@ def sync_file(path: str) -> None:
 
 
 sync_directory = sync_file
-"""Force the names in a directory to the disk. Raises OSError."""
+"""Flush the names in a directory to the disk. Raises OSError."""
 
 
 def sync_tree(path: str, *, besides: Collection[str] = ()) -> None:
@@ -78,24 +77,24 @@ class Unsynced:
         return bool(self._files or self._directories or self._steps)
 
     def wrote(self, file: OpenFile) -> None:
-        """Something was written to an open file."""
+        """Note a write to an open file."""
         self._files[file] = None
 
     def holds(self, file: OpenFile) -> bool:
-        """Whether something was written to an open file and is still to be taken."""
+        """Whether an open file has writes that ``take`` has not returned yet."""
         return file in self._files
 
     def replaced(self, path: str) -> None:
-        """A file was created or replaced at ``path``; it may be deleted again before it is forced."""
+        """Note that a file was created or replaced at ``path``. It may be deleted before it is flushed."""
         self._replaced[path] = None
         self.named(os.path.dirname(path))
 
     def named(self, directory: str) -> None:
-        """Names in a directory were made, changed or removed."""
+        """Note that names in a directory were created, changed or removed."""
         self._directories[directory] = None
 
     def then(self, step: Callable[[], None]) -> None:
-        """``step`` is to be called, on the other thread, once what was written before is on the disk."""
+        """Call ``step`` on the other thread, once all earlier writes are on the disk."""
         self._steps.append(step)
 
     def take(self) -> Callable[[], list[str]]:
@@ -117,7 +116,7 @@ def _force_all(files: Iterable[OpenFile], paths: Iterable[str], steps: Iterable[
             error.filename = error.filename or file.path
             raise
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile, which others have to keep
+        with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
             sync_file(path)
     for step in steps:
         step()
