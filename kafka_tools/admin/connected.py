@@ -42,7 +42,7 @@ class Connected(Closing):
         one_deadline: bool | Deadline = False,
         **settings: Any,
     ) -> None:
-        """``one_deadline``: True: ``timeout_s`` limits all calls together, from now on; or a deadline that does."""
+        """``one_deadline``: True if ``timeout_s`` limits all calls together, from now on; or a deadline for them."""
         if isinstance(config, ClientConfig) and not settings:
             config.require_bootstrap()
         else:

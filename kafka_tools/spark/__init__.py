@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``kafka_log_batches``, ``kafka_log_records`` and ``kafka_log_files`` known to a Spark session.
+    """Register ``kafka_log_batches``, ``kafka_log_records`` and ``kafka_log_files`` in a Spark session.
 
     Filters on topic, partition, offset and time are pushed down: for that the session's setting
     ``spark.sql.python.filterPushdown.enabled`` is set to true.

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 _TASKS_PER_CORE = 6
 _LEAST_RANGE_BYTES = 8 * 1024 * 1024
-"""Segments are cut smaller than asked for, down to this, where cores would have nothing to do otherwise."""
+"""Segments are cut smaller than requested, down to this size, if cores would be idle otherwise."""
 _LARGEST_TASK_BYTES = 1024 * 1024 * 1024
 SMALL_BYTES = 128 * 1024 * 1024
-"""So much is read by one process in 2 to 4 s; Spark takes longer to start."""
+"""One process reads so much in 2 to 4 s; Spark takes longer to start."""
 _DIRECTORY_BYTES = 256 * 1024
 """The cost of a partition directory with its indexes, as a number of bytes to read."""
 
 
 class AuditOptions(NamedTuple):
-    """The input of an audit, and how closely to read it.
+    """The input of an audit, and the depth of the check.
 
     ``topics`` are glob patterns, empty for all. ``records``: decompress and parse them, for everything that is about
     keys, values and headers. ``since_ms``: leave out segments that were last written before. ``range_bytes`` is what
@@ -64,9 +64,9 @@ class AuditOptions(NamedTuple):
 
 
 class PartitionAudit(NamedTuple):
-    """One partition directory: how many segments of how many bytes, and what is in them.
+    """One partition directory: the number, the size and the contents of its segments.
 
-    ``facts`` is None where nothing was read of it, because all is older than ``since_ms`` or there is no segment.
+    ``facts`` is None if nothing was read: everything is older than ``since_ms``, or there is no segment.
     """
 
     segments: int
@@ -94,7 +94,7 @@ class Audit(NamedTuple):
 
     @property
     def worst(self) -> str | None:
-        """The worst severity found, None if nothing was."""
+        """The worst severity of all findings, None without findings."""
         found = {severity for severity, _ in self.finding_counts}
         return max(found, key=SEVERITIES.index, default=None)
 
@@ -105,7 +105,7 @@ class Audit(NamedTuple):
 
     @property
     def nothing_in(self) -> list[Finding]:
-        """A finding for each directory that was asked for and holds nothing to audit."""
+        """A finding for each requested directory that contains nothing to audit."""
         return [finding for finding in self.findings if (finding.severity, finding.kind) == (ERROR, NO_PARTITIONS)]
 
 
@@ -128,7 +128,7 @@ class _Plan:
             before = len(self.keys)
             here = copies.enter_context(_copied(log_dir)) if is_remote(log_dir) else log_dir
             self.on_disk[log_dir] = here
-            # Before the partitions: what a checkpoint says of a log that is being written is in it when that is read.
+            # Before the partitions, so that a log that is being written contains the offsets of its checkpoint.
             self.log_dirs[log_dir] = read_log_dir(here, now_ms)._replace(path=log_dir)
             for found in partitions(log_dir, Selection(topics=options.topics)):
                 key = (log_dir, found.topic, found.partition)
@@ -159,9 +159,9 @@ def _copied(log_dir: str) -> Iterator[str]:
 
 
 def _nothing_in(log_dir: str, topics: Sequence[str], *, others: bool) -> Finding:
-    """A path that was mistyped must not look like a cluster in which nothing is wrong.
+    """The finding for a path without partitions: a mistyped path must not look like a healthy cluster.
 
-    ``others``: what was asked for is in other directories. A broker that has none of a topic's partitions is normal.
+    ``others``: other directories contain the requested topics. A broker without partitions of a topic is normal.
     """
     severity = ERROR
     if topics and any(True for _ in partitions(log_dir)):
@@ -189,7 +189,7 @@ def audit(spark: SparkSession, log_dirs: Sequence[str], options: AuditOptions | 
 
 
 def is_small(log_dirs: Sequence[str], options: AuditOptions | None = None) -> bool:
-    """Whether there is so little to read, on disks, that this process is done before Spark has started.
+    """Whether so little is to be read, on local disks, that this process finishes before Spark has started.
 
     InputError for a directory that cannot be read.
     """

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 _LARGEST_PROBE_BYTES = 16 * 1024 * 1024
 _HOP_BYTES = 4096
 _NO_END = 1 << 62
-"""For batches of which the headers alone are read."""
+"""For batches of which only the headers are read."""
 _PROBES = 4
 """Maximum number of wrong entries of an index, after which the batch headers are followed instead."""
 _FOLLOWED_BYTES = 2 * 1024 * 1024
 """The bytes over which batches have to follow each other: more than one record takes by Kafka's defaults."""
 _INDEX_ENTRY = np.dtype([("offset", ">i4"), ("position", ">i4")])
 LARGEST_INDEX_BYTES = 256 * 1024 * 1024
-"""Kafka's default is 10 MiB; what is larger than this is not read."""
+"""Kafka's default is 10 MiB; larger indexes than this are not read."""
 
 
 def cut(segment: Range, range_bytes: int) -> list[Range]:
@@ -65,14 +65,14 @@ def cut(segment: Range, range_bytes: int) -> list[Range]:
                 starts.append(position)
             starts += follow(file, segment.base_offset, starts[-1], size, range_bytes)
     except OSError:
-        return [segment]  # the task that reads it says what is wrong
+        return [segment]  # the task that reads it reports the error
     return [segment._replace(start=start, end=end) for start, end in zip(starts, [*starts[1:], size], strict=True)]
 
 
 def _index_of(segment: Range) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(offsets, positions) that the offset index of a segment names, without the first batch. OSError as from reading.
 
-    Entries that are zero were not written: a broker makes an index of its full size when it starts a segment.
+    Entries that are zero were not written: a broker creates an index with its full size when it starts a segment.
     """
     data = read_whole(segment.file.removesuffix(LOG) + INDEX, LARGEST_INDEX_BYTES)
     entries = np.frombuffer(data, _INDEX_ENTRY, count=len(data) // _INDEX_ENTRY.itemsize)
@@ -89,7 +89,7 @@ def position_of(segment: Range, offset: int) -> int:
                 if _is_batch(file, int(positions[at]), segment.size, segment.base_offset, int(offsets[at])):
                     return int(positions[at])
     except OSError:
-        pass  # no index, or no segment any more: the task that reads it says so
+        pass  # the index or the segment is missing: the task that reads it reports this
     return segment.start
 
 
@@ -98,7 +98,7 @@ def _indexed_starts(file: File, segment: Range, range_bytes: int) -> Iterator[in
     try:
         offsets, positions = _index_of(segment)
     except OSError:
-        return  # no index: the batch headers tell as well, only slower
+        return  # no index: use the batch headers, which takes longer
     previous = segment.start
     while True:
         far_enough = (positions >= previous + range_bytes) & (positions <= segment.size - range_bytes // 2)
@@ -108,7 +108,7 @@ def _indexed_starts(file: File, segment: Range, range_bytes: int) -> Iterator[in
                 yield previous
                 break
         else:
-            return  # no entry more, or none that is true
+            return  # no further entry, or no correct one
 
 
 def _is_batch(file: File, position: int, size: int, base_offset: int, indexed_offset: int) -> bool:
@@ -121,12 +121,12 @@ def _is_batch(file: File, position: int, size: int, base_offset: int, indexed_of
         return False
     data = file.read(position, size_bytes)
     view = next(batches(data, strict=False), None)
-    # The entry's offset is the last one of an append, which may have held several batches.
+    # The entry's offset is the last one of an append, which may contain several batches.
     return view is not None and base_offset <= view.last_offset <= indexed_offset and view.crc_ok()
 
 
 def _starts_by_headers(file: File, base_offset: int, start: int, end: int, range_bytes: int) -> list[int]:
-    """Starts of ranges after ``start``, found by following batch lengths; behind damage, by searching."""
+    """Starts of ranges after ``start``, found by following batch lengths; after damage, by searching."""
     starts: list[int] = []
     position = previous = start
     while end - previous > range_bytes + range_bytes // 2:

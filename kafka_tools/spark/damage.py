@@ -1,7 +1,7 @@
 """Damage of a batch that its header, its CRC or its neighbour shows: kinds, severities, sentences.
 
-The kinds are stable words for scripts. Those of ``storage.segment`` (a torn tail, a length that cannot be) come from
-there; here is what the fast path over sound-looking batches finds, and how bad each kind is.
+The kinds are stable words for scripts. ``storage.segment`` defines some of them (a torn tail, an impossible length).
+This module defines the kinds that the fast path over sound-looking batches finds, and the severity of each kind.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ HEADER_FAULTS = (
 WRONG_CRC, UNKNOWN_CODEC, _, BELOW, BEYOND, _ = range(len(HEADER_FAULTS))
 
 SOUND = -1
-"""The code of a batch in which nothing is wrong; others are indexes into HEADER_FAULTS."""
+"""The code of a sound batch; others are indexes into HEADER_FAULTS."""
 
 _TAILS = ("torn-tail", "zero-tail")
 
 
 def judge(headers: Headers, last_offset: int | None, segment_base_offset: int) -> NDArray[np.int8]:
-    """A code per batch: SOUND, or the index in HEADER_FAULTS of what is wrong.
+    """A code per batch: SOUND, or the index of its fault in HEADER_FAULTS.
 
     ``last_offset`` is that of the batch before the first one, None at the start of a range.
     """

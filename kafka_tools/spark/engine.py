@@ -1,4 +1,4 @@
-"""The work of an audit: the tasks, and what runs them: Spark, or where little is read this process."""
+"""The tasks of an audit, and their engines: Spark, or this process if little is read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SparkEngine:
     ) -> tuple[dict[Key, PartitionFacts], list[list[Finding]]]:
         facts: dict[Key, PartitionFacts] = {}
         if tasks:
-            # Few reducers: a summary is small, and each costs a Python worker its share of start-up.
+            # Few reducers: a summary is small, and each reducer has to start a Python worker.
             reducers = min(len(tasks), self.parallelism)
             sets = self._context.parallelize(tasks, len(tasks)).flatMap(partial(measured, depth))
             facts = dict(sets.reduceByKey(PartitionMeasures.add, reducers).mapValues(finish).collect())
@@ -67,7 +67,7 @@ class SparkEngine:
 
 
 class ProcessEngine:
-    """Work in this process, one task after the other: what is small is read before Spark would have started."""
+    """Work in this process, one task after the other: it reads a small input before Spark would have started."""
 
     parallelism = 1
 

@@ -1,8 +1,8 @@
-"""Files where they lie: on this machine, or in an object store or HDFS, read by range through ``pyarrow.fs``.
+"""Files on this machine, or in an object store or HDFS, read by range through ``pyarrow.fs``.
 
 A path without a scheme (or ``file://``) is local; ``s3://`` (``s3a://`` and ``s3n://`` mean the same), ``gs://``,
-``abfss://`` and ``hdfs://`` are others. Credentials never stand in a path: they come from where each store's clients
-look (environment, instance role, configuration files). Knows names and bytes, nothing of batches.
+``abfss://`` and ``hdfs://`` are others. Paths never contain credentials: they come from the usual sources of each
+store's clients (environment, instance role, configuration files). This module does not interpret the bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kafka_tools.storage.opening import open_regular, refuse_too_large
 
 SCHEMES = ("s3", "gs", "abfss", "hdfs")
 BLOCK_BYTES = 8 * 1024 * 1024
-"""Minimum number of bytes per request to a store, which takes tens of milliseconds whatever its size."""
+"""Minimum number of bytes per request to a store, which takes tens of milliseconds at any size."""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 _SAME_AS_S3 = ("s3a", "s3n")
 
 
 class ListedFile(NamedTuple):
-    """A file that was listed. ``modified_ms``: since the epoch, None where the store does not tell."""
+    """A listed file. ``modified_ms``: since the epoch, None if the store does not return it."""
 
     path: str
     size_bytes: int
@@ -40,7 +40,7 @@ class File(Closing):
 
     size_bytes: int
     identity: Identity | None = None
-    """Which file it is, whatever lies at its path by now; None in a store."""
+    """The file's identity, even if another file has its path now; None in a store."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class File(Closing):
         return bytes(memoryview(room)[: self.read_into(memoryview(room), position)])
 
     def read_into(self, room: memoryview, position: int) -> int:
-        """Fill ``room`` from ``position`` on; the number of bytes that were there. OSError as from reading."""
+        """Fill ``room`` from ``position`` on. Returns the number of bytes read. OSError as from reading."""
         raise OSError(f"{self.path} is not open")
 
     def refresh(self) -> int:
@@ -144,10 +144,10 @@ def is_remote(path: str) -> bool:
 
 
 def normalised(path: str) -> str:
-    """The one way in which a directory is written: no ``file://``, ``s3://`` for its other names, no slash at the end.
+    """The canonical form of a directory: no ``file://``, ``s3://`` for its other names, no slash at the end.
 
     A local one is absolute: executors work in other directories.
-    InputError for a scheme that is not read, and for a path that holds a secret or options.
+    InputError for an unsupported scheme, and for a path that contains a secret or options.
     """
     match = _SCHEME.match(path)
     if match is None or match[1].lower() == "file":
@@ -206,7 +206,7 @@ def size_and_identity(path: str) -> tuple[int, Identity | None]:
 
 
 def modified_ms(path: str) -> int | None:
-    """When a file was last written, in ms since the epoch; None if it is gone or its store does not tell."""
+    """The time of a file's last write, in ms since the epoch; None if it is missing or its store does not return it."""
     try:
         nanoseconds = _info(path).mtime_ns if is_remote(path) else os.stat(path).st_mtime_ns
     except OSError:
@@ -271,7 +271,7 @@ def _system(scheme: str, authority: str) -> tuple[Any, str]:
     from pyarrow import fs
 
     if scheme == "s3":
-        # By hand, not from the URI: that asks AWS for the bucket's region even where another endpoint is meant.
+        # Not from the URI, which makes Arrow ask AWS for the bucket's region even with another endpoint.
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         if region is None and endpoint is None:

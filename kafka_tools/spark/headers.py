@@ -58,7 +58,7 @@ def scan(
 ) -> Generator[Headers, None, int]:
     """Headers of the batches from ``start`` up to ``end``.
 
-    Returns the position after the last of them: ``end`` when all is well, else where something begins that is not a
+    Returns the position after the last one: ``end``, or the start of data that is not a
     whole magic 2 batch. Memory is bounded by the window, also for larger batches. OSError as from reading.
     """
     window = bytearray(max(window_bytes, HEADER_BYTES))

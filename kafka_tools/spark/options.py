@@ -1,4 +1,4 @@
-"""Options of the data sources: read, checked, unknown ones refused.
+"""Options of the data sources: reads and validates them, and refuses unknown ones.
 
 Spark hands over any option with any value and checks nothing, so that a typo would silently read too much.
 """
@@ -69,7 +69,7 @@ def parse_options(
     allowed: Mapping[str, str] = BATCH_OPTIONS,
     content: Sequence[Column] = (),
 ) -> ReadOptions:
-    """The options as values; InputError, naming option and value, for whatever is wrong.
+    """The options as values; InputError, naming option and value, for invalid ones.
 
     ``given`` is what Spark hands over: names in any case, values as text. ``columns`` are those of the table,
     ``content`` further ones that it has when they are asked for, ``allowed`` the names of the table's options.

@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 
 class HeaderRun(NamedTuple):
-    """Headers of consecutive magic 2 batches, and for each what is wrong with it (``damage.judge``)."""
+    """Headers of consecutive magic 2 batches, and the fault of each batch (``damage.judge``)."""
 
     headers: headers.Headers
     codes: NDArray[np.int8]
@@ -52,7 +52,7 @@ class HeaderRun(NamedTuple):
         return HeaderRun(self.headers.take(at), self.codes[at])
 
     def sound(self) -> HeaderRun:
-        """The batches in which nothing is wrong."""
+        """The batches without faults."""
         sound = self.codes == SOUND
         return self if sound.all() else self.take(sound)
 
@@ -71,7 +71,7 @@ def scan_range(range_: Range, *, check_crc: bool, count_legacy: bool) -> Iterato
 
 
 def open_range(range_: Range) -> File | Row:
-    """The file of a range, or the row that says why it cannot be read."""
+    """The file of a range, or a row with the reason why it cannot be read."""
     try:
         file = open_log(range_.file)
         # The inode alone: another machine that mounts the same files has another device number for them.
@@ -288,7 +288,7 @@ class Scan:
         return event(self.range, kind, severity(kind, at_open_end=False), text, position, next_batch - position)
 
     def _end(self, finding: Finding) -> Row:
-        """The row for a finding after which no batch comes any more in this range."""
+        """The row for a finding after which this range contains no batch."""
         position = self.position if finding.position is None else finding.position
         left = self.range.end - position
         at_end_of_file = self.range.end == self.range.size

@@ -1,4 +1,4 @@
-"""Which partitions a log directory has, and which segments they have: on a disk, and in a store by one listing."""
+"""The partitions and segments of a log directory: on a disk, or in a store by one listing."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _MOST = 2**63 - 1
 
 
 class Selection(NamedTuple):
-    """The rows that are wanted; None or empty where all are.
+    """The selected rows; a field is None or empty to select all.
 
     ``topics`` are glob patterns, ``names`` exact ones. Offsets are inclusive; ``since_ms`` is the first time wanted,
     ``until_ms`` the first one no longer wanted, in milliseconds since the epoch.
@@ -85,7 +85,7 @@ _BOUNDED = {
     **dict.fromkeys(("base_offset", "last_offset", "offset"), "offset"),
     **dict.fromkeys(("max_timestamp", "max_timestamp_ms", "timestamp", "timestamp_ms"), "time"),
 }
-"""Columns of all tables that say something about offset or time."""
+"""Columns of all tables that limit offset or time."""
 
 
 def push(selection: Selection, filters: Iterable[Any]) -> Selection:

@@ -1,6 +1,6 @@
-"""Starting and stopping Spark for a command: quietly, on whatever Java there is, leaving no process behind.
+"""Starts and stops Spark for a command: quietly, with any suitable Java, and without leaving a process behind.
 
-Under ``spark-submit`` or in a notebook, where a Spark runs already, that one is used and left running. Otherwise a JVM
+Under ``spark-submit`` or in a notebook, the running Spark is used and left running. Otherwise a JVM
 is started (``jvm``).
 """
 
@@ -52,7 +52,7 @@ def spark_session(
     """A Spark session for the ``with`` block; stopped with its JVM at the end, unless it was running before.
 
     ``master`` is Spark's master URL, ``memory_mb`` the driver's heap in MiB, ``conf`` further Spark settings.
-    ``hands_out_only``: the JVM gives tasks to Python workers and computes nothing itself; it starts sooner so.
+    ``hands_out_only``: the JVM gives tasks to Python workers and computes nothing itself, so it starts sooner.
     KafkaToolsError, with what to install as its hint, when PySpark or Java is missing or Spark does not start.
     """
     try:
@@ -175,7 +175,7 @@ def _connect(process: subprocess.Popen[bytes], settings: dict[str, str], folder:
 
 
 def _packed(folder: str) -> str:
-    """Our package as a zip file, which is all of it that executors need; its dependencies are theirs to have."""
+    """Our package as a zip file for executors. They must have its dependencies."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     path = os.path.join(folder, "kafka_tools.zip")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

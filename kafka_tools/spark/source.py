@@ -43,7 +43,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def register(spark: SparkSession) -> None:
-    """Make the data sources known to a session, with filters pushed down where this Spark can.
+    """Register the data sources in a session, with filters pushed down if this Spark supports it.
 
     Sets ``spark.sql.python.filterPushdown.enabled`` for the session. If Spark runs only on this machine and no Python
     is configured for its workers, they use this one.

@@ -1,1 +1,1 @@
-"""The columns of the data sources: what they are called, and how they are filled from headers, records and files."""
+"""The columns of the data sources: their names, and their values from headers, records and files."""

@@ -1,7 +1,7 @@
-"""Batch headers as Arrow record batches: one function per column, and only the columns that were asked for.
+"""Batch headers as Arrow record batches: one function per column, and only the requested columns.
 
-The Arrow schema is made once per table from ``tables``: Spark compares names, order, types and nullability, and takes
-times in microseconds UTC only.
+The Arrow schema is created once per table from ``tables``: Spark compares names, order, types and nullability, and
+accepts times in microseconds UTC only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def record_batches(range_: Range, options: ReadOptions, interval: tuple[int, int
 
 
 def _chosen(run: HeaderRun, selection: Selection) -> HeaderRun:
-    """The batches of a run that are wanted, and all that are damaged."""
+    """The selected batches of a run, and all damaged batches."""
     if not selection.chooses_rows:
         return run
     headers = run.headers
@@ -100,7 +100,7 @@ def _is_chosen(row: Row, selection: Selection) -> bool:
 
 
 def is_behind(run: HeaderRun, selection: Selection) -> bool:
-    """Whether everything from this run on is beyond the offsets wanted."""
+    """Whether everything from this run on is beyond the selected offsets."""
     return selection.max_offset is not None and int(run.headers.fields["base_offset"][-1]) > selection.max_offset
 
 
@@ -118,7 +118,7 @@ def _from_run(range_: Range, run: HeaderRun, schema: Any) -> Any:
 
 
 def from_rows(rows: Sequence[Row], schema: Any) -> Any:
-    """Rows as a record batch; what a row does not tell is null."""
+    """Rows as a record batch; missing values are null."""
     arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -147,7 +147,7 @@ def _last_sequence(headers: Headers) -> Any:
 
 
 def times(milliseconds: NDArray[np.int64]) -> Any:
-    """Milliseconds since the epoch as Spark's times; null for -1 and for what Spark cannot show."""
+    """Milliseconds since the epoch as Spark's times; null for -1 and for times that Spark cannot show."""
     shown = (milliseconds != -1) & (milliseconds >= OLDEST_MS) & (milliseconds <= NEWEST_MS)
     return (
         pa.array(np.where(shown, milliseconds, 0) * 1000, mask=~shown)

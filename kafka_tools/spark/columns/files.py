@@ -1,7 +1,7 @@
-"""The files of log directories as Arrow record batches: what there is, how large, of which kind. Opens none of them.
+"""The files of log directories as Arrow record batches: names, sizes and kinds. It opens no file.
 
 A task lists one partition directory (or, in a store, one log directory, which takes one listing), so that a directory
-that vanishes meanwhile is simply not there. A cluster's inventory: what is in transit, left over or unknown.
+that vanishes meanwhile is missing. The table is a cluster's inventory, with files in transit, left over or unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of some batches as spans of one arena and numbers, and every column that is made of them."""
+"""Records of some batches as spans of one arena and numbers, and every column that is computed from them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RecordSpans:
         return self._contents(self.columns.value_start, self.columns.value_size)
 
     def _contents(self, starts: Numbers, sizes: Numbers) -> Any:
-        """Spans as a binary array: those between them are left out by taking every other one."""
+        """Spans as a binary array: taking every other span omits the bytes between them."""
         count = len(starts)
         if not count:
             return pa.array([], pa.binary())

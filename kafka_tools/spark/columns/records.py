@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 WINDOW_BYTES = 4 * 1024 * 1024
-"""How much of a log is read into columns at a time (one batch where that is larger)."""
+"""Bytes of a log that are read into columns at a time (one batch if that is larger)."""
 ROWS_PER_BATCH = 32_768
 BYTES_PER_BATCH = 32 * 1024 * 1024
 
@@ -105,7 +105,7 @@ class _Reader:
                 size = int(ends[at] - positions[at])
                 row = event(self.range, kind, ERROR, text, int(positions[at]), size) | {"offset": int(base[at])}
                 yield self.rows([row])
-            start = at  # a batch that is only misplaced is read after its damage was told
+            start = at  # read a batch that is only misplaced after reporting its damage
 
     def _of_batches(self, file: File, positions: Numbers, ends: Numbers, chosen: Numbers) -> Iterator[Any]:
         if not len(chosen):
@@ -126,7 +126,7 @@ class _Reader:
             try:
                 columns = decode(views, self.arena)
             except UnsupportedCodec:
-                columns = None  # told where the batch is read by itself
+                columns = None  # reported when the batch is read alone
             if columns is not None:
                 yield from self._of_columns(RecordSpans(views, columns))
                 views = views[columns.batch_count :]
@@ -139,7 +139,7 @@ class _Reader:
                 return
 
     def _one_by_one(self, view: BatchView) -> Iterator[Any]:
-        """The records of a batch up to what cannot be read in it."""
+        """The records of a batch up to the first unreadable one."""
         records: list[Record] = []
         size_bytes = 0
         try:
@@ -179,7 +179,7 @@ class _Reader:
             yield self._batch(part)
 
     def _step(self, columns: RecordColumns) -> int:
-        """How many rows one record batch takes: fewer where large contents are copied into it."""
+        """Rows of one record batch: fewer if large contents are copied into it."""
         if not any(field.name in ("key", "value", "headers") for field in self.schema) or not columns.record_count:
             return ROWS_PER_BATCH
         largest = int((columns.key_size + columns.value_size).max()) + 2

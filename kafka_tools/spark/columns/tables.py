@@ -17,7 +17,7 @@ NEWEST_MS = 253_402_300_799_999
 
 
 class Column(NamedTuple):
-    """A column: its name, its Spark SQL type, and what it holds."""
+    """A column: its name, its Spark SQL type, and its meaning."""
 
     name: str
     type: str
@@ -98,7 +98,7 @@ CONTENT_COLUMNS: tuple[Column, ...] = (
     Column("value", "binary", "the value"),
     Column("headers", "array<struct<name:string,value:binary>>", "the headers, in order"),
 )
-"""The further columns of the table of records when content is asked for."""
+"""The further columns of the table of records when content is requested."""
 
 FILE_COLUMNS: tuple[Column, ...] = (
     Column("log_dir", "string", "the log directory that contains the file, as given"),

@@ -1,4 +1,4 @@
-"""Findings about compaction: partitions that wait for it, tombstones it should have removed, bloated offsets."""
+"""Findings about compaction: partitions that wait for it, tombstones that it should have removed, bloated offsets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_tools.values import TopicPartition
 
 DEFAULT_DIRTY_RATIO = 0.5
 TOMBSTONE_SLACK_MS = 7 * DAY_MS
-"""A tombstone goes with the next compaction after its horizon, which a quiet partition may not see for days."""
+"""The next compaction after its horizon removes a tombstone; on a quiet partition that may take days."""
 
 BLOATED_BYTES = 100 * SMALL_BYTES
 _BLOATED_RATIO = 20
@@ -64,7 +64,7 @@ def _lag(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
     if cleaned is None:
         text += "; the cleaner's checkpoint does not contain the partition"
     starts = [piece for piece in closed if piece.base_offset >= clean_to]
-    # At the limit the cleaner starts; only what is well beyond it is late.
+    # The cleaner starts at the limit; only a ratio well above it is late.
     late = dirty / total > min(0.9, 1.5 * limit)
     yield facts.finding(
         "compaction-lag",

@@ -27,7 +27,7 @@ WALKED_BYTES = 1024 * 1024 * 1024
 """Larger partitions are not walked a second time by one task."""
 
 ALWAYS_WALKED_BYTES = 1024 * 1024
-"""A partition that is no larger costs nothing to walk; of others, leader epochs are only read."""
+"""Up to this size a partition is always walked; of larger partitions, leader epochs are only read."""
 
 MOST_OF_A_KIND = 200
 _EMPTY_SNAPSHOT_BYTES = 10
@@ -40,7 +40,7 @@ _OF_THE_LOG = frozenset(
 
 
 class Directory(NamedTuple):
-    """A partition's directory to be looked at."""
+    """A partition's directory to check."""
 
     log_dir: str
     topic: str
@@ -98,7 +98,7 @@ def checkpoint_findings(facts: PartitionFacts, around: Around) -> Iterator[Findi
     """Checkpoints that name offsets which the log does not have."""
     end = facts.next_offset
     if end is None or facts.summary.corrupt or facts.pieces[-1].lost:
-        return  # after damage the end of what was read is not the end of the log
+        return  # after damage, the last batch that was read may not be the end of the log
     log_dir = around.log_dir(facts)
     told = log_dir.recovery_points or {}, log_dir.log_starts, log_dir.high_watermarks, log_dir.cleaner_offsets
     partition = TopicPartition(facts.topic, facts.partition)
@@ -148,7 +148,7 @@ def _measured(finding: Finding) -> bool:
 
 
 def _has_state(files: PartitionFiles) -> bool:
-    """Whether something in the directory has to be compared with the log as a whole."""
+    """Whether a file in the directory has to be compared with the whole log."""
     indexes = (segment.txn_index for segment in files.segments if segment.txn_index)
     producers = any(_size(path) > _EMPTY_SNAPSHOT_BYTES for path in files.snapshots)
     return producers or any(map(_size, indexes)) or files.size_bytes <= ALWAYS_WALKED_BYTES

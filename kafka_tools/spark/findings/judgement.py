@@ -49,7 +49,7 @@ def of_all(every: Sequence[PartitionFacts], around: Around) -> Iterator[Finding]
 
 
 def doubtful_copies(every: Sequence[PartitionFacts], around: Around) -> list[copies.Suspect]:
-    """Copies that differ, to be read again for the place."""
+    """Copies that differ, to be read again to find the place."""
     found = [
         suspect
         for group in by_partition(every).values()
@@ -71,13 +71,13 @@ def by_partition(every: Sequence[PartitionFacts]) -> dict[tuple[str, int], list[
     """The copies of each partition, in the order of the log directories' names."""
     groups: dict[tuple[str, int], list[PartitionFacts]] = {}
     for facts in sorted(every, key=lambda each: (each.topic, each.partition, each.log_dir)):
-        # Every node has a metadata log of its own cluster; what is in it is compared by the quorum.
+        # Every node has a metadata log of its own cluster; the quorum compares its contents.
         groups.setdefault((facts.topic, facts.partition), []).append(facts)
     return groups
 
 
 def fullest(group: Sequence[PartitionFacts]) -> PartitionFacts:
-    """The copy that stands for a partition where only one is to be counted."""
+    """The copy that represents a partition if only one is counted."""
     return max(group, key=lambda facts: (facts.summary.records, facts.summary.batch_bytes))
 
 

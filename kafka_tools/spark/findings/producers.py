@@ -1,6 +1,6 @@
 """Findings about producers: sequence numbers that do not follow, transactions that stay open.
 
-Compaction removes whole batches, so that sequences of a compacted topic say nothing.
+Compaction removes whole batches, so sequences of a compacted topic are not checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def sequence_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding
 
 
 def transaction_findings(facts: PartitionFacts, around: Around, transactional_ids: dict[int, str]) -> Iterator[Finding]:
-    """Transactions without a marker; those that are open for longer than any may be."""
+    """Transactions without a marker, and transactions that are open for longer than allowed."""
     as_of_ms = around.log_dir(facts).as_of_ms
     end = facts.next_offset or 0
     for producer in facts.producers.open:

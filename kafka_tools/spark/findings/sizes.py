@@ -1,4 +1,4 @@
-"""Findings about sizes: large and tiny batches, compression that does nothing, headers that weigh more than data."""
+"""Findings about sizes: large and tiny batches, compression that saves nothing, headers that are larger than data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POOR_RATIO = 0.95
 
 
 def limit_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
-    """The largest batches beside the topic's limit."""
+    """The largest batches compared with the topic's limit."""
     own = around.configs.number(facts.topic, "max.message.bytes")
     limit = DEFAULT_LIMIT_BYTES if own is None else own
     source = f"max.message.bytes={limit}" if own is not None else f"Kafka's default limit of {limit} bytes"

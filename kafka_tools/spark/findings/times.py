@@ -1,4 +1,4 @@
-"""Findings about time: timestamps that cannot be right, and retention that does not do its job."""
+"""Findings about time: impossible timestamps, and retention that does not work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Segment(NamedTuple):
 
 
 def timestamp_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
-    """One finding per segment and way of being wrong, at the first batch that is."""
+    """One finding per segment and kind of wrong timestamp, at the first such batch."""
     sizes = {piece.file: piece.size for piece in facts.pieces}
     for odd in facts.batches.odd_times.values():
         stake = sizes.get(odd.file, 0)
@@ -108,13 +108,13 @@ def _overdue(facts: PartitionFacts, kind: str, text: str, first: _Segment, size_
 
 
 def idle_findings(facts: PartitionFacts, around: Around) -> Iterator[Finding]:
-    """Partitions that hold nothing, or to which nothing was written for long."""
+    """Partitions that are empty, or to which nothing was written for a long time."""
     if facts.topic.startswith("__"):
         return
     path = facts.pieces[-1].file if facts.pieces else None
     if not facts.summary.records:
         if any(kind in LOST for _, kind in facts.summary.finding_counts):
-            return  # nobody knows what is in it
+            return  # its contents are unknown
         at = facts.pieces[-1].base_offset if facts.pieces else 0
         text = (
             "the partition never contained a record"

@@ -14,7 +14,7 @@ from kafka_tools.storage.findings import INFO, Finding
 def of_all(tasks: Iterable[Iterable[Range]], every: Iterable[PartitionFacts]) -> Iterator[Finding]:
     """Ranges that executors found removed or replaced although they lie where the driver planned them.
 
-    A path that names other files elsewhere must not look like a cluster in which nothing is wrong.
+    A path that names other files on executors must not look like a healthy cluster.
     """
     missed = {
         (facts.log_dir, facts.summary.topic, facts.summary.partition): facts.summary.finding_counts[INFO, "vanished"]

@@ -1,4 +1,4 @@
-"""Topic configs as the cluster metadata log in a log directory has them.
+"""Topic configs from the cluster metadata log in a log directory.
 
 Every broker of a KRaft cluster keeps that log (``__cluster_metadata-0``) in its first log directory. Without one
 (ZooKeeper, a copy of a single partition) the configs are unknown, and the result is empty.
@@ -47,7 +47,7 @@ class Configs(NamedTuple):
             return None
 
     def compacted(self, topic: str) -> bool | None:
-        """Whether the cleanup policy holds compact; None if the policy is not known."""
+        """Whether the cleanup policy contains compact; None if the policy is not known."""
         policy = self.value(topic, "cleanup.policy")
         return None if policy is None else "compact" in policy
 

@@ -1,4 +1,4 @@
-"""Consumer groups and transactional ids, as far as a partition of an internal topic holds them.
+"""Consumer groups and transactional ids, as far as a partition of an internal topic contains them.
 
 Keys of ``__consumer_offsets`` repeat with every commit, so each different key of a window is decoded once. A record
 that cannot be decoded (written by a newer Kafka, or damaged) counts as ``unknown``. Memory is bounded, because only the
@@ -64,7 +64,7 @@ class InternalMeasures:
         self._shrink()
 
     def add_columns(self, topic: str, columns: RecordColumns) -> None:
-        """Count the records of an internal topic; those of other topics are not the business of this."""
+        """Count the records of an internal topic; ignore records of other topics."""
         if topic not in (CONSUMER_OFFSETS, TRANSACTION_STATE) or not columns.record_count:
             return
         by_key: dict[bytes, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Everything that is measured of a partition directory, range by range: the map side of the audit, without Spark."""
+"""All measures of a partition directory, range by range: the map side of the audit, without Spark."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PartitionMeasures:
 
 
 def measure(range_: Range, depth: Depth) -> PartitionMeasures:
-    """Read one range and measure what is in it; every CRC is checked, and every index entry about it."""
+    """Read one range and measure its contents; check every CRC and every index entry."""
     found = PartitionMeasures(range_.log_dir, range_.topic, range_.partition)
     seen = Seen()
     indexes = read_indexes(range_)

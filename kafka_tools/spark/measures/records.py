@@ -93,7 +93,7 @@ class RecordMeasures:
                 self._see_fault(fault)
 
     def drop_keys(self) -> None:
-        """Forget the keys themselves, when their numbers were taken."""
+        """Drop the keys themselves once their numbers are known."""
         self.keys, self.hot = KeySample(), HotKeys()
 
     def add_group(self, group: AlikeBatches, file: str) -> Iterator[RecordColumns]:

@@ -1,6 +1,6 @@
-"""Counting in bounded memory what has no bound: sizes, keys, frequent keys. Each says how far off it may be.
+"""Counts of unbounded input (sizes, keys, frequent keys) in bounded memory, each with its error.
 
-Adding two of a kind gives what counting everything at once would have given, up to the same error.
+The sum of two counts equals a single count of both inputs, up to the same error.
 """
 
 from __future__ import annotations
@@ -235,6 +235,6 @@ class HotKeys:
         if len(self.keys) <= self.CAPACITY:
             return
         kept = list(self.top())[: self.CAPACITY]
-        # What is dropped may come again: its count so far is missing then.
+        # A dropped key may occur again; its count so far is then missing.
         self.missed += max(key.records for key in self.keys.values() if key not in kept)
         self.keys = {key.hash: key for key in kept}

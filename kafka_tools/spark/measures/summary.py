@@ -1,4 +1,4 @@
-"""Counting what lies in ranges of segments, and adding counts up: the arithmetic of the audit, without Spark.
+"""Counts of ranges of segments, and their sums: the arithmetic of the audit, without Spark.
 
 A ``Summary`` covers any number of ranges of one partition. Its size depends on the number of ranges and of different
 codecs, not on the number of batches; findings beyond a bound are counted but not kept. Adding two summaries gives the

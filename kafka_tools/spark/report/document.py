@@ -101,7 +101,7 @@ def data(result: Audit) -> Row:
 
 
 def verdict(result: Audit) -> str:
-    """One sentence: what was looked at, and how it is."""
+    """One sentence: the input of the audit, and its result."""
     by_severity: dict[str, int] = {}
     for (severity, _), count in result.finding_counts.items():
         by_severity[severity] = by_severity.get(severity, 0) + count

@@ -1,4 +1,4 @@
-"""The audit as one HTML page that needs nothing else: no network, no files, no fonts.
+"""The audit as one self-contained HTML page: no network, no files, no fonts.
 
 Everything in it is escaped by the template engine; what could deceive the eye (control characters, marks that turn the
 writing direction) is written as its code. Its size is bounded: long lists end with how much was left out.
@@ -139,7 +139,7 @@ def _by_severity(found: dict[str, Any]) -> dict[str, int]:
 
 
 def _visible(value: Any) -> Any:
-    """The same data with what could deceive the eye written as its code."""
+    """The same data with deceptive characters replaced by their codes."""
     if isinstance(value, str):
         return _DECEIVING.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""For each finding the command that looks closer or mends it."""
+"""A command for each finding that shows more about it or repairs it."""
 
 from __future__ import annotations
 
