@@ -1,7 +1,8 @@
 """Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup (KIP-848).
 
-To them a rebalance looks as ever, but nobody leads and nobody waits for the others: the coordinator assigns. A member
-epoch is their generation. Follows the ``...ToConsumerGroup`` half of Kafka's ``GroupMetadataManager``.
+To them a rebalance looks as usual, but there is no leader and no member waits for others: the coordinator assigns
+partitions. A member epoch is their generation. Follows the ``...ToConsumerGroup`` methods of Kafka's
+``GroupMetadataManager``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _STALE = "the assignment of its members for their current subscriptions is unkno
 
 
 class ClassicMembers:
-    """The classic requests to consumer groups that have members. ``groups`` decides what the protocols share."""
+    """The classic requests to consumer groups that have members. ``groups`` has the logic that both protocols share."""
 
     def __init__(self, groups: ConsumerGroups) -> None:
         self._groups = groups
@@ -56,7 +57,7 @@ class ClassicMembers:
     def join(
         self, group_id: str, request: JoinGroupRequest, version: int, client_id: str, client_host: str
     ) -> Work[JoinGroupResponse]:
-        """Join or rejoin, without waiting for others. BrokerError with the member's error code."""
+        """Join or rejoin, without waiting for other members. BrokerError with the member's error code."""
         settings = self._groups.settings
         group = self._store.existing(ConsumerGroup, group_id)
         if not settings.may_mix:
@@ -142,7 +143,7 @@ class ClassicMembers:
         )
 
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> int:
-        """Keep a member's session; returns REBALANCE_IN_PROGRESS to a member that has to join again.
+        """Extend a member's session; returns REBALANCE_IN_PROGRESS if the member must rejoin.
 
         BrokerError with the member's error code.
         """
@@ -161,9 +162,9 @@ class ClassicMembers:
     def leave(
         self, group: ConsumerGroup, identities: Collection[LeaveGroupRequest.MemberIdentity]
     ) -> Work[list[int] | None]:
-        """Members leave, those of the consumer protocol too; returns the error code of each.
+        """Remove members, also those of the consumer protocol; returns an error code for each.
 
-        None if the group has become another one before they could. BrokerError if it cannot be written.
+        None if another group has replaced the group meanwhile. BrokerError if the write fails.
         """
         codes: list[int] | None = None
 

@@ -15,14 +15,14 @@ from kafka_tools.broker_embedded.slices import Work, to_thread
 from kafka_tools.protocol.stored import consumer_group as stored
 
 _MOST_AT_ONCE = 200
-"""A record of more topics is made on another thread."""
+"""A record with more topics is created on another thread."""
 _CLASSIC = stored.ConsumerGroupMemberMetadataValue.ClassicMemberMetadata
 _MEMBER_KEYS = (
     stored.ConsumerGroupCurrentMemberAssignmentKey,
     stored.ConsumerGroupTargetAssignmentMemberKey,
     stored.ConsumerGroupMemberMetadataKey,
 )
-"""What there is of each member, in the order in which it ends."""
+"""The keys of a member's records, in the order of their tombstones."""
 
 
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
@@ -51,7 +51,7 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
-    """The epoch of a group, and the hash of what it reads."""
+    """The record of a group's epoch and the hash of its topics."""
     value = stored.ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
     return CoordinatorRecord(stored.ConsumerGroupMetadataKey(group_id=group_id), value)
 
@@ -67,7 +67,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> Coor
 
 
 def target_epoch_record(group_id: str, epoch: int, computed_ms: int) -> CoordinatorRecord:
-    """The record that says that the target assignments of an epoch are complete."""
+    """The record that marks the target assignments of an epoch as complete."""
     value = stored.ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=computed_ms)
     return CoordinatorRecord(stored.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value)
 
@@ -87,7 +87,7 @@ def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
 
 
 def expression_record(group_id: str, regex: str, resolved: ResolvedExpression) -> CoordinatorRecord:
-    """The topics that an expression matches."""
+    """The record of the topics that an expression matches."""
     value = stored.ConsumerGroupRegularExpressionValue(
         topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.resolved_ms
     )
@@ -96,23 +96,23 @@ def expression_record(group_id: str, regex: str, resolved: ResolvedExpression) -
 
 
 def expression_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
-    """No member uses an expression any longer."""
+    """The tombstone of an expression that no member uses any more."""
     key = stored.ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=regex)
     return CoordinatorRecord(key, None)
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """What a Kafka before 4.1 kept of the topics is not needed: the hash stands for it."""
+    """The tombstone of the topics that Kafka before 4.1 stored. The hash replaces them."""
     return CoordinatorRecord(stored.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """A member is gone."""
+    """The tombstones of a member."""
     return [CoordinatorRecord(key(group_id=group_id, member_id=member_id), None) for key in _MEMBER_KEYS]
 
 
 def group_tombstones(group_id: str, member_ids: Sequence[str], regexes: Sequence[str]) -> Iterator[CoordinatorRecord]:
-    """The group is gone, with these members and resolved expressions."""
+    """The tombstones of a group with these members and resolved expressions."""
     current, target, member = _MEMBER_KEYS
     yield from (CoordinatorRecord(current(group_id=group_id, member_id=each), None) for each in member_ids)
     yield from (CoordinatorRecord(target(group_id=group_id, member_id=each), None) for each in member_ids)
@@ -124,7 +124,7 @@ def group_tombstones(group_id: str, member_ids: Sequence[str], regexes: Sequence
 
 
 def long_record(make: Callable[[], CoordinatorRecord], topics: int) -> Work[CoordinatorRecord]:
-    """A record of so many topics, made on another thread if they are very many: ``make`` reads what never changes."""
+    """Create a record, on another thread if it has very many topics. ``make`` must only read immutable data."""
     return (yield from to_thread(make)) if topics > _MOST_AT_ONCE else make()
 
 

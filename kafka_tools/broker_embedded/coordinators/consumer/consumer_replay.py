@@ -1,6 +1,6 @@
-"""Records of consumer groups, applied. A consumer group changes in no other way, live and at a start.
+"""Applies the records of consumer groups, live and at a start. Only these records change a consumer group.
 
-Records that a Kafka before 4.1 wrote are understood.
+Records of Kafka before 4.1 are supported.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _MEMBER_STATES = (STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS)
 
 
 def replay(groups: MutableMapping[str, Group], key: Stored, value: Stored | None, read: object = None) -> None:
-    """One record of the log; others than those of consumer groups change nothing. ``read``: as in its maker's record.
+    """Apply one record of the log; other records than those of consumer groups change nothing.
 
-    A record makes the group that it is about; a classic group that only had offsets is one no longer.
+    ``read``: see ``CoordinatorRecord``. The record creates its group if it is missing, and replaces a classic group
+    that only had offsets.
     """
     apply = _REPLAY.get(type(key))
     if apply is None:
@@ -131,7 +132,7 @@ def _replay_current(
 
 
 def _epochs(topics: list[stored.TopicPartitions], member_epoch: int) -> Epochs:
-    """Epochs of partitions; those of Kafka before 4.2, which did not write them, are the member's."""
+    """Epochs of partitions. Kafka before 4.2 did not write them; then they are the member's epoch."""
     found = {}
     for each in topics:
         epochs, numbers = each.assignment_epochs, each.partitions

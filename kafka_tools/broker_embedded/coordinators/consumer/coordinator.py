@@ -1,7 +1,7 @@
-"""Consumer groups: the coordinator's half of KIP-848, beside the classic groups.
+"""Consumer groups: the coordinator's part of KIP-848.
 
-A heartbeat says what a member reads and owns. What follows is decided on the state as it is, written as one batch of
-records, and holds once it is written; the answer is what the records say. Follows ``GroupMetadataManager`` (Kafka
+A heartbeat contains the subscription of a member and its partitions. The coordinator decides on the present state,
+writes one batch of records, then applies it. Follows ``GroupMetadataManager`` (Kafka
 4.3.1) in the order of its checks.
 """
 
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 class ConsumerGroups:
-    """``heartbeat`` is the one request of the protocol; ``steps`` is what it shares with the classic JoinGroup."""
+    """``heartbeat`` serves the only request of the protocol; ``steps`` is shared with the classic JoinGroup."""
 
     def __init__(self, store: GroupStore, rebalances: Rebalances) -> None:
         self.store = store
@@ -154,7 +154,7 @@ class ConsumerGroups:
         return group, check_instance(group.static_member(instance_id), request.member_id, instance_id)
 
     def _away_step(self, group: ConsumerGroup, member: ConsumerMember) -> Work[GroupStep]:
-        """A static member goes and will be back: its partitions wait for it until its session ends."""
+        """A static member leaves temporarily: its partitions stay reserved until its session expires."""
         assigned = {}
         for topic_id, numbers in member.assigned.items():
             yield
@@ -164,7 +164,7 @@ class ConsumerGroups:
         return GroupStep(group, group.epoch, member, left, [record], [])
 
     def loaded(self, group: ConsumerGroup) -> None:
-        """After a start every member has one session to come back."""
+        """After a start, every member has one session timeout to return."""
         timeout_ms = self.settings.bounded(group.id, "session.timeout.ms")
         for member in group.members.values():
             self.fencing.expect(SESSION, group.id, member.id, timeout_ms)
@@ -172,10 +172,10 @@ class ConsumerGroups:
                 self.fencing.expect_revocation(group.id, member)
 
     def committed(self, group: ConsumerGroup, member_id: str) -> None:
-        """Only heartbeats keep a session alive."""
+        """Do nothing: only heartbeats extend a session."""
 
     def ended(self, group: ConsumerGroup) -> None:
-        """The deadlines of its members end too."""
+        """Cancel the deadlines of its members."""
         self.fencing.deadlines.cancel_group(group.id)
 
 
@@ -187,7 +187,7 @@ def new_member_id() -> str:
 def owned_partitions(
     topics: Collection[consumer_group_heartbeat.ConsumerGroupHeartbeatRequest.TopicPartitions],
 ) -> Partitions:
-    """The partitions that a member reports to own."""
+    """The partitions that a member reports as its own."""
     owned: dict[UUID, frozenset[int]] = {}
     for each in topics:
         owned[each.topic_id] = owned.get(each.topic_id, frozenset()) | frozenset(each.partitions)

@@ -24,7 +24,7 @@ _CLASSIC, _CONSUMER = 0, 1
 
 
 def described(group: ConsumerGroup, default_assignor: str, topics: GroupTopics) -> Work[Described]:
-    """The group with its members, and the current and the target assignment of each: as they were at the beginning."""
+    """The group and its members, with current and target assignments, as they were at the time of the call."""
     answer = Described(
         group_id=group.id,
         group_state=group.state,

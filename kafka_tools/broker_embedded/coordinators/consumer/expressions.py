@@ -1,7 +1,7 @@
-"""Subscriptions by regular expression: which topics match, found out beside the heartbeats (KIP-848).
+"""Subscriptions by regular expression: resolves the matching topics in the background (KIP-848).
 
-An expression is resolved for the first member that uses it, when topics were made since, and now and then; what
-matches becomes a record. As ``TopicRegexResolver`` and ``maybeUpdateRegularExpressions``.
+An expression is resolved for the first member that uses it, after topics were created, and regularly. A record stores
+the matching topics. Like ``TopicRegexResolver`` and ``maybeUpdateRegularExpressions``.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MIN_REFRESH_MS = 10_000
-"""A group's expressions are not resolved more often, whatever its members ask for."""
+"""The minimum time between two resolutions of a group's expressions."""
 
 MayDescribe = Callable[[str], bool]
-"""Whether the member that asked may describe a topic. Expressions match no other topics for it."""
+"""Whether the requesting member may describe a topic. Expressions match only such topics."""
 
 SAME, CHANGED, CHANGED_AND_RESOLVED = 0, 1, 2
-"""The state of a member's expression; the topics that it matches are known for the last state only."""
+"""The change of a member's expression. Its topics are known only for the last value."""
 
 
 class _Change(NamedTuple):
-    """What is written of expressions that are resolved; ``epoch`` is the group's next one, None if it has none."""
+    """The records of resolved expressions. ``epoch``: the group's next epoch, or None if it stays the same."""
 
     group: ConsumerGroup
     records: list[CoordinatorRecord]
@@ -53,7 +53,7 @@ class _Change(NamedTuple):
 
 
 class Expressions:
-    """Resolves expressions of groups, each group's in one piece of work."""
+    """Resolves expressions of groups. Each group has at most one resolution in progress."""
 
     def __init__(self, store: GroupStore, topics: GroupTopics) -> None:
         self._store = store
@@ -69,7 +69,7 @@ class Expressions:
         may_describe: MayDescribe,
         records: list[CoordinatorRecord],
     ) -> tuple[int, Callable[[], None] | None]:
-        """What became of the member's expression, and what to begin once the change is written.
+        """The change of the member's expression, and the work to start after the change is written.
 
         BrokerError INVALID_REGULAR_EXPRESSION.
         """
@@ -97,7 +97,7 @@ class Expressions:
     def _changed(
         self, group: ConsumerGroup, old: ConsumerMember, new: ConsumerMember, records: list[CoordinatorRecord]
     ) -> tuple[int, bool]:
-        """What became of the expression, and whether it has to be resolved."""
+        """The change of the expression, and whether it must be resolved."""
         if old.regex == new.regex:
             return SAME, False
         if old.regex in group.expressions and group.expression_members[old.regex] == 1:
@@ -121,7 +121,7 @@ class Expressions:
         self._runtime.slices.later(self._resolve(group_id, expressions, may_describe), done)
 
     def _resolve(self, group_id: str, expressions: Collection[str], may_describe: MayDescribe) -> Work[None]:
-        """Find out what the expressions match, and write it. What another change has overtaken is decided anew."""
+        """Resolve expressions and write the result. The change is decided again if the group changed meanwhile."""
         resolved = yield from self._resolved(group_id, expressions, may_describe)
 
         def change() -> Work[_Change | None]:
@@ -147,7 +147,7 @@ class Expressions:
             yield
             try:
                 compiled[regex] = compile_pattern(regex)
-            except InvalidPattern as error:  # written by an older broker, which took it
+            except InvalidPattern as error:  # an older broker accepted it
                 log.error("group %s: ignoring regular expression '%s': %s", group_id, regex, error)
         for name in list(self._topics.cluster.topics):
             yield
@@ -159,7 +159,7 @@ class Expressions:
         return {regex: ResolvedExpression(frozenset(names), version, now_ms) for regex, names in matching.items()}
 
     def _change(self, group: ConsumerGroup, resolved: Mapping[str, ResolvedExpression]) -> Work[_Change]:
-        """What was found, for expressions that are still in use. BrokerError if it cannot be written."""
+        """The change by resolved expressions that are still in use. BrokerError if it is too large."""
         used = {regex: found for regex, found in resolved.items() if group.expression_members[regex]}
         different, records = {}, []
         for regex, found in used.items():

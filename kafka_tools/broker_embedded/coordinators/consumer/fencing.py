@@ -1,4 +1,4 @@
-"""Members that leave a consumer group, or are put out of it because a deadline is over."""
+"""Removes members of consumer groups that leave or miss a deadline."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Leaving = tuple[ConsumerGroup, Collection[ConsumerMember]] | None
-"""A group and members of it that have to go; None if there is nothing to do any more."""
+"""A group and its members to remove; None if there is nothing to do any more."""
 
 
 class Fencing:
-    """``fence`` takes members out of a group; ``expect`` starts the deadlines that end in it."""
+    """``fence`` removes members from a group; ``expect`` starts deadlines after which it removes them."""
 
     def __init__(self, store: GroupStore, topics: GroupTopics, migration: Migration, rebalances: Rebalances) -> None:
         self._store = store
@@ -44,10 +44,10 @@ class Fencing:
 
     @shielded
     def fence(self, group_id: str, leaving: Callable[[], Leaving]) -> Work[None]:
-        """These members are out; the others get another target with their next heartbeats. BrokerError if not written.
+        """Remove members; the others get another target with their next heartbeats. BrokerError if the write fails.
 
-        The group becomes a classic one if only classic members are left and it may, and can. That is made in slices,
-        though whoever asked for it has gone: ``leaving`` is asked again if the group changes meanwhile.
+        If only classic members are left, the group becomes a classic group, if configs allow it and the records fit.
+        This is done in slices: ``leaving`` is called again if the group changes meanwhile.
         """
         converted, out = yield from self._topics.undisturbed(group_id, lambda: self._converted(leaving))
         if converted is not None:
@@ -58,7 +58,7 @@ class Fencing:
     def _converted(
         self, leaving: Callable[[], Leaving]
     ) -> Work[tuple[tuple[ConsumerGroup, ClassicGroup, bytes | None] | None, Leaving]]:
-        """The classic group that is left and the batch that makes it one; None for the former if that is not so."""
+        """The remaining classic group with the batch of its conversion, or None if it stays a consumer group."""
         out = leaving()
         if out is None or not out[1] or not self._migration.downgrades_without(*out):
             return None, out
@@ -66,7 +66,7 @@ class Fencing:
         try:
             classic, records = yield from self._migration.downgraded(group, members, None, self._runtime.now_ms())
             return (group, classic, (yield from self._store.change_of(records))), out
-        except (BrokerError, WireError) as error:  # too much for one record, or for any
+        except (BrokerError, WireError) as error:  # too large for a record or a batch
             log.warning("group %s stays a consumer group: cannot convert it to a classic group: %s", group.id, error)
             return None, out
 
@@ -77,7 +77,7 @@ class Fencing:
             records += member_tombstones(group.id, member.id)
             if member.regex:
                 leaving[member.regex] = leaving.get(member.regex, 0) + 1
-        # What has no record needs no tombstone. An older broker took expressions that fit into neither.
+        # Only expressions with records need tombstones. An older broker accepted expressions too long for both.
         unused = [
             regex
             for regex, count in leaving.items()
@@ -94,9 +94,9 @@ class Fencing:
     def become_classic(
         self, group: ConsumerGroup, classic: ClassicGroup, batch: bytes | None, rebalances: str | None
     ) -> Work[None]:
-        """Write that a consumer group is a classic one from now on, and make it so. ``rebalances``: why, if it does.
+        """Write the conversion to a classic group and apply it. ``rebalances``: the reason for a rebalance, or None.
 
-        It is one at once, but that the sessions of its members begin in slices.
+        The group changes immediately; only the sessions of its members start in slices.
         """
         assert batch is not None
         self._store.write_change(group.id, batch)
@@ -122,9 +122,9 @@ class Fencing:
         at_epoch: int | None = None,
         once: bool = False,
     ) -> None:
-        """Start a deadline of a member: it is put out unless it does in time what ``REASONS`` says it did not.
+        """Start a deadline of a member, after which it is removed. ``REASONS`` has the reasons for the log.
 
-        ``at_epoch``: only while the member is at this epoch. ``once``: a deadline that runs already stays.
+        ``at_epoch``: only if the member is still at this epoch. ``once``: keep a deadline that is already running.
         """
         self.deadlines.start(
             group_id, member_id, deadline, after_ms,
@@ -132,7 +132,7 @@ class Fencing:
         )  # fmt: skip
 
     def expect_revocation(self, group_id: str, member: ConsumerMember) -> None:
-        """The member has to revoke partitions in time, or to be at another epoch."""
+        """Expect the member to revoke partitions, or reach another epoch, in time."""
         self.expect(REBALANCE, group_id, member.id, member.rebalance_timeout_ms, at_epoch=member.epoch)
 
     def _missed(self, group_id: str, member_id: str, reason: str, epoch: int | None) -> Work[None]:

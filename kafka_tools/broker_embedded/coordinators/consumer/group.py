@@ -1,7 +1,7 @@
-"""A consumer group, made of its records: members, their targets, the owner of each partition (KIP-848).
+"""A consumer group, built from its records: members, their targets, the owner of each partition (KIP-848).
 
-State only, as ``ConsumerGroup`` and ``ModernGroup`` of Kafka keep it: it changes by ``replay``, live and at a
-start alike. What it becomes is decided elsewhere in this folder, on the state before the change.
+It contains only state, as in ``ConsumerGroup`` and ``ModernGroup`` of Kafka. Only ``replay`` changes it, live and at a
+start. Other modules of this folder decide the changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEMBER_EPOCHS_FROM = 9
 _NOBODY = Committer("", None, NO_EPOCH)
 _NO_TOPICS: frozenset[str] = frozenset()
 _ASSIGNORS_IN_ORDER = ("uniform", "range")
-"""Which assignor wins among those that as many members prefer: the order of Java's hash map."""
+"""The order among assignors that equally many members prefer: that of Java's hash map."""
 
 
 class Subscriptions(NamedTuple):
@@ -49,7 +49,7 @@ class Subscriptions(NamedTuple):
         return {*self.by_name, *self.by_expression}
 
     def is_alike(self, members: int) -> bool:
-        """Whether all members read the same, as Kafka's ``subscriptionType`` sees it."""
+        """Whether all members have the same subscription, by the rules of Kafka's ``subscriptionType``."""
         if not self.users:
             return all(count == members for count in self.by_name.values())
         if next(iter(self.users.values())) != members:
@@ -74,22 +74,22 @@ class ConsumerGroup(Group):
         self.target_ms = 0
         self.expressions: dict[str, ResolvedExpression] = {}
         self.has_partition_metadata = False
-        """Whether a Kafka before 4.1 wrote what the group reads into its log."""
+        """Whether the log contains the group's topics in the form of Kafka before 4.1."""
         self.refreshed_at = -1
-        """Up to which change of topics the group's hash is known to be right; not in the log."""
+        """The last change of topics for which the group's hash is known to be valid; not in the log."""
         self.refreshed_epoch = 0
         self.version = 0
-        """How often the group has changed since it was made or read."""
+        """The number of changes since the group was created or loaded."""
         self.expression_members: Counter[str] = Counter()
         self.protocol_members: Counter[str] = Counter()
-        """How many classic members can do an embedded protocol."""
+        """The number of classic members per supported embedded protocol."""
         self.classic_count = 0
         self._by_name: Counter[str] = Counter()
         self._by_expression: Counter[str] = Counter()
         self._assignors: Counter[str] = Counter()
         self._partition_epochs: dict[UUID, dict[int, int]] = {}
 
-    # looking
+    # queries
 
     @property
     def is_empty(self) -> bool:
@@ -130,7 +130,7 @@ class ConsumerGroup(Group):
         return MemberTarget(self.target_epoch, self.targets.get(member_id or "", {}))
 
     def partition_epoch(self, topic_id: UUID, partition: int) -> int:
-        """The epoch of the member that has a partition or gives it up; -1 if nobody does."""
+        """The epoch of the member that owns or revokes a partition; -1 if no member does."""
         return self._partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
 
     def is_subscribed(self, topic: str) -> bool:
@@ -143,7 +143,7 @@ class ConsumerGroup(Group):
         return Subscriptions(self._by_name, self._by_expression, self.expression_members)
 
     def reading_with(self, old: ConsumerMember | None, new: ConsumerMember) -> Subscriptions:
-        """The subscriptions once a member has changed."""
+        """The subscriptions after a change of a member."""
         by_name, by_expression = Counter(self._by_name), self._by_expression
         users = Counter(self.expression_members)
         if old is None:
@@ -160,7 +160,7 @@ class ConsumerGroup(Group):
         return Subscriptions(by_name, by_expression, users)
 
     def topics_without(self, removed: Iterable[ConsumerMember], expressions: Iterable[str]) -> set[str]:
-        """The topics that are read once members are gone, and expressions with them."""
+        """The subscribed topics without these members and expressions."""
         leaving: Counter[str] = Counter()
         for member in removed:
             leaving.update(member.topics)
@@ -168,7 +168,7 @@ class ConsumerGroup(Group):
         return (self._by_name.keys() - unread) | self._without(expressions).keys()
 
     def topics_resolved(self, resolved: Mapping[str, ResolvedExpression]) -> set[str]:
-        """The topics that are read once expressions are resolved anew."""
+        """The subscribed topics after expressions are resolved again."""
         by_expression = self._without(resolved)
         for found in resolved.values():
             _add(by_expression, found.topics, 1)
@@ -187,7 +187,7 @@ class ConsumerGroup(Group):
         return member.topics if found is None else member.topics | found.topics
 
     def preferred_assignor(self, old: ConsumerMember | None, new: ConsumerMember | None) -> str | None:
-        """The assignor that most members ask for once one of them is another; None if none asks."""
+        """The assignor that most members prefer after a change of one member; None if no member has a preference."""
         counts = Counter(self._assignors)
         counts.subtract([each.assignor for each in (old,) if each is not None and each.assignor is not None])
         counts.update([each.assignor for each in (new,) if each is not None and each.assignor is not None])
@@ -197,7 +197,7 @@ class ConsumerGroup(Group):
     # records
 
     def records(self) -> Iterator[CoordinatorRecord]:
-        """The group as it is, from nothing."""
+        """The records that create the present group."""
         members = self.members.values()
         yield from (consumer_records.member_record(self.id, member) for member in members)
         yield consumer_records.epoch_record(self.id, self.epoch, self.metadata_hash)
@@ -216,7 +216,7 @@ class ConsumerGroup(Group):
         return None if self.is_subscribed(topic) else commit_ms
 
     def check_commit(self, by: Committer, offsets: Commits, version: int) -> None:
-        """While there are members nobody else may commit."""
+        """While the group has members, only they may commit."""
         if by.epoch < 0 and self.is_empty:
             return
         member = self.member(by.member_id)
@@ -238,7 +238,7 @@ class ConsumerGroup(Group):
             raise
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """An administrator, who names no member, always may."""
+        """A client that names no member, such as an administrator, always may."""
         if member_id is not None or epoch >= 0:
             self.member(member_id or "").check_fetch_epoch(epoch)
 
@@ -265,10 +265,10 @@ class ConsumerGroup(Group):
             for number in numbers
         )
 
-    # changes, by records alone
+    # changes, only by records
 
     def put(self, member: ConsumerMember) -> None:
-        """A member joined or is another. The instance id that it had is nobody's then, as in Kafka since 4.4."""
+        """Add or replace a member. Its old instance id is released if it changed, as in Kafka since 4.4."""
         old = self.members.get(member.id)
         self._recount(old, member)
         self.members[member.id] = member
@@ -278,19 +278,19 @@ class ConsumerGroup(Group):
             self.static_members[member.instance_id] = member.id
 
     def remove(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         member = self.members.pop(member_id, None)
         self._recount(member, None)
         if member is not None:
             self._release_instance_id(member)
 
     def _release_instance_id(self, member: ConsumerMember) -> None:
-        """A member has its instance id no longer; one that took it over keeps it."""
+        """Release a member's instance id, unless another member has taken it over."""
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member.id:
             del self.static_members[member.instance_id]
 
     def resolve(self, regex: str, resolved: ResolvedExpression | None) -> None:
-        """What an expression matches; None forgets it."""
+        """Set the topics that an expression matches; None removes the expression."""
         old = self.expressions.pop(regex, None)
         if old is not None:
             _add(self._by_expression, old.topics, -1)
@@ -299,7 +299,7 @@ class ConsumerGroup(Group):
             _add(self._by_expression, resolved.topics, 1)
 
     def _recount(self, old: ConsumerMember | None, new: ConsumerMember | None) -> None:
-        """Count a member as it is now, and no longer as it was: what is the same for both costs nothing."""
+        """Update the counts after a change of a member. Equal parts of both are skipped."""
         before, after = _NO_TOPICS if old is None else old.topics, _NO_TOPICS if new is None else new.topics
         if before is not after:
             _add(self._by_name, before - after, -1)

@@ -1,6 +1,7 @@
-"""Topics as consumer groups see them: ids, sizes, and a hash by which a group notices that its topics changed.
+"""Topics for consumer groups: ids, sizes, and a hash with which a group detects changes of its topics.
 
-The hash is Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``): a directory changes hands without rebalances.
+The hash equals Kafka's (``Utils.computeTopicHash``, ``computeGroupHash``), so that Kafka and this broker can use each
+other's directories without rebalances.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.cluster_image.topics import Topic
 
 _MOST_DELETED = 1000
-"""The names of more topics that are gone are forgotten: what a group last saw before that may have changed."""
+"""The maximum number of deleted topics that are remembered. After that, groups assume that their topics changed."""
 
 
 class GroupTopics:
@@ -31,11 +32,11 @@ class GroupTopics:
         self.cluster = cluster = store.runtime.cluster
         self.serial = 0
         self.newest_version = -1
-        """The version of the metadata in which a topic was created last."""
+        """The version of the metadata in which the last topic was created."""
         self._changed_at: dict[str, int] = {}
-        """The serial of the last change of each topic, deleted ones included, but for those that are forgotten."""
+        """The serial of the last change of each topic, including deleted topics that are not forgotten."""
         self._forgotten_at = 0
-        """The serial when deleted topics were forgotten last."""
+        """The serial at the time when deleted topics were last forgotten."""
         self._hashes: dict[str, int] = {}
         journal.on_record(TopicRecord, self._apply_topic)
         journal.on_record(PartitionRecord, lambda record: self._changed(cluster.topics_by_id[record.topic_id].name))
@@ -55,7 +56,7 @@ class GroupTopics:
         return None if topic is None else topic.name
 
     def ids(self, names: Iterable[str]) -> Work[frozenset[UUID]]:
-        """The ids of those that exist."""
+        """The ids of the topics that exist."""
         topics = self.cluster.topics
         found = []
         for name in names:
@@ -71,14 +72,14 @@ class GroupTopics:
         return self.serial > since and any(self._changed_at.get(name, 0) > since for name in names)
 
     def prepare(self, name: str) -> None:
-        """Hash a topic, for ``hash_of`` over many to be quick."""
+        """Hash a topic in advance, so that ``hash_of`` is fast."""
         if name in self.cluster.topics:
             self._hash(name)
 
     def hash_of(self, names: Iterable[str]) -> int:
-        """The hash of those that exist; 0 for none. Their names are ASCII, which Java sorts as Python does."""
+        """The hash of the topics that exist; 0 without topics. Java sorts their ASCII names like Python."""
         present = sorted(self.cluster.topics.keys() & names)
-        hashes = list(map(self._hashes.get, present))  # at once, since they may be ten thousand
+        hashes = list(map(self._hashes.get, present))  # one fast call, since there may be ten thousand
         if None in hashes:
             hashes = [self._hash(name) for name in present]
         return _signed_hash(pack(f"<{len(hashes)}q", *hashes)) if hashes else 0
@@ -126,6 +127,6 @@ def _signed_hash(data: bytes) -> int:
 
 
 def _text(text: str) -> bytes:
-    """As hash4j puts a String: its UTF-16 units, then how many."""
+    """A String in hash4j's encoding: its UTF-16 units, then their number."""
     encoded = text.encode("utf-16-le", "surrogatepass")
     return encoded + pack("<i", len(encoded) // 2)

@@ -21,11 +21,11 @@ from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 _OWN_ID_FROM = 1
-"""Version from which on members make their ids themselves (KIP-1082)."""
+"""First version in which members generate their own ids (KIP-1082)."""
 
 
 def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:
-    """INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for what no group would take."""
+    """INVALID_REQUEST or UNSUPPORTED_ASSIGNOR for a request that no group accepts."""
     epoch = request.member_epoch
     if version >= _OWN_ID_FROM or epoch > 0 or epoch == LEAVING_EPOCH:
         _check_text(request.member_id, "MemberId can't be empty.")
@@ -72,7 +72,7 @@ def check_room(group: ConsumerGroup, member_id: str, most: int) -> None:
 def check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) -> None:
     """FENCED_MEMBER_EPOCH unless the epoch is the member's.
 
-    One that missed an answer may say the epoch before, with what it had: it owns nothing that it may not have.
+    A member that missed a response may send the previous epoch, if it owns only partitions that are assigned to it.
     """
     if epoch in (JOINING_EPOCH, member.epoch):
         return
@@ -94,7 +94,7 @@ def _is_assigned(member: ConsumerMember, owned: Partitions) -> bool:
 
 
 def check_released(present: ConsumerMember, member_id: str, instance_id: str) -> None:
-    """UNRELEASED_INSTANCE_ID unless the static member that has the instance id said that it leaves for a short time."""
+    """UNRELEASED_INSTANCE_ID unless the static member with the instance id has left temporarily."""
     if present.epoch != STATIC_LEAVING_EPOCH:
         raise error_for(
             error_codes.UNRELEASED_INSTANCE_ID,
@@ -104,7 +104,7 @@ def check_released(present: ConsumerMember, member_id: str, instance_id: str) ->
 
 
 def check_instance(present: ConsumerMember | None, member_id: str, instance_id: str) -> ConsumerMember:
-    """The static member; UNKNOWN_MEMBER_ID if there is none, FENCED_INSTANCE_ID if it is another one."""
+    """The static member; UNKNOWN_MEMBER_ID without one, FENCED_INSTANCE_ID if its member id differs."""
     if present is None:
         raise error_for(error_codes.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     check_same(present, member_id, instance_id)

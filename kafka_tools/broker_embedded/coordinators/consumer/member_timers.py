@@ -24,7 +24,7 @@ REASONS = {
     SYNC: "it did not sync in time",
 }
 _RETRY_MS, _RETRY_MISTAKE_MS = 500, 60_000
-"""After which time that is tried again which could not be written, and that which failed as nothing should."""
+"""The delay before a retry after a failed write, and after an unexpected error."""
 
 
 class MemberTimers:
@@ -44,9 +44,9 @@ class MemberTimers:
         *,
         once: bool = False,
     ) -> None:
-        """Do ``missed`` after a time, and not at the one that was set before. It is tried again if it fails.
+        """Start or restart a deadline, after which ``missed`` runs. It is retried if it fails.
 
-        ``once``: a deadline that runs already stays.
+        ``once``: keep a deadline that is already running.
         """
         running = self._running.get(group_id, {})
         if (timer := running.get((member_id, deadline))) is not None:
@@ -70,7 +70,7 @@ class MemberTimers:
         self._running.setdefault(group_id, running)[member_id, deadline] = timer
 
     def cancel(self, group_id: str, member_id: str, *deadlines: str) -> None:
-        """Forget deadlines of a member; all if none is named."""
+        """Cancel deadlines of a member; all deadlines if no name is given."""
         running = self._running.get(group_id, {})
         for deadline in deadlines or REASONS:
             if timer := running.pop((member_id, deadline), None):
@@ -79,6 +79,6 @@ class MemberTimers:
             self._running.pop(group_id, None)
 
     def cancel_group(self, group_id: str) -> None:
-        """Forget all deadlines of a group."""
+        """Cancel all deadlines of a group."""
         for timer in self._running.pop(group_id, {}).values():
             timer.cancel()

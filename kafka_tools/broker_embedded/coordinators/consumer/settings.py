@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ConsumerGroupSettings:
-    """Reads configs when asked, so that changes hold at once."""
+    """Reads configs at each access, so that changes take effect immediately."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._configs = runtime.configs
@@ -29,7 +29,7 @@ class ConsumerGroupSettings:
 
     @property
     def assignors(self) -> list[str]:
-        """The assignors that members may ask for, the default one first."""
+        """The assignors that members may request, the default one first."""
         names = self._configs.broker.get("group.consumer.assignors")
         assert isinstance(names, list)
         return consumer_assignors(names)
