@@ -1,4 +1,4 @@
-"""A topic that kafka-console-consumer creates by reading it, as Kafka's does: said, since the name may be misspelt."""
+"""Reports a topic that kafka-console-consumer creates by reading it, as Kafka's does: its name may be misspelt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_tools.protocol import error_codes
 
 
 class AbsentTopic:
-    """``topic`` None: none can be created. ``exchange``: the consumer's own connections."""
+    """``topic``: None if no topic can be created. ``exchange``: the consumer's own connections."""
 
     def __init__(self, exchange: Exchange, topic: str | None) -> None:
         self._exchange = exchange
@@ -21,9 +21,9 @@ class AbsentTopic:
         self._is_absent = False
 
     def look(self) -> None:
-        """Before the consumer asks for the topic: a warning where there is none. Raises BrokerError.
+        """Warn about a missing topic, before the consumer requests it. Raises BrokerError.
 
-        Where no broker answers, nothing is known: the consumer tries longer, and says what is wrong.
+        If no broker responds, nothing is printed: the consumer waits longer, and reports the error.
         """
         if self._topic is None:
             return
@@ -43,7 +43,8 @@ class AbsentTopic:
             )
 
     def tell(self, unknown: Collection[str]) -> None:
-        """Once the consumer has asked; ``unknown``: the topics that brokers still do not know."""
+        """Report the created topic, after the consumer's request. ``unknown``: topics that brokers still do not
+        know."""
         if self._is_absent and self._topic not in unknown:
             self._is_absent = False
             running.note(f"Topic '{self._topic}' was created, because this command reads it.")

@@ -21,7 +21,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 
 def pick_renamed(options: Mapping[str, Any], name: str, old_name: str, old_option: str) -> Any:
-    """The value of an option or of its older name, which warns; a usage error for both, as in Kafka (KIP-1147)."""
+    """The value of an option or of its older name, with a warning. Both are a usage error, as in Kafka (KIP-1147)."""
     new_option = "--" + {"reader_properties": "reader-property", "formatter_properties": "formatter-property"}.get(
         name, name.replace("_", "-")
     )
@@ -42,7 +42,7 @@ def client_config(
     given: Mapping[str, str],
     defaults: Mapping[str, str],
 ) -> ClientConfig:
-    """Settings of a console tool; later wins: ``defaults``, the file, ``properties``, options that were ``given``."""
+    """Settings of a console tool, in ascending precedence: ``defaults``, file, ``properties``, ``given`` options."""
     from kafka_tools.net.config import ClientConfig
 
     config = ClientConfig.load(
@@ -56,7 +56,7 @@ def client_config(
 
 
 def formatter_settings(options: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties of the formatter: of its file, of the deserializers' options, then ``properties``; later wins."""
+    """The properties of the formatter, in ascending precedence: file, deserializer options, ``properties``."""
     from kafka_tools.commands.console.record_text import has_properties, refuse_unknown
     from kafka_tools.texts.properties import read_properties
 
@@ -80,13 +80,14 @@ def open_exchange(config: ClientConfig, trace: bool) -> Exchange:
 
 
 class Signals:
-    """SIGINT and SIGTERM end the command by an exception (exit status 130 or 143), so that it can tidy up.
+    """SIGINT and SIGTERM end the command by an exception (exit status 130 or 143), so that it can clean up.
 
-    Inside ``with signals:`` the first one waits for the end of the block, ``longest_s`` at most; a second one does not.
+    Inside ``with signals:`` the first signal waits for the end of the block, at most ``longest_s``. A second one does
+    not.
     """
 
     def __init__(self, longest_s: float = 0) -> None:
-        """``longest_s``: 0 is for ever."""
+        """``longest_s``: 0 means no limit."""
         self._longest_s = longest_s
         self._holding = False
         self._held: int | None = None

@@ -1,8 +1,8 @@
-"""``kafka-console-consumer``: records of topics to standard output.
+"""``kafka-console-consumer``: prints records of topics on standard output.
 
-Options, checks and text follow ``org.apache.kafka.tools.consumer.ConsoleConsumer`` of Kafka; the names before
-KIP-1147 are accepted with a warning, as there. Without ``--group`` no group is made up: every partition is read
-directly, which spares the brokers a group and the reader the coordinator's initial rebalance delay.
+Options, checks and text follow ``org.apache.kafka.tools.consumer.ConsoleConsumer`` of Kafka. The names before
+KIP-1147 are accepted with a warning, as in Kafka. Without ``--group`` the command uses no group and reads every
+partition directly. So brokers need no group, and there is no initial rebalance delay.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 reading_option = section("What to read")
 text_option = section("Text")
 LONGEST_WRITE_S = 2.0
-"""How long records that are being printed hold up Ctrl-C and SIGTERM: a reader of the output may take no more."""
+"""Maximum time that printing delays Ctrl-C and SIGTERM: the reader of the output may have stopped reading."""
 FIRST_LOOK_S = 2.0
 """The time without a record, at the start, after which missing topics are named on stderr."""
 
@@ -135,7 +135,7 @@ def command(**options: Any) -> int:
 
 
 def _check(options: Mapping[str, Any]) -> None:
-    """The combinations that Kafka's tool refuses, in its words."""
+    """Refuse the same combinations as Kafka's tool, in its words."""
     if (options["topic"] is None) == (options["include"] is None):
         raise click.UsageError("Exactly one of --include/--topic is required.")
     if options["include"] is not None:
@@ -151,7 +151,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def _pattern(text: str) -> NamePattern:
-    """The topics that ``--include`` takes."""
+    """The pattern of ``--include``."""
     import re
 
     from kafka_tools.texts.name_patterns import NamePattern
@@ -163,7 +163,7 @@ def _pattern(text: str) -> NamePattern:
 
 
 def _start(options: Mapping[str, Any]) -> int:
-    """Where ``--partition`` begins: an offset, or EARLIEST or LATEST."""
+    """The start of ``--partition``: an offset, or EARLIEST or LATEST."""
     from kafka_tools.clients.positions import EARLIEST, LATEST
     from kafka_tools.values import number_below
 
@@ -205,7 +205,7 @@ def _config(options: Mapping[str, Any], file: str | None, properties: dict[str, 
 
 
 class _Session:
-    """A consumer into standard output, until something ends it."""
+    """Prints a consumer's records on standard output, until it ends."""
 
     def __init__(self, consumer: Consumer, formatter: Formatter, signals: Signals, options: Mapping[str, Any]) -> None:
         self._consumer = consumer
@@ -218,7 +218,7 @@ class _Session:
         self._count = 0
 
     def run(self, absent: AbsentTopic) -> int:
-        """Print until the end; the exit status."""
+        """Print until the end. Returns the exit status."""
         try:
             with self._consumer:
                 absent.look()
@@ -268,7 +268,7 @@ class _Session:
             if not records and wait_s >= self._timeout_s:
                 return  # --timeout-ms passed
             if not records:
-                # Only this first look is short, so that a misspelt topic is noticed.
+                # Only this first wait is short, so that a misspelt topic is noticed.
                 for topic in self._consumer.unknown_topics():
                     running.note(f"Topic '{topic}' does not exist; waiting for it.")
                 for topic, number in self._consumer.unknown_partitions():
@@ -282,7 +282,7 @@ class _Session:
                 self._print(records, len(records) if self._limit < 0 else self._limit - self._count, out)
 
     def _wait_for_records(self, wait_s: float) -> Sequence[ConsumedRecord]:
-        """The next records; none when ``wait_s`` is over. BrokenPipeError once nobody reads the output."""
+        """The next records; empty after ``wait_s``. Raises BrokenPipeError if the reader closed the output."""
         from kafka_tools.clock import Deadline, SystemClock
 
         deadline = Deadline(SystemClock(), wait_s)
@@ -300,7 +300,7 @@ class _Session:
         try:
             lines, error = self._lines(records[:limit])
             out.write(as_shown(b"".join(lines)))
-            # A reader behind a pipe sees records when they come, not when a buffer is full.
+            # The reader of a pipe gets records immediately, not when a buffer is full.
             out.flush()
             printed = len(lines)
         finally:
@@ -310,7 +310,7 @@ class _Session:
             raise error
 
     def _lines(self, records: Sequence[ConsumedRecord]) -> tuple[list[bytes], KafkaToolsError | None]:
-        """The text of each record, up to one that cannot be printed, unless such are to be skipped."""
+        """The text of each record, up to one that cannot be printed, unless the command skips them."""
         from kafka_tools.errors import KafkaToolsError
 
         lines: list[bytes] = []

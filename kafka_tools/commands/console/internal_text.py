@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Kind(NamedTuple):
-    """Where a formatter's structs are defined, and which record types (the int16 before a key) it prints."""
+    """The module of a formatter's structs, and the record types (the int16 at the start of a key) that it prints."""
 
     module: str
     types: tuple[int, ...]
@@ -126,7 +126,7 @@ def _member_text(member: MemberMetadata, protocol: str | None) -> str:
 
 
 def _decode(kind: _Kind, record: ConsumedRecord) -> tuple[int, Stored, tuple[int, Stored] | None] | None:
-    """(record type, key, (version, value) or None for a tombstone); None for a record that is not to be printed."""
+    """(record type, key, (version, value) or None for a tombstone); None for a record that is not printed."""
     if record.key is None or len(record.key) < 2:
         return None
     number = int.from_bytes(record.key[:2], "big", signed=True)

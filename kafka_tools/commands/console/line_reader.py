@@ -27,7 +27,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class LineRecord(NamedTuple):
-    """The record of one line; headers in the order of the line."""
+    """The record of one line, with headers in the order of the line."""
 
     value: bytes | None
     key: bytes | None
@@ -35,9 +35,9 @@ class LineRecord(NamedTuple):
 
 
 class LineSplitter:
-    """Cuts a stream of bytes into lines of any length; a last line without an end counts.
+    """Splits a stream of bytes into lines of any length. A last line without a line end counts.
 
-    ``begun_bytes``: how long the line is so far whose end has not come.
+    ``begun_bytes``: the length so far of the incomplete line.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class LineSplitter:
     def feed(self, data: bytes) -> list[bytes]:
         """The lines that ``data`` completes."""
         if self._after_cr:
-            # The CR ended a line already; an LF that follows it belongs to it.
+            # The CR already ended a line. An LF after it belongs to it.
             self._after_cr = False
             data = data.removeprefix(b"\n")
         if b"\r" in data:
@@ -73,7 +73,7 @@ class LineSplitter:
 
 
 class LineReader:
-    """Parses lines by ``properties`` (Kafka's names). Raises UsageError for ones that contradict each other."""
+    """Parses lines by ``properties`` (Kafka's names). Raises UsageError for contradictory properties."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         for name in properties:
@@ -99,7 +99,7 @@ class LineReader:
         self._header_key_separator = _bytes(header_key_separator)
         self._marker = None if marker is None else _bytes(marker)
         try:
-            # Kafka takes this one for a regular expression.
+            # Kafka reads this separator as a regular expression.
             self._separator = re.compile(_bytes(separator))
         except re.error as error:
             raise UsageError(f"headers.separator: invalid regular expression '{separator}': {error}") from error
@@ -107,7 +107,7 @@ class LineReader:
         self.line_number = 0
 
     def parse(self, line: bytes) -> LineRecord:
-        """The record of the next line. InputError, with Kafka's text, when a separator is missing."""
+        """The record of the next line. Raises InputError, with Kafka's text, if a separator is missing."""
         self.line_number += 1
         if self._is_plain:
             return LineRecord(None if line == self._marker else line, None, ())
@@ -121,7 +121,7 @@ class LineReader:
         )
 
     def _part(self, wanted: bool, line: bytes, start: int, separator: bytes, name: str) -> tuple[bytes | None, int]:
-        """(text before the separator, where the rest begins); (None, ``start``) when it is not wanted or not there."""
+        """(text before the separator, start of the rest); (None, ``start``) if the part is not wanted or missing."""
         if not wanted:
             return None, start
         end = line.find(separator, start)
@@ -151,7 +151,7 @@ class LineReader:
 
 
 def _java_split(separator: re.Pattern[bytes], text: bytes) -> list[bytes]:
-    """As ``Pattern.split``: empty parts at the end do not count, and what groups of the separator match is no part."""
+    """As ``Pattern.split``: drops empty parts at the end. Groups of the separator are not parts."""
     parts, start = [], 0
     for match in separator.finditer(text):
         if match.end():  # nothing before the first byte separates nothing
@@ -175,12 +175,12 @@ def _refuse_equal(first: str, value: str | None, second: str, other: str) -> Non
 
 
 def _bytes(text: str) -> bytes:
-    # Arguments that are not UTF-8 come in with surrogates and go out as the bytes they were.
+    # Arguments that are not UTF-8 contain surrogates. They become the original bytes.
     return text.encode("utf-8", "surrogateescape")
 
 
 def _text(data: bytes) -> str:
-    """A header's name, which the protocol wants as UTF-8."""
+    """A header's name, which is UTF-8 in the protocol."""
     return data.decode("utf-8", "replace")
 
 

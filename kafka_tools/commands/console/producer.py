@@ -37,9 +37,9 @@ reading_option = section("Reading")
 JAVA_READER = "org.apache.kafka.tools.LineMessageReader"
 READ_BYTES = 1 << 16
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
-"""So much of a line is held before its end, or twice ``max.request.size``; beyond that it can only be a mistake."""
+"""Maximum length of a line, or twice ``max.request.size`` if that is larger. Longer lines must be a mistake."""
 MAX_COMPLAINTS = 10
-"""Failed records that are reported one by one; the rest is a number."""
+"""Maximum number of failed records that are reported one by one. Others are only counted."""
 
 _DEFAULTS = {
     "linger.ms": "1000",
@@ -54,7 +54,7 @@ _DEFAULTS = {
     "max.block.ms": "60000",
     "client.id": "console-producer",
 }
-"""Where Kafka's tool departs from the producer's own defaults, or names them; a config file or property wins."""
+"""Kafka's tool has these defaults instead of the producer's own. A config file or property overrides them."""
 
 
 def _setting_option(name: str, setting: str, metavar: str) -> Callable[[Any], Any]:
@@ -136,7 +136,7 @@ def command(**options: Any) -> int:
             "Warning: --max-partition-memory-bytes is deprecated and will be removed in Apache Kafka 5.0. "
             "Use --batch-size instead."
         )
-        # Kafka's tool, too, lets the old name win.
+        # In Kafka's tool the old name wins, too.
         options["batch_size"] = options["old_batch_size"]
     properties = pick_renamed(options, "command_property", "old_properties", "--producer-property")
     file = pick_renamed(options, "command_config", "old_config", "--producer.config")
@@ -159,11 +159,11 @@ def command(**options: Any) -> int:
     with open_exchange(config, options["trace"]) as exchange:
         producer = Producer(config, exchange=exchange, on_failure=failures.note_record)
         try:
-            # Kafka's reader, too, lets a property of its own name another topic.
+            # In Kafka's reader, too, a property can name another topic.
             topic = dict(reader_properties).get("topic", options["topic"])
             _send_lines(producer, reader, topic, options["sync"], signals, failures)
         finally:
-            # What was read before an error or Ctrl-C is delivered, as Kafka's tool does.
+            # Lines that were read before an error or Ctrl-C are delivered, as in Kafka's tool.
             producer.close()
     return failures.report()
 
@@ -171,7 +171,7 @@ def command(**options: Any) -> int:
 def _send_lines(
     producer: Producer, reader: LineReader, topic: str, sync: bool, signals: Signals, failures: _Failures
 ) -> None:
-    """Standard input into the producer, until it ends."""
+    """Send standard input with the producer, until it ends."""
     import os
     import sys
 
@@ -210,7 +210,7 @@ def _send_lines(
 
 
 def _wait_for_input(producer: Producer, descriptor: int) -> None:
-    """Keep the producer going until there is something to read."""
+    """Run the producer until input is available."""
     import select
 
     while True:
@@ -241,7 +241,7 @@ class _Failures:
             )
 
     def report(self) -> int:
-        """The exit status; a line with the number when not all were reported."""
+        """Print the number of failures if not all were reported. Returns the exit status."""
         if self._count > MAX_COMPLAINTS:
             running.complain(PROGRAM, f"{self._count} records were not delivered")
         return running.FAILED if self._count else 0

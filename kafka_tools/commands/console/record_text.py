@@ -29,7 +29,7 @@ _COLUMNS = ("timestamp", "partition", "offset", "delivery", "epoch", "headers", 
 _TEXT_PROPERTIES = ("key.separator", "line.separator", "headers.separator", "null.literal")
 _DESERIALIZERS_OF = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
 _ENCODINGS = {f"{each}.{role}deserializer.encoding" for each in _DESERIALIZERS_OF for role in ("", "key.", "value.")}
-"""What Kafka's deserializers read of the properties that begin with the name of theirs."""
+"""Properties of Kafka's deserializers that start with the deserializer's name."""
 _TIMESTAMP_TYPES = {
     number: b"%s:" % TIMESTAMP_TYPES[number].encode()
     for number in (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
@@ -37,7 +37,7 @@ _TIMESTAMP_TYPES = {
 
 
 def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
-    """The formatter of a class name; the package may be left out. UsageError for an unknown one or bad properties."""
+    """The formatter of a class name, with or without package. Raises UsageError for unknown names and properties."""
     if has_properties(name):
         return default_formatter(properties)
     if _simple(name) == "NoOpMessageFormatter":
@@ -54,12 +54,12 @@ def make_formatter(name: str, properties: Mapping[str, str]) -> Formatter:
 
 
 def has_properties(name: str) -> bool:
-    """Whether formatter properties mean something to the formatter of a class name."""
+    """Whether the formatter of a class name has properties."""
     return _simple(name) == "DefaultMessageFormatter"
 
 
 def default_formatter(properties: Mapping[str, str]) -> Formatter:
-    """The columns that ``properties`` ask for, in Kafka's order, between separators."""
+    """Formats the columns of ``properties``, in Kafka's order, with separators."""
     refuse_unknown(properties)
     shown = [name for name in _COLUMNS if _is_true(properties, f"print.{name}", name == "value")]
     null = _bytes(properties, "null.literal", "null")
@@ -144,7 +144,7 @@ def _encoding(properties: Mapping[str, str], name: str) -> str | None:
 
 
 def _string(encoding: str) -> Deserializer:
-    """A text in another encoding. UTF-16 without a mark begins with the higher byte, as in Java."""
+    """A text in another encoding. UTF-16 without a byte order mark is big-endian, as in Java."""
     plain = encoding.lower().replace("_", "-") in ("utf-16", "utf16")
 
     def read(data: bytes) -> bytes:
@@ -167,7 +167,7 @@ def _number(name: str, form: str) -> Deserializer:
 
 
 def _shortest(value: float, packed: struct.Struct) -> str:
-    """The fewest digits that give the same value in this width, two at least: as Java, which writes 4.9E-324."""
+    """The fewest digits, at least two, that give the same value in this width. Like Java, it writes 4.9E-324."""
     for digits in range(2, 18):
         text = f"{value:.{digits}g}"
         try:
@@ -209,7 +209,7 @@ _DESERIALIZERS: dict[str, Deserializer] = {
 
 
 def refuse_unknown(properties: Mapping[str, str]) -> None:
-    """UsageError for a name that is no property of a formatter."""
+    """Raise UsageError for a name that is not a property of a formatter."""
     for name in properties:
         known = name in _TEXT_PROPERTIES or name in _DESERIALIZERS_OF or name in {f"print.{each}" for each in _COLUMNS}
         if not known and name not in _ENCODINGS:
@@ -235,7 +235,7 @@ def _simple(name: str) -> str:
 
 
 def as_shown(text: bytes) -> bytes:
-    """Records as stdout gets them: a terminal shows them and does not obey them, whoever wrote them."""
+    """Records for stdout. On a terminal, control characters are escaped."""
     if not sys.stdout.isatty():
         return text
 

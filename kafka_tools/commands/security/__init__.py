@@ -1,1 +1,1 @@
-"""Commands about who may do what: ACLs, SCRAM credentials, delegation tokens."""
+"""Commands about access: ACLs, SCRAM credentials, delegation tokens."""

@@ -1,6 +1,6 @@
 """The plan of a ``kafka-acls`` command line: resource patterns, and the entries for each (Kafka's AclCommand).
 
-Knows no cluster. The rules of ``--producer`` and ``--consumer``, and which operations a resource has, are those of
+It contacts no cluster. The rules of ``--producer`` and ``--consumer``, and the operations of a resource, are those of
 ``AclCommand`` and ``AclEntry`` of Kafka.
 """
 
@@ -51,7 +51,7 @@ Plan = dict[ResourcePattern, list[AccessControlEntry]]
 
 
 def check(given: Mapping[str, Any], action: str) -> None:
-    """UsageError for options that do not go together."""
+    """Raise UsageError for options that do not go together."""
     roles = [f"--{role}" for role in ("producer", "consumer") if given[role]]
     people = ("allow_principal", "deny_principal", "allow_host", "deny_host")
     if action == "list":
@@ -86,9 +86,9 @@ def check(given: Mapping[str, Any], action: str) -> None:
 
 
 def _check_narrowing(given: Mapping[str, Any], action: str) -> None:
-    """UsageError for an option that would narrow what happens, and in Kafka's tool is left out of account.
+    """Raise UsageError for an option that would narrow the selection, but that Kafka's tool ignores.
 
-    There ``--remove --topic orders --operation Read`` removes all entries of the topic.
+    In Kafka's tool ``--remove --topic orders --operation Read`` removes all entries of the topic.
     """
     for kind in ("allow", "deny"):
         if given[f"{kind}_host"] and not given[f"{kind}_principal"]:
@@ -110,7 +110,7 @@ def _exclude(given: Mapping[str, Any], option: str, others: Sequence[str]) -> No
 
 
 def resources(given: Mapping[str, Any], action: str) -> list[ResourcePattern]:
-    """The patterns that the options name, in their order."""
+    """The patterns of the options, in their order."""
     pattern_type = given["resource_pattern_type"].upper()
     found = []
     for option, resource_type in RESOURCE_OPTIONS.items():
@@ -121,7 +121,7 @@ def resources(given: Mapping[str, Any], action: str) -> list[ResourcePattern]:
 
 
 def plan(given: Mapping[str, Any], action: str) -> Plan:
-    """Pattern -> entries to add or to remove; none for a pattern all of whose entries are to go."""
+    """Pattern -> entries to add or to remove; empty to remove all entries of a pattern."""
     found = resources(given, action)
     if not found:
         raise UsageError(
@@ -158,7 +158,7 @@ def _of_roles(resource_type: str, given: Mapping[str, Any]) -> list[str]:
 
 
 def _operation(text: str) -> str:
-    """``IdempotentWrite`` and ``IDEMPOTENT_WRITE`` alike."""
+    """Parse an operation: ``IdempotentWrite`` or ``IDEMPOTENT_WRITE``."""
     known = {name.replace("_", ""): name for name in AclOperation.known() if name != "ANY"}
     found = known.get(text.strip().upper().replace("_", ""))
     if found is None:

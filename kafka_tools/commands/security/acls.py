@@ -1,6 +1,6 @@
 """``kafka-acls``: add, remove and list access control entries (Kafka's AclCommand).
 
-Unlike that tool, what failed is on stderr with exit status 1 for the entries that failed, not a stack trace on stdout.
+Kafka's tool prints a stack trace on stdout. This command prints failed entries on stderr and exits 1.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _add(admin: AdminClient, planned: Plan, output_format: str | None) -> int:
 
 
 def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_sure: bool) -> int:
-    """Look first, ask about what is there, remove it. An entry that is not there is an error: nothing removed it."""
+    """List the entries, ask for confirmation, remove them. A missing entry is an error."""
     from kafka_tools.admin.calls.acls import AclFilter
     from kafka_tools.output.rows import ItemError
 
@@ -161,7 +161,7 @@ def _remove(admin: AdminClient, planned: Plan, output_format: str | None, *, is_
 
 
 def _not_there(entry: AccessControlEntry, listed: list[AclBinding]) -> str:
-    """Why an entry cannot be removed, with the operations that the same principal does have there."""
+    """The reason why an entry cannot be removed, with the operations that the same principal does have there."""
     same = (entry.principal, entry.host, entry.permission)
     others = sorted({each.operation for each in listed if (each.principal, each.host, each.permission) == same})
     if not others:
@@ -195,7 +195,7 @@ def _list(
 
 
 def _confirmed(resource: ResourcePattern, entries: list[Any]) -> bool:
-    """Ask on stderr, answered on standard input, so that a script may pipe its answer. No answer is a no."""
+    """Ask on stderr, and read the answer from standard input, so that a script can pipe it. No answer means no."""
     if entries:
         listed = [f" \t{entry}" for entry in entries]
         running.note("Are you sure you want to remove ACLs:", *listed, f" from resource filter `{resource}`? (y/n)")

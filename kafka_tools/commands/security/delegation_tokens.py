@@ -1,7 +1,7 @@
 """``kafka-delegation-tokens``: create, renew, expire and describe tokens (Kafka's DelegationTokenCommand).
 
-A token's HMAC is a password. It is printed once, when the token is made; Kafka's tool also repeats it when it lists
-tokens, renews one or ends one.
+A token's HMAC is a password. It is printed once, when the token is created. Kafka's tool also prints it when it
+describes, renews or expires tokens.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _prolong(connection: ConnectionOptions, action: str, hmac: bytes, period_ms:
 
 
 def _hmac_text(text: str) -> str:
-    """The HMAC itself, or what ``-`` (standard input) or ``@FILE`` holds."""
+    """The HMAC itself, or the content of ``-`` (standard input) or ``@FILE``."""
     if text == "-":
         return read_text("-", "HMAC").strip()
     return read_text(text[1:], "HMAC file").strip() if text.startswith("@") else text.strip()

@@ -1,7 +1,7 @@
 """``kafka-scram``: SCRAM credentials of users, in ZooKeeper or through a broker (KIP-248, KIP-554).
 
-In ZooKeeper they can be made before any broker runs, which is how the brokers' own credentials begin. A password need
-not stand on the command line, where ``ps`` shows it: it is asked for, or read from a file. It is never stored or shown.
+In ZooKeeper they can be created before any broker runs, for example the brokers' own credentials. The command can
+prompt for a password or read it from a file, because ``ps`` shows the command line. It never stores or prints it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafka_tools.output.rows import Rows
 
 _WITHOUT_PASSWORD = re.compile(r"(?:iterations=-?[0-9]+,?)?")
-"""The form of --add's brackets when the password is asked for, or read from a file."""
+"""The form of --add's brackets if the password comes from a prompt or a file."""
 
 
 @click.command(name="kafka-scram", cls=Command)
@@ -91,7 +91,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
 
 
 def _changes(action: str, given: dict[str, Any]) -> list[ConfigChange]:
-    """The credentials to store or remove; none for --describe."""
+    """The credentials to store or remove; empty for --describe."""
     from kafka_tools.admin.calls.config_changes import ConfigChange
     from kafka_tools.commands.configs.changes import parse_scram
 
@@ -119,7 +119,7 @@ def _place(connection: ConnectionOptions, given: dict[str, Any]) -> Iterator[Pla
 
 
 def _change(place: Place, users: list[Target], changes: list[ConfigChange], output_format: str | None) -> int:
-    """Make the changes; tell of each user that was changed."""
+    """Apply the changes, and print each changed user."""
     from kafka_tools.commands.configs.places import failures
     from kafka_tools.output.kafka import text as kafka_text
 
@@ -165,7 +165,7 @@ def _added(text: str, password_file: str | None) -> dict[str, str]:
     _check_mechanisms(given, "--add")
     without = [mechanism for mechanism, value in given.items() if "password=" not in value]
     for mechanism in without:
-        # Before a password is asked for: what is wrong here is not mended by one. The value may hold one, misspelt.
+        # Check before the prompt: a password cannot correct other mistakes. The value may contain a misspelt password.
         if not _WITHOUT_PASSWORD.fullmatch(given[mechanism].strip()):
             raise UsageError(
                 f"invalid credential of {mechanism}: expected [iterations=N,password=...] or [password=...]"

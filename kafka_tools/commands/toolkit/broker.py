@@ -1,6 +1,6 @@
 """``kafka-tools broker run``: the bundled broker as a process.
 
-One JSON line on stdout says that it is ready and where; everything else goes to stderr.
+One JSON line on stdout says that it is ready, with its addresses. Everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from kafka_tools.errors import InputError, UsageError
 
 
 def listen_address(text: str) -> str:
-    """``host:port``, or ``:port`` for every address of this machine, as it is; a usage error for anything else."""
+    """``host:port``, or ``:port`` for all addresses of this machine, unchanged. Raises a usage error for other
+    texts."""
     from kafka_tools.values import parse_listener_address
 
     try:

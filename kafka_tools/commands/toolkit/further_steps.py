@@ -1,4 +1,4 @@
-"""The steps that only ``tour --all`` takes: every command that the others do not show."""
+"""The steps that only ``tour --all`` runs: all commands that the other steps do not use."""
 
 from __future__ import annotations
 

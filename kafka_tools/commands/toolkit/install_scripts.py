@@ -20,7 +20,7 @@ from kafka_tools.commands.options.command import Command, option
 from kafka_tools.errors import ConfigError
 
 ENTRY = "from kafka_tools.scripts import main"
-"""The line by which a script of ours is known, also one that pip wrote."""
+"""The line that identifies our scripts, also those that pip wrote."""
 _READ_BYTES = 4096
 _LONGEST_SHEBANG = 127
 """In bytes; Linux cuts a longer first line (``BINPRM_BUF_SIZE``)."""
@@ -73,7 +73,7 @@ def launcher(python: str) -> bytes:
 
 
 def _is_foreign(path: str) -> bool:
-    """Whether something stands at ``path`` that neither this command nor pip wrote."""
+    """Whether there is a file at ``path`` that neither this command nor pip wrote."""
     if not os.path.lexists(path):
         return False
     if not os.path.isfile(path):
@@ -83,7 +83,7 @@ def _is_foreign(path: str) -> bool:
 
 
 def _write(path: str, text: bytes) -> None:
-    """Put an executable file where ``path`` is: whoever starts it meanwhile has the old one or the new one."""
+    """Write an executable file atomically: a process that starts it meanwhile gets the old file or the new one."""
     new_path = f"{path}.{os.getpid()}.tmp"
     try:
         # "x": what stands there already, such as a link to somewhere else, is left alone.
@@ -99,7 +99,7 @@ def _write(path: str, text: bytes) -> None:
 
 
 def _tell_what_path_finds(directory: str, names: Sequence[str]) -> None:
-    """Say so when typing a name would start another program than the one that was written."""
+    """Print a note if PATH has another program under one of the names."""
     folders = [os.path.realpath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     if os.path.realpath(directory) not in folders:
         running.note(f"{directory} is not on PATH: add it before the folder of Kafka's own scripts")

@@ -1,4 +1,4 @@
-"""``--replica-assignment``: which brokers hold each partition of a topic."""
+"""``--replica-assignment``: the brokers of each partition of a topic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kafka_tools.values import parse_integer
 
 
 def parse_replica_assignment(text: str) -> list[list[int]]:
-    """``0:1,1:2`` -> the broker ids of each partition, in order. UsageError for anything else (TopicCommand)."""
+    """``0:1,1:2`` -> the broker ids of each partition, in order. Raises UsageError for other texts (TopicCommand)."""
     partitions: list[list[int]] = []
     for at, part in enumerate(text.split(",")):
         try:

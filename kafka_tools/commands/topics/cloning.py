@@ -17,9 +17,9 @@ _OF_ITS_REPLICAS = ("leader.replication.throttled.replicas", "follower.replicati
 
 
 def like(admin: AdminClient, source: str, topic: NewTopic) -> NewTopic:
-    """``topic`` with the partitions, the replication factor and the configs of ``source`` where it has none of its own.
+    """``topic`` with the partitions, replication factor and configs of ``source``, unless it has its own.
 
-    Configs are those that were set on the topic, not what it has from its brokers. Says on stderr what was taken over.
+    Configs are those set on the source topic, not those of its brokers. Prints the copied values on stderr.
     """
     from kafka_tools.commands.topics.rows import describe
 

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from kafka_tools.admin.outcomes import Outcome
 
 _KEPT_FROM_PATTERNS = {*INTERNAL_TOPICS, REMOTE_LOG_METADATA, CLUSTER_METADATA}
-"""Also those that Kafka writes without calling them internal."""
+"""Internal topics, and topics that Kafka writes without calling them internal."""
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _PLAIN = re.compile(r"[a-zA-Z0-9_-]+")
-# Java reads these, Python either refuses them or reads something else.
+# Java's syntax that Python refuses or reads differently.
 _JAVA_ONLY = re.compile(r"\\[pPhHRXkGzQE]|\[[^\]]*&&|\[[^\]\\]*\[|\(\?<[a-zA-Z]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a pattern is a name that no other name matches: without the point, which stands for any character."""
+    """Whether a pattern matches only its own name: it must not contain ``.``, which matches any character."""
     return _PLAIN.fullmatch(text) is not None
 
 
 class TopicPattern:
-    """A pattern over topic names. UsageError when it is not a regular expression or needs Java's dialect."""
+    """A pattern for topic names. Raises UsageError for an invalid regular expression, and for Java's dialect."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -52,7 +52,7 @@ class TopicPattern:
             raise UsageError(f"invalid regular expression '{text}': {error}") from error
 
     def matches(self, name: str) -> bool:
-        """Whether the whole of ``name`` matches."""
+        """Whether the pattern matches the whole name."""
         return self._pattern.fullmatch(name)
 
     def select(self, names: Iterable[str]) -> list[str]:
@@ -119,5 +119,5 @@ def _names(text: str) -> list[str]:
 
 
 def collides(name: str) -> bool:
-    """Whether a topic's metric names could collide with another's (``.`` and ``_`` are the same there)."""
+    """Whether a topic's metric names could collide with another's, in which ``.`` and ``_`` are equal."""
     return "." in name or "_" in name

@@ -1,7 +1,7 @@
-"""Described topics as rows: partitions, settings and reassignments of several calls put together.
+"""Described topics as rows: combines the partitions, settings and reassignments of several calls.
 
-The settings are asked for only where they are shown or a filter needs them, so that listing under-replicated
-partitions needs no permission to read settings.
+Settings are requested only if they are shown or a filter needs them. So a list of under-replicated partitions needs
+no permission to read settings.
 """
 
 from __future__ import annotations

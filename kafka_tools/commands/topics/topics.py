@@ -217,7 +217,7 @@ def _create(admin: AdminClient, given: dict[str, Any], output_format: str | None
 
 
 def _nearest(configs: dict[str, str]) -> str | None:
-    """Which configs of topics may have been meant by names that Kafka does not have; None where nothing is near."""
+    """A hint with similar configs of topics for unknown names; None if there are none."""
     from kafka_tools.commands.configs.names import unknown_names
     from kafka_tools.texts.near_names import did_you_mean
 
@@ -285,7 +285,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
 
 
 def _described_keys(admin: AdminClient, given: dict[str, Any]) -> list[Any]:
-    """The names, or the one topic id, that --describe is about."""
+    """The names, or the one topic id, of --describe."""
     from kafka_tools.values import ZERO_UUID, parse_uuid
 
     if given["if_exists"] and not (given["topic"] or given["topic_id"]):

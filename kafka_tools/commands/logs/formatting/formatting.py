@@ -129,7 +129,7 @@ def _format(directory: str, directory_id: str, records: Sequence[Stored], reques
             voters=voters,
         )
         sync_directory(inner)
-    sync_directory(directory)  # a directory with meta.properties is formatted: everything else must be on the disk first
+    sync_directory(directory)  # meta.properties marks the directory as formatted, so it comes last
     meta = MetaProperties(1, request.cluster_id, settings.node_id, directory_id)
     write_meta_properties(os.path.join(directory, META_PROPERTIES), meta)
     sync_directory(directory)

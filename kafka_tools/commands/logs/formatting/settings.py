@@ -17,9 +17,9 @@ _MOST_ID = 2**31 - 1
 
 
 class ServerSettings(NamedTuple):
-    """The settings of a server. ``roles`` is empty for one of a ZooKeeper cluster.
+    """The settings of a server. ``roles`` is empty in a ZooKeeper cluster.
 
-    ``log_dirs`` holds the metadata log's directory too; sorted, without doubles.
+    ``log_dirs`` includes the metadata log's directory. It is sorted, without duplicates.
     """
 
     path: str
