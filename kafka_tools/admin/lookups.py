@@ -31,7 +31,7 @@ _STATE_TOPICS = {CoordinatorType.GROUP: CONSUMER_OFFSETS, CoordinatorType.TRANSA
 NEW_PARTITION_GRACE_S = 0.3
 """How long to retry a partition that a broker does not know yet, although it knows the topic."""
 OFFLINE_GRACE_S = 3.0
-"""How long to retry a partition whose in-sync replicas are all offline: somebody has to start a broker."""
+"""How long to retry a partition whose in-sync replicas are all offline: an operator has to start a broker."""
 
 
 class ClusterAccess(NamedTuple):

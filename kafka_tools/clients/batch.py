@@ -52,7 +52,7 @@ class ProducerBatch:
         return sum(part.record_count for part in self.parts) if self.parts else len(self.records)
 
     def locate(self, index: int) -> tuple[ProducerBatch, int]:
-        """The batch that now holds record ``index``, and its index there."""
+        """The batch that now contains record ``index``, and its index there."""
         batch = self
         while batch.parts is not None:
             first, second = batch.parts

@@ -238,7 +238,7 @@ class ConsumerMembership:
         elif error_codes.error(code).member_unknown:
             self._forget_generation(keep_member_id=False)
         elif code == error_codes.REBALANCE_IN_PROGRESS:
-            pass  # at once again, as Java does
+            pass  # retry immediately, as Java does
         else:
             self._retry_or_raise(code, now_s)
 

@@ -34,7 +34,7 @@ class SaslCredentials(NamedTuple):
 
 
 class ClientConfig:
-    """Settings by Kafka's names. ``values`` holds what was given, with variables replaced.
+    """Settings by Kafka's names. ``values`` contains the given settings, with variables replaced.
 
     ``unknown`` lists, in order, the names that Kafka's clients do not have: a misspelt setting is reported, not
     ignored. ``is_controllers``: the bootstrap addresses are KRaft controllers (KIP-919).

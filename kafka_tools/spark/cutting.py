@@ -51,7 +51,7 @@ LARGEST_INDEX_BYTES = 256 * 1024 * 1024
 
 
 def cut(segment: Range, range_bytes: int) -> list[Range]:
-    """The ranges of a segment from its ``start`` on: each starts at a batch and holds about ``range_bytes``."""
+    """The ranges of a segment from its ``start`` on: each starts at a batch and contains about ``range_bytes``."""
     size = segment.size
     if size - segment.start <= range_bytes + range_bytes // 2:
         return [segment]

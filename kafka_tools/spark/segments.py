@@ -115,7 +115,7 @@ def _on_disk(log_dir: str, selection: Selection) -> Iterator[PartitionFiles]:
         except OSError:
             if directory == log_dir:
                 raise
-            # One of many that cannot be listed is a finding of whoever looks at its files.
+            # If one of many cannot be listed, the check of its files reports it.
             yield PartitionFiles(directory, *parsed.topic_partition, parsed.state, (), (), (), (), 0)
 
 

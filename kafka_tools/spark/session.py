@@ -93,7 +93,7 @@ def spark_session(
 
 def is_running() -> bool:
     """Whether this process has a Spark already, or was started by one (``spark-submit``)."""
-    loaded = sys.modules.get("pyspark")  # whoever has a Spark has imported it
+    loaded = sys.modules.get("pyspark")  # a process with a Spark has imported it
     return "PYSPARK_GATEWAY_PORT" in os.environ or (
         loaded is not None and loaded.SparkContext._active_spark_context is not None
     )

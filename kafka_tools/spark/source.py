@@ -143,7 +143,7 @@ class FilteredFiles(_Filtered, KafkaLogFiles):
 
 
 class LogReader(DataSourceReader):
-    """Plans on the driver and reads on the executors; holds nothing but the options."""
+    """Plans on the driver and reads on the executors; contains nothing but the options."""
 
     def __init__(self, table: str, options: ReadOptions) -> None:
         self.table = table
@@ -169,7 +169,7 @@ class LogReader(DataSourceReader):
 
 
 class FilteredReader(LogReader):
-    """Leaves out what the filters of a query exclude; Spark checks every row again."""
+    """Omits rows that the filters of a query exclude; Spark checks every row again."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         self.options = self.options._replace(selection=push(self.options.selection, filters))

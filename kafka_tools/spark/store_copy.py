@@ -18,7 +18,7 @@ from kafka_tools.spark.measures.configs import METADATA_DIR
 from kafka_tools.storage import names
 
 LARGEST_BYTES = 1024 * 1024 * 1024
-"""A file that is larger is copied by its size alone."""
+"""Of a larger file, only the size is copied."""
 _CHUNK_BYTES = 8 * 1024 * 1024
 
 

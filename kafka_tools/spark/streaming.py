@@ -102,7 +102,7 @@ def _next_offset(offsets: Offsets, directory: str, topic_id: str) -> int:
 
 
 def _end(log_dir: str, found: PartitionFiles, first: int, share_bytes: int | None) -> int | None:
-    """The offset behind the last batch to read now; None for a directory without segments."""
+    """The offset after the last batch to read now; None for a directory without segments."""
     segments = list(segments_between(log_dir, found, first))
     if not segments:
         return None

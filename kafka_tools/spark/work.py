@@ -1,4 +1,4 @@
-"""The work of one task of a table: what it reads, and the reading."""
+"""The work of one task of a table: its input, and the function that reads it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Work(InputPartition):
 
 
 def read_work(table: str, work: Work, options: ReadOptions) -> Iterator[Any]:
-    """The Arrow record batches of one task. KafkaToolsError where the machine does not see what the driver listed."""
+    """The Arrow record batches of one task. KafkaToolsError if this machine does not see the listed files."""
     if table == FILES:
         from kafka_tools.spark.columns.files import record_batches as of_files
 

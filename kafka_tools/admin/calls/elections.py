@@ -25,9 +25,9 @@ Elected = Outcomes[TopicPartition, None]
 
 
 class ElectLeaders(AdminCall[str, Elected, "ElectLeadersResponse"]):
-    """An outcome per partition; of all partitions (None) only those are told that an election changed or failed.
+    """An outcome per partition; for all partitions (None), only those that an election changed or failed for.
 
-    One call for all partitions: the controller holds them together.
+    One call for all partitions: the controller handles them together.
     """
 
     name = "elect leaders"

@@ -40,7 +40,7 @@ def everyone(group: GroupDescription) -> list[MemberIdentity]:
 
 
 class RemoveMembers(AdminCall[str, Outcomes[MemberIdentity, None], "LeaveGroupResponse"]):
-    """An outcome per member of one group. Several at once, and static ones, need Kafka 2.4."""
+    """An outcome per member of one group. Several members, and static ones, need Kafka 2.4."""
 
     name = "remove members from a group"
     lookup = CoordinatorLookup()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kafka_tools.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsResponse
 
 PER_REQUEST = 5_000
-"""Partitions of one request. Kafka's controllers change 10,000 at once at most (``MAX_RECORDS_PER_USER_OP``)."""
+"""Partitions of one request. Kafka's controllers change at most 10,000 per request (``MAX_RECORDS_PER_USER_OP``)."""
 IN_ZOOKEEPER = (
     "brokers of Kafka 2.4 and later reassign partitions for clients; with an older release, use its own "
     "kafka-reassign-partitions.sh --zookeeper"

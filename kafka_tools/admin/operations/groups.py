@@ -187,7 +187,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        """The same for many groups at once, a request for each."""
+        """The same for many groups, a request for each."""
         check_keys("offsets", offsets, "str")
         from kafka_tools.admin.calls.share_groups import AlterShareOffsets
 
@@ -230,7 +230,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, CommittedOffset | None]]:
-        """The same for many groups at once."""
+        """The same for many groups."""
         check_keys("wanted", wanted, "str", values="TopicPartition")
         from kafka_tools.admin.calls.offsets import FetchGroupOffsets
 
@@ -257,7 +257,7 @@ class GroupOperations(ClusterOperations):
         timeout_s: float | None = None,
         deadline: Deadline | None = None,
     ) -> Outcomes[str, Outcomes[TopicPartition, None]]:
-        """The same for many groups at once: a request for each, none of which waits for another's answer."""
+        """The same for many groups: a concurrent request for each group."""
         check_keys("offsets", offsets, "str")
         from kafka_tools.admin.calls.offsets import CommitGroupOffsets, CommittedOffset
 

@@ -157,7 +157,7 @@ def times(milliseconds: NDArray[np.int64]) -> Any:
 
 
 def _base_timestamp(headers: Headers) -> Any:
-    # With a delete horizon the field holds that instead (KIP-534).
+    # With a delete horizon, the field contains the horizon instead (KIP-534).
     return pa.array(headers.column("base_timestamp"), mask=_has_horizon(headers))
 
 

@@ -106,7 +106,7 @@ def behind_findings(copies: Sequence[PartitionFacts]) -> Iterator[Finding]:
 
 
 def unflushed_findings(partitions: Sequence[PartitionFacts], around: Around) -> Iterator[Finding]:
-    """Per log directory: the bytes that a broker would read again after a crash, if they are many."""
+    """Per log directory: bytes beyond recovery points, if they are many or the broker crashed."""
     totals: dict[str, tuple[int, int]] = {}
     for facts in partitions:
         size = unflushed_bytes(facts, around)

@@ -83,7 +83,7 @@ class BatchMeasures:
         """The newest timestamp that is not ahead of the time of the audit, -1 without any."""
 
     def add(self, other: BatchMeasures) -> None:
-        """Take in other ranges of the same partition directory."""
+        """Add other ranges of the same partition directory."""
         self.sizes.add(other.sizes)
         self.records_per_batch.add(other.records_per_batch)
         self.hours.add(other.hours)
@@ -181,7 +181,7 @@ class Digests:
         """Offset >> shift -> digest."""
 
     def add_all(self, headers: Headers) -> None:
-        """Take in batches: the CRC covers what a replica must not change."""
+        """Add batches: the CRC covers the bytes that a replica must not change."""
         firsts, lasts = headers.column("base_offset"), headers.last_offsets
         value = headers.fields["crc"].astype(np.uint64) | (firsts.astype(np.uint64) << np.uint64(32))
         value ^= lasts.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -196,7 +196,7 @@ class Digests:
         self._widen(0)
 
     def add(self, other: Digests) -> None:
-        """Take in the batches of other ranges."""
+        """Add the batches of other ranges."""
         self._widen(other.shift)
         difference = self.shift - other.shift
         for number, digest in other.stretches.items():

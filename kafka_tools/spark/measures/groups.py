@@ -55,7 +55,7 @@ class InternalMeasures:
         self.unknown = 0
 
     def add(self, other: InternalMeasures) -> None:
-        """Take in the records of other ranges."""
+        """Add the records of other ranges."""
         for name, group in other.groups.items():
             self._see_group(name, group)
         self.dropped_groups += other.dropped_groups

@@ -42,7 +42,7 @@ class PartitionMeasures:
         self.internal = InternalMeasures()
 
     def add(self, other: PartitionMeasures) -> PartitionMeasures:
-        """Take in other ranges of the same partition directory, in any order; returns self."""
+        """Add other ranges of the same partition directory, in any order; returns self."""
         self.summary.add(other.summary)
         self.batches.add(other.batches)
         self.producers += other.producers

@@ -121,7 +121,7 @@ class RangeProducers:
         self.newest_marker_ms = -1
 
     def add_all(self, headers: Headers) -> None:
-        """Take in sound magic 2 batches in the order of the log."""
+        """Add sound magic 2 batches in the order of the log."""
         ids = headers.column("producer_id")
         chosen = np.flatnonzero(ids >= 0)
         if not len(chosen):

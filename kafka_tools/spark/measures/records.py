@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kafka_tools.spark.files import File
 
 WINDOW_BYTES = 7 * 1024 * 1024
-"""Batches that are decoded together: many enough to go through their records in step, and an arena holds them."""
+"""Size of batches that are decoded together: enough for vectorised parsing, and they fit into an arena."""
 
 LIMIT_BYTES = 128 * 1024 * 1024
 """The most bytes that a batch which is read record by record may decompress to."""
@@ -73,7 +73,7 @@ class RecordMeasures:
         """Kind -> batches in which it was found."""
 
     def add(self, other: RecordMeasures) -> None:
-        """Take in the records of other ranges."""
+        """Add the records of other ranges."""
         self.records += other.records
         self.key_sizes.add(other.key_sizes)
         self.value_sizes.add(other.value_sizes)

@@ -56,7 +56,7 @@ class Histogram:
         self.total += int(sizes.sum())
 
     def add(self, other: Histogram) -> None:
-        """Take in another histogram."""
+        """Add another histogram."""
         if other.least is not None and other.largest is not None:
             self.counts += other.counts
             self.count += other.count
@@ -146,7 +146,7 @@ class KeySample:
         self._take(rows)
 
     def add(self, other: KeySample) -> None:
-        """Take in the sample of other records."""
+        """Add the sample of other records."""
         self.level = max(self.level, other.level)
         self.rows = self.rows[self._chosen(self.rows["hash"])]
         self._take(other.rows[self._chosen(other.rows["hash"])])
@@ -214,7 +214,7 @@ class HotKeys:
         self._shrink()
 
     def add(self, other: HotKeys) -> None:
-        """Take in the keys of other records."""
+        """Add the keys of other records."""
         self.missed += other.missed
         for key in other.keys.values():
             self._count(key)

@@ -70,7 +70,7 @@ class Summary:
         self.findings: list[Finding] = []
 
     def add(self, other: Summary) -> Summary:
-        """Take in another summary of the same partition directory; returns self."""
+        """Add another summary of the same partition directory; returns self."""
         self.batches += other.batches
         self.records += other.records
         self.control_records += other.control_records

@@ -1,6 +1,6 @@
-"""Records and bytes per hour and per day, and timestamps that cannot be right.
+"""Records and bytes per hour and per day, and impossible timestamps.
 
-Batches are counted at their largest timestamp. Memory is bounded: the newest hours and days are kept, what is older is
+Batches are counted at their largest timestamp. Memory is bounded: the newest hours and days are kept, older batches are
 counted together.
 """
 
@@ -49,7 +49,7 @@ class Spans:
         self._take(times // self.span_ms, records, sizes)
 
     def add(self, other: Spans) -> None:
-        """Take in other batches."""
+        """Add other batches."""
         self._take(other.numbers, other.records, other.sizes)
         self.older = self.older[0] + other.older[0], self.older[1] + other.older[1]
 

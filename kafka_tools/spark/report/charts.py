@@ -34,7 +34,7 @@ def count_text(number: float | None) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, float]], form: Format, part: str, label: str) -> Markup:
-    """Horizontal bars: (name, value, a part of it that is told apart, 0 for none). Values are written beside them.
+    """Horizontal bars: (name, value, a part of it with another colour, 0 for none). Values are written next to them.
 
     No SVG: names and values stay readable however narrow the page is.
     """

@@ -39,7 +39,7 @@ class Total:
         self.last_ms: int | None = None
 
     def add(self, row: PartitionAudit, reclaimable: int | None) -> None:
-        """Take in the copy that stands for a partition."""
+        """Add the copy that represents a partition."""
         self.partitions += 1
         self.segments += row.segments
         self.size_bytes += row.size_bytes
