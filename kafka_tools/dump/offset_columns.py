@@ -1,8 +1,7 @@
 """Shows many plain offset commits of ``__consumer_offsets`` together, as ``internal_decoders.OffsetsDecoder`` does.
 
-A commit is plain if JSON needs no escapes in its group and topic names, if it has no metadata, and if its value has a
-version that brokers have written since 2.1. Its numbers are then at fixed positions. Source: ``OffsetCommitKey``,
-``OffsetCommitValue``.
+A plain commit has no metadata, JSON needs no escapes in its names, and its value has a version that brokers have
+written since 2.1. Its numbers are then at fixed positions. Source: ``OffsetCommitKey``, ``OffsetCommitValue``.
 
 Measured: if each commit is a batch (before Kafka 4.0), ``kafka-dump-log --offsets-decoder`` of 100 MiB takes 12.4 s of
 CPU with this module and 35.2 s without it. With twelve commits per batch, it takes 5.3 s and 44.2 s, and as JSON lines

@@ -89,8 +89,8 @@ def _unpack(source: Source, indent: int, targets: Mapping[str, Field], path: str
 def _decode_length(source: Source, indent: int, compact: bool, wide: bool, path: str) -> None:
     """Read ``n``, the length of the next value; -1 is null.
 
-    Strings from the network have the same maximum length in all versions, as in Kafka, because many of them are copied
-    to places with int16 lengths. Longer stored strings from before this check are still read.
+    Strings from the network have the same maximum length in all versions, as in Kafka: many of them are copied to
+    places with int16 lengths. Longer stored strings from before this check are still read.
     """
     if compact:
         source.add(indent, "n = buf[pos]", path)

@@ -227,7 +227,7 @@ class Request(ApiMessage):
 
     ``rights``: kind of resource ("topic", "group", "cluster", "transactional id", "delegation token") -> the operation
     that the sender must be allowed on it, or a phrase if there is a choice. As in Kafka's documentation, "Operations
-    and Resources on Protocols"; every kind whose ..._AUTHORIZATION_FAILED the definition tells has one. ``dropped``:
+    and Resources on Protocols". Every kind with an ..._AUTHORIZATION_FAILED in the definition has one. ``dropped``:
     the versions that brokers no longer know since Kafka 4.0 (KIP-896).
     """
 

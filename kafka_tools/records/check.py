@@ -3,7 +3,7 @@
 Every produce request calls ``ordinary``. The reference is ``v2.read_records``, and ``walk`` does the same faster, one
 record after the other. Three functions check many records together: ``in_runs`` records of the same lengths,
 ``without_keys`` records without key and headers, and ``check_columns.in_columns`` any records. All of them return None
-for anything unusual, such as damage, offsets that do not count 0, 1, 2, lengths below -1, or numbers out of range. The
+for unusual records: damage, offsets that do not count 0, 1, 2, lengths below -1, or numbers out of range. The
 reference then decides.
 
 Without one of the three, a whole produce request takes more of the broker's CPU time

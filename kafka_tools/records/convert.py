@@ -109,7 +109,7 @@ class LazyConversion:
     """The records of one partition in a fetch response, converted while they are sent.
 
     The response contains the number of bytes before they are converted: ``size_bytes``. This is the size of the log's
-    batches or, if it is larger, the size of the first converted batch, so that a consumer gets at least that batch.
+    batches, or of the first converted batch if that is larger. So a consumer gets at least one batch.
     """
 
     def __init__(self, data: bytes, magic: int, *, first_offset: int, now_ns: Now = perf_counter_ns) -> None:
