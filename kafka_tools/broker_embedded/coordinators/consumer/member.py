@@ -1,7 +1,7 @@
-"""One member of a consumer group, and what a heartbeat makes of its assignment (KIP-848): pure decisions.
+"""One member of a consumer group, and the changes of its assignment by heartbeats (KIP-848), without side effects.
 
-``reconciled`` follows ``CurrentAssignmentBuilder``: a member gives up first what its target lacks, then
-moves to the target's epoch, then gets what others have released.
+``reconciled`` follows ``CurrentAssignmentBuilder``: a member first revokes partitions that are not in its target, then
+moves to the target's epoch, then gets partitions that others have released.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kafka_tools.errors import BrokerError
 from kafka_tools.protocol import error_codes
 
 JOINING_EPOCH, LEAVING_EPOCH, STATIC_LEAVING_EPOCH = 0, -1, -2
-"""Member epochs with a meaning of their own."""
+"""Member epochs with a special meaning."""
 
 STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, UNKNOWN_STATE = 0, 1, 2, 127
-"""States of a member as records have them (``MemberState``)."""
+"""States of a member in records (``MemberState``)."""
 
 Partitions = Mapping[UUID, frozenset[int]]
 """Partitions by topic id."""
@@ -70,19 +70,19 @@ class ConsumerMember(NamedTuple):
     classic: ClassicSide | None = None
 
     def is_reconciled(self, target_epoch: int) -> bool:
-        """Whether it has all that the target of this epoch gives it, and nothing else."""
+        """Whether its assignment equals its target of this epoch."""
         return self.state == STABLE and self.epoch == target_epoch
 
     def assignment_epoch(self, topic_id: UUID, partition: int) -> int | None:
-        """The epoch at which it got a partition that it still reads; None for one that it does not read."""
+        """The epoch at which it got a partition that it owns or revokes; None for any other partition."""
         found = self.assigned.get(topic_id, {}).get(partition)
         return self.revoking.get(topic_id, {}).get(partition) if found is None else found
 
     def check_commit_epoch(self, epoch: int, offsets: Commits) -> None:
         """BrokerError STALE_MEMBER_EPOCH, or ILLEGAL_GENERATION for a classic member.
 
-        A member that missed an answer commits with an older epoch. It may, for partitions that it has had since then
-        (KIP-1251).
+        A member that missed a response commits with an older epoch. This is allowed for partitions that it has owned
+        since then (KIP-1251).
         """
         if epoch > self.epoch:
             raise self._stale(f"Received {self._word} {epoch} is newer than current member epoch {self.epoch}.")
@@ -95,7 +95,7 @@ class ConsumerMember(NamedTuple):
                 raise self._stale(f"Received {self._word} {epoch} {older}")
 
     def check_fetch_epoch(self, epoch: int) -> None:
-        """As ``check_commit_epoch``, for a member that fetches offsets."""
+        """Like ``check_commit_epoch``, for a member that fetches offsets, without older epochs."""
         if epoch != self.epoch:
             expected = f"does not match the expected member epoch {self.epoch}."
             raise self._stale(f"The received {self._word} {epoch} {expected}")
@@ -121,7 +121,7 @@ class MemberTarget(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """The topics that a member reads: their names, and the ids of those that exist."""
+    """The topics that a member subscribes to: their names, and the ids of existing ones."""
 
     names: Collection[str]
     ids: Collection[UUID]
@@ -159,14 +159,14 @@ def reconciled(
 
 
 def _owns(owned: Partitions | None, revoking: Mapping[UUID, Collection[int]]) -> bool:
-    """Whether the member has not said that it gave all of them up."""
+    """Whether the member may still own some of the partitions in ``revoking``."""
     if owned is None:
         return True
     return any(not numbers.isdisjoint(revoking.get(topic_id, ())) for topic_id, numbers in owned.items())
 
 
 def _unsubscribed(member: ConsumerMember, owned: Partitions | None, subscribed: Subscribed) -> ConsumerMember:
-    """The member without partitions of topics that it does not read any longer, still at its epoch."""
+    """The member without partitions of topics to which it no longer subscribes, at the same epoch."""
     kept = {topic_id: numbers for topic_id, numbers in member.assigned.items() if topic_id in subscribed.ids}
     gives_up_all = not subscribed.names and not member.revoking
     if len(kept) == len(member.assigned) and not gives_up_all:
@@ -187,7 +187,7 @@ def _next(
     subscribed: Subscribed,
     partition_epoch: Callable[[UUID, int], int],
 ) -> Work[ConsumerMember]:
-    """The member one step nearer to its target."""
+    """The member after the next step towards its target."""
     assigned: dict[UUID, dict[int, int]] = {}
     revoking: dict[UUID, dict[int, int]] = {}
     unreleased = False

@@ -1,6 +1,6 @@
-"""Groups that change from one protocol to the other while members are in them (KIP-848's online migration).
+"""Converts groups with members from one protocol to the other (KIP-848's online migration).
 
-A classic group becomes a consumer group when a member of the consumer protocol joins; it becomes a classic one again
+A classic group becomes a consumer group when a member of the consumer protocol joins. It becomes a classic group again
 when only classic members are left. Follows Kafka's ``GroupMetadataManager``,
 ``ConsumerGroup.fromClassicGroup`` and ``ClassicGroup.fromConsumerGroup``.
 """
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 _MOST_AT_ONCE = 200
 """The assignment of a member with more topics is encoded on another thread."""
 _MOST_BYTES_AT_ONCE = 8 * 1024
-"""What a classic member says of itself is decoded on another thread if it is longer."""
+"""Longer metadata of a classic member is decoded on another thread."""
 S = TypeVar("S", bound=Stored)
 _NamedPartitions = ConsumerProtocolAssignment.TopicPartition | ConsumerProtocolSubscription.TopicPartition
 
@@ -49,7 +49,7 @@ _NEWEST = 3
 
 
 class Migration:
-    """Converts a group to the other kind, and makes the records of the conversion."""
+    """Converts a group to the other protocol, and creates the records of the conversion."""
 
     def __init__(self, store: GroupStore, topics: GroupTopics, settings: ConsumerGroupSettings) -> None:
         self._store = store
@@ -61,10 +61,10 @@ class Migration:
         """The types of groups that become consumer groups when a member of the consumer protocol joins."""
 
     def group_for(self, group_id: str, joins: bool, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
-        """The consumer group that a heartbeat is for; ``records`` get what makes it one.
+        """The consumer group of a heartbeat. Records of a conversion are added to ``records``.
 
-        A group that is not there is made for who ``joins``, an empty classic group gives way, and one with members is
-        converted. BrokerError GROUP_ID_NOT_FOUND.
+        If the member ``joins``, a missing group is created, an empty classic group is replaced, and a classic group
+        with members is converted. BrokerError GROUP_ID_NOT_FOUND.
         """
         present = self._store.find_as(ConsumerGroup, group_id)
         if present is not None:
@@ -143,7 +143,7 @@ class Migration:
         )
 
     def partitions_of(self, topics: Iterable[_NamedPartitions]) -> Work[dict[UUID, frozenset[int]]]:
-        """Partitions named as the embedded protocol names them; topics that are gone are left out."""
+        """Partitions in the embedded protocol, converted to topic ids, without deleted topics."""
         found = {}
         for each in topics:
             yield
@@ -155,14 +155,14 @@ class Migration:
     # to classic
 
     def downgrades_without(self, group: ConsumerGroup, leaving: Collection[ConsumerMember]) -> bool:
-        """Whether the group becomes classic once these members are gone."""
+        """Whether the group becomes classic without these members."""
         staying = len(group.members) - len(leaving)
         if not staying or not group.all_classic_but(leaving):
             return False
         return self._may_downgrade(group, staying)
 
     def downgrades_with(self, group: ConsumerGroup, replaced: ConsumerMember) -> bool:
-        """Whether the group becomes classic once a classic member takes this one's place."""
+        """Whether the group becomes classic when a classic member replaces this member."""
         if replaced.classic is not None or not group.all_classic_but([replaced]):
             return False
         return self._may_downgrade(group, len(group.members))
@@ -178,14 +178,14 @@ class Migration:
     def downgraded(
         self, group: ConsumerGroup, leaving: Collection[ConsumerMember], joining: ConsumerMember | None, now_ms: int
     ) -> Work[tuple[ClassicGroup, list[CoordinatorRecord]]]:
-        """The classic group of the remaining members, and the records that make it one.
+        """The classic group of the remaining members, and the records of the conversion.
 
-        ``joining`` takes the place of a static member, whose removal the records say already.
+        ``joining`` replaces a static member, whose tombstones the caller has already added.
         """
         replaced = None if joining is None else group.static_member(joining.instance_id)
         renamed = {} if joining is None or replaced is None else {replaced.id: joining.id}
         gone = {member.id for member in leaving} | renamed.keys()
-        staying = [member for member in group.members.values() if member.id not in gone]  # of a group that may change
+        staying = [member for member in group.members.values() if member.id not in gone]  # the group may change
         targets = dict(group.targets)
         records = []
         for record in group.tombstones(renamed):
@@ -211,7 +211,7 @@ class Migration:
         return classic, records
 
     def assignment_bytes(self, partitions: Mapping[UUID, Collection[int]], subscription: bytes) -> Work[bytes]:
-        """Partitions as the embedded protocol says them, in the version in which the member said what it reads."""
+        """Partitions in the embedded protocol, in the version of the member's subscription."""
         topics = []
         for topic_id, numbers in partitions.items():
             yield

@@ -1,7 +1,7 @@
-"""One step of a consumer group: a request of a member of either protocol, and the change of the group by it.
+"""One step of a consumer group: a request of a member of either protocol, and the resulting change of the group.
 
-A step is decided on the state as it is, written as one batch of records, and holds once it is written. A large group's
-target takes several slices; a step that another one has overtaken meanwhile begins anew.
+A step is decided on the present state, written as one batch of records, then applied. The target of a large group takes
+several slices. If the group changes meanwhile, the step starts again.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class GroupStep(NamedTuple):
 
 
 class Steps:
-    """``take`` decides a step, ``commit`` makes it hold."""
+    """``take`` decides a step, ``commit`` writes and applies it."""
 
     def __init__(
         self,
@@ -100,14 +100,14 @@ class Steps:
         self._rebalances = rebalances
 
     def take(self, group_id: str, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
-        """A step on a group that is still what it was when the step began; one that was overtaken begins anew.
+        """Decide a step on an unchanged group. If the group or topics change meanwhile, the step starts again.
 
-        So does one that failed over it: what it has seen of the group, and of topics, no longer goes together.
+        This applies also to a failed step, since it may have seen an inconsistent state.
         """
         return self._topics.undisturbed(group_id, lambda: self._written(begin))
 
     def _written(self, begin: Callable[[], Work[GroupStep]]) -> Work[GroupStep]:
-        """A step with the batch of its records: to write it is all that is left to do."""
+        """A step with the batch of its records, ready to be written."""
         step = yield from begin()
         step = step._replace(batch=(yield from self._store.change_of(step.records)))
         if not self._store.holds(step.group):
@@ -116,10 +116,10 @@ class Steps:
 
     @shielded
     def commit(self, step: GroupStep) -> Work[None]:
-        """Write a step and make it hold. BrokerError, and nothing has changed.
+        """Write a step, then apply it. After a BrokerError, nothing has changed.
 
-        It holds immediately. Only the answers to parked requests of a former classic group, and the sessions of its
-        members, follow in slices.
+        The step takes effect immediately. Only the responses to parked requests of a former classic group, and the
+        sessions of its members, follow in slices.
         """
         group_id, made = step.group.id, step.made
         former = self._store.find_as(ClassicGroup, group_id)
@@ -147,7 +147,7 @@ class Steps:
         is_classic: bool,
         records: list[CoordinatorRecord],
     ) -> Work[ConsumerMember]:
-        """The member that has the instance id, or one that takes its place or is new, if it joins."""
+        """The member with the instance id. If it joins, a new member, or one that replaces the present member."""
         assert asked.instance_id is not None
         present = group.static_member(asked.instance_id)
         if not joins:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Targets:
-    """Computes the target that belongs to an epoch of a group."""
+    """Computes the target assignment of a group's epoch."""
 
     def __init__(self, runtime: Runtime, topics: GroupTopics, settings: ConsumerGroupSettings) -> None:
         self._runtime = runtime
@@ -39,10 +39,10 @@ class Targets:
         new: ConsumerMember,
         records: list[CoordinatorRecord],
     ) -> Work[MemberTarget]:
-        """What the member shall have; ``records`` get a new target if the group's is of an older epoch.
+        """The member's target. If the group's target has an older epoch, a new one is added to ``records``.
 
-        Not more often than in each group.consumer.assignment.interval.ms. Whether all members read the same is asked of
-        the group with this member; Kafka does not count one that joins without topics, and may give nobody anything.
+        This happens at most once per group.consumer.assignment.interval.ms. The check for equal subscriptions includes
+        this member. Kafka does not count a member that joins without topics, and may then assign nothing.
         """
         if group.target_epoch >= epoch or not self._is_due(group):
             return group.target_of(new)

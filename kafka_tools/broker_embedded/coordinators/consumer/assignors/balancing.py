@@ -52,7 +52,7 @@ class _Balance:
             for topic, kept in spec.assigned.items():
                 if topic in spec.topics:
                     owners = self.owners[topic]
-                    for partition in kept:  # what the log says may be anybody's: one owner each, of what there is
+                    for partition in kept:  # the log may be invalid: one owner for each existing partition
                         if 0 <= partition < len(owners) and owners[partition] == NOBODY:
                             owners[partition] = index
                             self.counts[index] += 1
@@ -97,7 +97,7 @@ class _Balance:
                     last_changed = topic
 
     def _move(self, topic: UUID) -> Work[int]:
-        """Balances the subscribers of a topic with its partitions; how many of them moved."""
+        """Balance the subscribers of a topic with its partitions; returns the number of moves."""
         yield
         line = _Line(self.counts, self.subscribers[topic])
         if line.imbalance <= 1:

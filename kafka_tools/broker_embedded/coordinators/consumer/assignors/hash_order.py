@@ -1,8 +1,8 @@
-"""The iteration order of Java's hash tables, which decides results of Kafka's assignors.
+"""The iteration order of Java's hash tables, which affects the results of Kafka's assignors.
 
-``HashMap`` and ``HashSet`` walk their buckets, and within a bucket the order of insertion. Which bucket it is depends
-on the key's hash and on how many buckets there are, both of which are specified or have been the same for releases.
-(Of eight keys in one bucket Java makes a tree, whose root comes first: only names made for it get there.)
+``HashMap`` and ``HashSet`` iterate over their buckets, and within a bucket in the order of insertion. The bucket
+depends on the key's hash and on the number of buckets, both of which are specified or have not changed for releases.
+(With eight keys in one bucket, Java creates a tree, whose root comes first. Only specially chosen names cause this.)
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def _assign_alike(
         yield from _add(targets[member], islice(rest, quota))
     if next(rest, None) is None:
         return targets
-    # Somebody has written targets that contradict each other, or the topics: what they say counts for nothing.
+    # A client has written targets that contradict each other or the topics: ignore them.
     without = {member: spec._replace(assigned={}) for member, spec in members.items()}
     return (yield from _assign_alike(without, partitions, names))
 
