@@ -1,4 +1,4 @@
-"""A step, and checks of its output: texts, lines and tables in it, and the error of a check that fails."""
+"""A step, checks of its output (texts, lines and tables), and the error of a failed check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_tools.errors import KafkaToolsError
 
 
 class StepFailed(KafkaToolsError):
-    """A command of the tour did not do what it should; the message says what is missing."""
+    """A command of the tour gave an unexpected result. The message says what is missing."""
 
 
 class CommandResult(NamedTuple):
@@ -23,7 +23,7 @@ class CommandResult(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step: what it shows, the command, the check of its answer, and the file that is its standard input."""
+    """One step: its title, the command, the check of its output, and the file that is its standard input."""
 
     title: str
     command: list[str]
@@ -54,7 +54,7 @@ def lists(*lines: str) -> Callable[[CommandResult], None]:
 
 
 def require(condition: bool, otherwise: str) -> None:
-    """StepFailed with what should have been, unless ``condition``."""
+    """Raise StepFailed with ``otherwise`` unless ``condition``."""
     if not condition:
         raise StepFailed(otherwise)
 

@@ -1,7 +1,7 @@
-"""``kafka-tools tour``: the whole product in half a minute, on a broker that is started for it and thrown away.
+"""``kafka-tools tour``: shows the whole product in half a minute, on a temporary broker.
 
-Every command is really run, as a process of its own, and its output is shown and checked; the tour ends with exit
-status 1 at the first step that is not what it should be.
+Every command really runs, in its own process. The tour shows and checks its output, and ends with exit status 1 at the
+first unexpected result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _require_spark() -> None:
 
 
 def _take_all(keep: bool, *, every_command: bool, with_audit: bool) -> int:
-    """Take every step on a broker of the tour's own, and clean up; how many steps there were."""
+    """Run every step on the tour's own broker, and clean up. Returns the number of steps."""
     import shutil
     import tempfile
 
@@ -98,7 +98,7 @@ def _take_all(keep: bool, *, every_command: bool, with_audit: bool) -> int:
 
 
 def _take(step: Step, number: int) -> None:
-    """Run a step, show it, check it; StepFailed names the step and what is wrong with it."""
+    """Run a step, show it, check it. StepFailed contains the step and the error."""
     from kafka_tools.commands.toolkit.step_checks import StepFailed
 
     click.secho(f"\n{number}. {step.title}", bold=True)
@@ -153,7 +153,8 @@ def _show(answer: CommandResult) -> None:
 
 @contextmanager
 def _running_broker(settings: BrokerSettings) -> Iterator[TourPlace]:
-    """The bundled broker as a process for the ``with`` block; stopped as an operator does it, or killed on failure."""
+    """The bundled broker as a process for the ``with`` block. It gets SIGTERM at the end, or is killed after a
+    failure."""
     import subprocess
 
     arguments = ["kafka-tools", "broker", "run", str(settings.file), "--delegation-token-key", str(settings.token_key)]
@@ -179,7 +180,7 @@ def _running_broker(settings: BrokerSettings) -> Iterator[TourPlace]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the ``with`` block as an exception, so that the broker and the folder do not stay."""
+    """SIGTERM and SIGHUP raise an exception in the ``with`` block, so that the broker and the folder are removed."""
     import signal
     import sys
 
@@ -200,7 +201,7 @@ def _ended_in_order() -> Iterator[None]:
 
 
 class BrokerSettings(NamedTuple):
-    """The files with which the tour's broker is started, and where its clients log in."""
+    """The files for the start of the tour's broker, and the address for logins."""
 
     folder: Path
     file: Path
@@ -210,7 +211,7 @@ class BrokerSettings(NamedTuple):
 
     @classmethod
     def write(cls, folder: Path) -> BrokerSettings:
-        """A server.properties as an operator writes it, and the secret key of delegation tokens."""
+        """Write a server.properties and the secret key of delegation tokens."""
         import secrets
         import socket
 
@@ -231,7 +232,7 @@ class BrokerSettings(NamedTuple):
 
 
 def _place_once_ready(broker: subprocess.Popen[bytes], settings: BrokerSettings) -> TourPlace:
-    """The surroundings of the tour, once the broker has said that it is ready. StepFailed if it does not."""
+    """The tour's place, after the broker printed its ready line. Raises StepFailed if it does not."""
     import json
 
     from kafka_tools.commands.toolkit.step_checks import StepFailed
@@ -252,7 +253,7 @@ def _place_once_ready(broker: subprocess.Popen[bytes], settings: BrokerSettings)
 
 
 def _first_line(broker: subprocess.Popen[bytes]) -> str:
-    """The line with which the broker says that it is ready; empty if it ends, or is silent for too long."""
+    """The broker's ready line; empty if the broker ends, or after a timeout."""
     import selectors
 
     assert broker.stdout is not None
@@ -264,7 +265,7 @@ def _first_line(broker: subprocess.Popen[bytes]) -> str:
 
 
 def _stop_broker(broker: subprocess.Popen[bytes]) -> None:
-    """Stop the broker with SIGTERM. StepFailed if it does not end well."""
+    """Stop the broker with SIGTERM. Raises StepFailed if it fails."""
     import subprocess
 
     from kafka_tools.commands.toolkit.step_checks import StepFailed
@@ -287,7 +288,7 @@ def _as_typed(arguments: list[str]) -> str:
 
 
 def _program(arguments: list[str]) -> list[str]:
-    """The command with this Python: the console scripts may not be on PATH, or be those of another installation."""
+    """The command with this Python: PATH may not have the console scripts, or those of another installation."""
     import sys
 
     name, rest = arguments[0], arguments[1:]

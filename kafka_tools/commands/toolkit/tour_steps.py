@@ -31,9 +31,9 @@ PASSWORD_OF_A_BROKER_THAT_IS_THROWN_AWAY = "wonderland"
 
 
 class TourPlace(NamedTuple):
-    """The surroundings of the tour: its folder, the broker's data directory, address and cluster id.
+    """The place of the tour: its folder, the broker's data directory, address and cluster id.
 
-    ``login_server``: where clients log in with SCRAM.
+    ``login_server``: the address for SCRAM logins.
     """
 
     folder: Path
@@ -43,7 +43,7 @@ class TourPlace(NamedTuple):
     login_server: str
 
     def step(self, title: str, command: str, check: Callable[[CommandResult], None], input_file: str = "") -> Step:
-        """A step. In ``command`` ``{at}`` stands for the connection, and the name of a field for its value.
+        """A step. In ``command``, ``{at}`` is replaced by the connection, and the name of a field by its value.
 
         ``input_file``: the file of the folder that is the standard input.
         """
@@ -73,7 +73,7 @@ def steps(place: TourPlace) -> list[Step]:
 
 def audit_step(place: TourPlace) -> Step:
     """The last step, which needs Spark."""
-    # So little is read without Spark unless it is asked for.
+    # The audit reads so little data without Spark, unless you ask for it.
     audit = "kafka-tools audit {data_dir} --master local[*]"
     return place.step("Audit the broker's data directory with Spark", audit, _audited)
 

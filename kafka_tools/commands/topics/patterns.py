@@ -63,8 +63,8 @@ class TopicPattern:
 def described_at_once(
     admin: AdminClient, name: str, page_size: int | None = None
 ) -> Mapping[TopicKey, Outcome[TopicDescription]] | None:
-    """The one topic that a plain name can mean, described without a list of all topics, which a large cluster is slow
-    to give. None where a broker refuses it: whether it is there at all, and may be known, is what a list says."""
+    """The one topic of a plain name, described without a list of all topics, which is slow on a large cluster. None if
+    a broker refuses: then a list shows whether the topic exists and may be described."""
     from kafka_tools.errors import BrokerError
 
     described = admin.describe_topics([name], page_size=page_size)
@@ -108,12 +108,12 @@ def to_change(text: str, topics: Iterable[TopicListing], action: str) -> list[st
 
 
 def missing(text: str, topics: Iterable[TopicListing]) -> list[str]:
-    """Which of the names in ``--topic orders,invoices`` are not there; of a pattern none, sorted."""
+    """The missing names of ``--topic orders,invoices``, sorted; empty for a pattern."""
     return sorted(set(_names(text)) - {topic.name for topic in topics})
 
 
 def _names(text: str) -> list[str]:
-    """The names that stand in a text, which is one or several with commas or ``|`` between them; of a pattern none."""
+    """The names of a text, which is one name or several with commas or ``|`` between them; empty for a pattern."""
     names = re.split("[,|]", text.strip().replace(" ", "").strip("\"'"))
     return names if all(map(_NAME.fullmatch, names)) else []
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MIN_ISR = "min.insync.replicas"
 NEED_CONFIGS = ("under_min_isr_partitions", "at_min_isr_partitions")
 REASSIGNMENTS_SHARE = 0.5
-"""How much of the time that is left may go into waiting for the controller, which alone knows the reassignments: topics
-are described while there is none."""
+"""Maximum part of the remaining time to wait for the controller, the only source of reassignments. Topics are described
+without it."""
 
 
 def describe(

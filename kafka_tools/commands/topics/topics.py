@@ -325,7 +325,7 @@ def _select(admin: AdminClient, given: dict[str, Any]) -> list[str]:
 
 
 def _select_to_change(admin: AdminClient, given: dict[str, Any], action: str) -> tuple[list[str], list[str]]:
-    """The topics that are there, and those of several names that are not, unless that is no matter."""
+    """The existing topics, and the missing ones of several names unless they may be missing."""
     from kafka_tools.commands.topics.patterns import missing, to_change
 
     if given["literal"]:
