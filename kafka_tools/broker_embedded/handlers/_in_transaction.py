@@ -45,7 +45,7 @@ class InTransaction:
         self._last_markers: dict[Partition, int] = {}
 
     def verify(self, call: Call, appended: Iterable[tuple[Topic, Data]]) -> Work[None]:
-        """Ask for all partitions at once; what is refused is remembered for ``check``.
+        """Verify all partitions together; ``check`` raises the errors of refused partitions later.
 
         Clients that add by producing do not wait for the end of their last transaction themselves: they are answered
         CONCURRENT_TRANSACTIONS when it has lasted too long.

@@ -117,7 +117,8 @@ class _Fetch:
         self.answers: list[tuple[Key, Asked, FetchResponse.FetchableTopicResponse.PartitionData]] = []
         self._read_bytes = 0
         self._seen: dict[TopicPartition, tuple[Partition, int, int, bool]] = {}
-        """Each partition as it was read: its appended_bytes and last stable offset, and whether that held more back."""
+        """Each partition with its appended_bytes and last stable offset when it was read, and whether that offset
+        limited the read."""
         configs = call.broker.configs.broker
         most = min(configs.integer("fetch.max.bytes"), call.broker.throttling.most_fetched(call))
         self._max_bytes = min(call.request.max_bytes, most)

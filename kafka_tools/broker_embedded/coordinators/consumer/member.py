@@ -48,9 +48,9 @@ class ClassicSide(NamedTuple):
 
 
 class ConsumerMember(NamedTuple):
-    """A member. ``assigned`` is what it may read, ``revoking`` what it has to give up and has not yet.
+    """A member. ``assigned``: its partitions. ``revoking``: partitions that it must revoke and has not revoked yet.
 
-    ``classic`` is None for members of the consumer protocol; ``regex`` is "" or None for those that name topics.
+    ``classic``: None for members of the consumer protocol. ``regex``: "" or None without a regular expression.
     """
 
     id: str
@@ -135,11 +135,10 @@ def reconciled(
     changed: bool,
     partition_epoch: Callable[[UUID, int], int],
 ) -> Work[ConsumerMember]:
-    """The member after a heartbeat in which it says that it owns ``owned`` (None: as it said before).
+    """The member after a heartbeat that reports the partitions ``owned`` (None: unchanged).
 
-    ``changed``: whether it reads other topics than before.
-    ``partition_epoch``: the epoch at which somebody has a partition, -1 if nobody has. BrokerError FENCED_MEMBER_EPOCH
-    for a member whose state was written by something newer.
+    ``changed``: whether its subscription changed. ``partition_epoch``: the member epoch of a partition's owner, -1
+    without an owner. BrokerError FENCED_MEMBER_EPOCH for a member whose state is unknown, as from a newer release.
     """
     if not changed and member.is_reconciled(target.epoch):
         return member

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SESSION, REBALANCE, JOIN, SYNC = "session", "rebalance", "join", "sync"
-"""Deadlines: to heartbeat, to give up partitions, and of classic members to join and to sync."""
+"""Deadlines: for a heartbeat, for revoking partitions, and for JoinGroup and SyncGroup of classic members."""
 REASONS = {
     SESSION: "its session expired",
     REBALANCE: "it did not revoke its partitions in time",

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 
 class MemberRequest(NamedTuple):
-    """The request of a member of either protocol. ``owned``: None for what it said before.
+    """The request of a member of either protocol. ``owned``: its partitions, None if unchanged.
 
-    ``wanted`` makes of the member that is there the one that it shall be, without an assignment.
+    ``wanted`` returns the changed member for the present one, without a new assignment.
     """
 
     group_id: str
@@ -64,10 +64,10 @@ class MemberRequest(NamedTuple):
 
 
 class GroupStep(NamedTuple):
-    """What a request makes of a group, which gets ``epoch``, and its member. ``then`` is done once it is written.
+    """The change of a group and its member by a request. ``then`` is called after it is written.
 
-    ``batch`` is what is written of the records. ``made`` is the group as they make it, where it is new; ``classic`` is
-    what a group becomes by them that is a consumer group no longer.
+    ``epoch``: the group's new epoch. ``batch``: the encoded records. ``made``: the group built from the records, if it
+    is new. ``classic``: the classic group, if the records convert the group.
     """
 
     group: ConsumerGroup

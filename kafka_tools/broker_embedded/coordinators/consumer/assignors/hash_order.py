@@ -36,7 +36,7 @@ def topic_rank(topic: UUID) -> tuple[int, int]:
 
 
 def grown_buckets(size: int) -> int:
-    """Of a table that got its keys one by one, at most three for four buckets."""
+    """The number of buckets of a table to which keys were added one by one: at most three for four buckets."""
     buckets = _FEWEST_BUCKETS
     while 4 * size > 3 * buckets:
         buckets *= 2
@@ -44,7 +44,10 @@ def grown_buckets(size: int) -> int:
 
 
 def copied_buckets(size: int) -> int:
-    """Of ``new HashSet<>(collection)`` up to Java 18; later ones take half for 12, 24, 48, ... elements."""
+    """The number of buckets of ``new HashSet<>(collection)`` up to Java 18.
+
+    Later releases use half for 12, 24, 48, ... elements.
+    """
     return 1 << (max(4 * size // 3 + 1, _FEWEST_BUCKETS) - 1).bit_length()
 
 

@@ -1,8 +1,8 @@
-"""``uniform``: members get as many partitions as possible alike, and keep what they have as far as that allows.
+"""``uniform``: members get equal numbers of partitions, and keep as many of their partitions as possible.
 
-Where all subscribe to the same topics, each member gets the total divided by the members, some of them one more:
-members above their share give partitions up, members below it are filled up, in the order of Kafka's hash tables
-(``hash_order``). Where they do not, see ``balancing``. Kafka's ``UniformAssignor`` and
+If all subscribe to the same topics, each member gets the total divided by the members, some of them one more. Members
+above their share lose partitions, and members below it get them, in the order of Kafka's hash tables
+(``hash_order``). For different subscriptions, see ``balancing``. Kafka's ``UniformAssignor`` and
 ``UniformHomogeneousAssignmentBuilder``.
 """
 
