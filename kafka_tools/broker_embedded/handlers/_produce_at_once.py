@@ -36,8 +36,8 @@ _ONE = 2
 _MOST_IN_A_BYTE = 127
 """The length of a longer name has two bytes."""
 _LARGEST_BYTES, _LARGEST_PACKED_BYTES = 72 * 1024, 16 * 1024
-"""How large a batch may be, and a compressed one. If it is not stored as it came it is looked at again on the longer
-way: of large ones, which producers fill before they compress them, that costs more than is saved with the others."""
+"""The maximum size of a batch, and of a compressed one. A batch that cannot be stored unchanged is checked again by
+``produce``. For large batches, this costs more than the fast path saves for others."""
 _WRITE, _TOPIC = AclOperation.WRITE, AclResourceType.TOPIC
 
 _CLIENT_ID = Layout(">h")

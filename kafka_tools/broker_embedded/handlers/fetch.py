@@ -181,10 +181,10 @@ class _Fetch:
         self.parked.complete(response if response is not None else failure(self.call, error or AssertionError()))
 
     def may_be_enough(self) -> bool:
-        """Whether what came since the partitions were read may make up min_bytes; a deleted partition counts as that.
+        """Whether min_bytes may be available after the bytes that arrived since the read, or a partition is deleted.
 
-        Who reads what is committed gets nothing before the last stable offset moves, and then perhaps more than came
-        since: what it held back is looked at, and otherwise nobody reads before there is enough.
+        A read_committed client gets nothing before the last stable offset moves, and then perhaps more bytes than
+        arrived: it may also release records that it held back.
         """
         hosted, committed = self.call.broker.partitions, self.call.request.isolation_level == READ_COMMITTED
         total = self._read_bytes
