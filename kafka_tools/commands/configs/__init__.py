@@ -1,1 +1,1 @@
-"""What Kafka's config commands do: entities, changes, where they are written and how they are shown."""
+"""Kafka's config commands: entities, changes, the place of configs, and their output."""

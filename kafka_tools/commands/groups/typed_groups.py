@@ -85,7 +85,7 @@ def to_delete(
 ) -> tuple[list[str], dict[str, ItemError]]:
     """The groups of ``--delete``, and those that must not be deleted: DeleteGroups accepts groups of any type.
 
-    ``missing`` and ``busy`` follow a group's name in the texts of Kafka's tools.
+    In the texts of Kafka's tools, ``missing`` follows a group's name, and ``busy`` precedes it.
     """
     from kafka_tools.commands.groups.holders import blocked
     from kafka_tools.output.rows import ItemError

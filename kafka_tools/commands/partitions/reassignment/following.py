@@ -187,7 +187,7 @@ class ReassignmentFollower:
         left: dict[ReplicaPlace, int],
     ) -> None:
         # Counted is how much less a replica lacks than before, not how much it received: a log that grows puts the end
-        # off. A replica that is no longer under way has received all that it lacked.
+        # off. A replica that is no longer in progress has received all that it lacked.
         moved = sum(max(0, before - left.get(place, 0)) for place, before in self.left.items())
         now_s = self._admin.deadline().clock.monotonic_s()
         if moved or self.open_partitions != moves.keys() or self.open_paths != moving:

@@ -1,8 +1,8 @@
 """The ledger of throttles: the configs that this user's commands have set in a cluster, and their former values.
 
-A small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` by default), written
-before a throttle is set, so that it is complete after a kill as well. It is deleted with the last throttle. Commands
-that write it at the same time take turns: each adds its own throttles to those that are there, and takes away its own.
+It is a small file for each cluster below ``$XDG_STATE_HOME/kafka-tools/throttles`` (``~/.local/state`` by default). It
+is written before a throttle is set, so that it is complete even after a kill. It is deleted with the last throttle.
+Commands lock it while they write: each adds and removes only its own throttles.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _RULES: dict[str, Any] = {
 
 _Key = tuple[ConfigResource, str]
 SetValues = dict[_Key, str | None]
-"""Topic or broker and config -> what it is set to there; None where nobody tells it: brokers of 2.2 hide rates,
-controllers know no configs of brokers."""
+"""Topic or broker and config -> its value there; None if it is hidden: brokers of 2.2 hide rates, controllers do not
+know configs of brokers."""
 
 
 def ledger_of(admin: AdminClient) -> Ledger:
@@ -164,8 +164,8 @@ class Ledger:
         failed: dict[ConfigResource, KafkaToolsError],
         timeout_s: float | None = None,
     ) -> SetValues:
-        """The present values that are set on these topics and brokers themselves; ``failed`` gets those that could not
-        be described. A topic that does not exist has none."""
+        """The current values set on these topics and brokers themselves. ``failed`` gets resources that could not be
+        described. A topic that does not exist has no values."""
         found: SetValues = {}
         described = self._admin.describe_configs({key: list(each) for key, each in wanted.items()}, timeout_s=timeout_s)
         for resource, outcome in described.items():

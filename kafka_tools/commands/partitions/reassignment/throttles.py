@@ -99,8 +99,8 @@ def limit_log_dirs(admin: AdminClient, broker_ids: Iterable[int], rate: int, led
 
 
 def _limit(admin: AdminClient, topics: Settings, brokers: Settings, ledger: Ledger) -> None:
-    """Set throttles. Brokers that are away take part without, and are named on stderr; a topic that was deleted
-    meanwhile needs none. Raises any other error, after everything else was set."""
+    """Set throttles. Brokers that are down get none, and are named on stderr. A topic that was deleted meanwhile needs
+    none. Raises any other error, after all other throttles are set."""
     alive = {str(node.id) for node in admin.nodes()}
     settings = topics | {key: each for key, each in brokers.items() if key.name in alive}
     away = {key for key in brokers if key not in settings} | ledger.add(settings)
@@ -123,9 +123,9 @@ def clear(
 ) -> dict[ConfigResource, KafkaToolsError]:
     """Remove the throttles of all live brokers, of ``broker_ids`` and of ``topics``, as Kafka's tool does.
 
-    A recorded config gets its former value back. If anything is recorded, configs that are not, and those with another
-    value by now, were set by somebody else: they are left, and named on stderr. ``say``: print Kafka's lines, of those
-    brokers and topics that were reached. Returns the brokers and topics whose throttles may be left, with the reason.
+    A recorded config gets its former value back. If the ledger is not empty, other configs, and configs whose value has
+    changed, belong to other users: they stay, and are named on stderr. ``say``: print Kafka's lines for the brokers and
+    topics that responded. Returns the brokers and topics whose throttles may be left, with the reason.
     """
     known = {str(node.id) for node in admin.nodes()}
     named = {_broker(id) for id in broker_ids}
@@ -147,7 +147,7 @@ def clear(
         plural = "" if len(told) == 1 else "s"
         running.emit(f"Clearing topic-level throttles on topic{plural} {','.join(running.shown(told))}\n")
     ledger.save()
-    if not ledger.is_empty:  # nobody here has throttled the others
+    if not ledger.is_empty:  # this user has not throttled the others
         left = {key: error for key, error in left.items() if key in ledger.recorded()}
     _note_left(left, ledger)
     return left
@@ -162,7 +162,7 @@ def restore_recorded(admin: AdminClient, ledger: Ledger) -> None:
     ledger.save()
     for key, error in left.items():
         if key.type == "topic" and isinstance(error, NetworkError):
-            raise error  # any broker can change topics: the cluster is silent
+            raise error  # any broker can change topics: the cluster does not respond
     _note_left(left, ledger)
 
 
