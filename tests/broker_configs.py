@@ -24,7 +24,11 @@ OF_ALL_CONFIGS = (
     "directories/state_mending.py", "directories/formatted.py",
 )  # fmt: skip
 """Code that judges, stores or describes configs, or makes them: it does nothing of what they ask for."""
-_OF_CONSUMER_GROUPS = "coordinators/consumer/settings.py"
+_OF_CONSUMER_GROUPS = {
+    "assignment.interval.ms": "coordinators/consumer/targets.py",
+    "heartbeat.interval.ms": "coordinators/consumer/coordinator.py",
+    "session.timeout.ms": "coordinators/consumer/coordinator.py",
+}
 COMPOSED = {
     "offsets.topic.num.partitions": "partitions/topic_changes.py",
     "offsets.topic.segment.bytes": "partitions/topic_changes.py",
@@ -43,9 +47,9 @@ COMPOSED = {
     "transaction.state.log.num.partitions": "partitions/topic_changes.py",
     "transaction.state.log.segment.bytes": "partitions/topic_changes.py",
 } | {
-    f"group.consumer.{bound}{name}": _OF_CONSUMER_GROUPS
+    f"group.consumer.{bound}{name}": module
     for bound in ("", "min.", "max.")
-    for name in ("assignment.interval.ms", "heartbeat.interval.ms", "session.timeout.ms")
+    for name, module in _OF_CONSUMER_GROUPS.items()
 }
 """Names that are put together where they are read; the end of each stands there."""
 SYNONYMS = {

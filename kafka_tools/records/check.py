@@ -114,15 +114,16 @@ def _shape(body: bytes, start: int, offset_bytes: int) -> tuple[int, list[int], 
     size, attributes_at = read_unsigned_varint(body, start)
     offset_at = attributes_at + 2  # after the attributes and a time of one byte
     key_at = offset_at + offset_bytes
-    key, key_start = read_unsigned_varint(body, key_at)
-    value_at = key_start if key == 1 else key_start + (key >> 1)
-    value, value_start = read_unsigned_varint(body, value_at)
-    headers_at = value_start if value == 1 else value_start + (value >> 1)
-    odd = size & 1 or (key & 1 and body[key_at] != 1) or (value & 1 and body[value_at] != 1)
+    key_length, key_start = read_unsigned_varint(body, key_at)
+    value_at = key_start if key_length == 1 else key_start + (key_length >> 1)
+    value_length, value_start = read_unsigned_varint(body, value_at)
+    headers_at = value_start if value_length == 1 else value_start + (value_length >> 1)
+    is_null = key_length == 1
+    odd = size & 1 or (key_length & 1 and body[key_at] != 1) or (value_length & 1 and body[value_at] != 1)
     if odd or body[headers_at] or headers_at + 1 != attributes_at + (size >> 1):
         raise ValueError
     lengths = [*range(start, attributes_at), *range(key_at, key_start), *range(value_at, value_start), headers_at]
-    return headers_at + 1 - start, [at - start for at in lengths], offset_at - start, key == 1
+    return headers_at + 1 - start, [at - start for at in lengths], offset_at - start, is_null
 
 
 def without_keys(body: bytes, count: int, start: int = 0) -> Ordinary | None:

@@ -114,7 +114,7 @@ def metadata_of(broker: EmbeddedBroker) -> list[Stored]:
             )
             found.extend(
                 PartitionRecord(
-                    partition_id=info.partition, topic_id=topic.id, replicas=[1], isr=[1], leader=-1,
+                    partition_id=info.partition_id, topic_id=topic.id, replicas=[1], isr=[1], leader=-1,
                     leader_epoch=info.leader_epoch, partition_epoch=info.partition_epoch,
                 )
                 for info in topic.partitions.values()

@@ -26,6 +26,7 @@ from kafka_tools.broker_embedded.slices import whole
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError
 from kafka_tools.protocol.enums import ConfigResourceType
+from kafka_tools.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from kafka_tools.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_tools.protocol.messages.delete_topics import DeleteTopicsRequest
 from kafka_tools.protocol.messages.describe_acls import DescribeAclsRequest
@@ -116,11 +117,14 @@ def _disallowed(name: str) -> Change:
 
 def _user(name: str, mechanism: int, iterations: int | None) -> Change:
     def change(broker: DiskBroker) -> None:
-        changes = broker.core.credentials.changes
         if iterations is None:
-            records, _ = changes([Deletion(name, mechanism)], [])
+            request = AlterUserScramCredentialsRequest(deletions=[Deletion(name=name, mechanism=mechanism)])
         else:
-            records, _ = changes([], [Upsertion(name, mechanism, iterations, b"salt", b"salted")])
+            upsertion = Upsertion(
+                name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=b"salted"
+            )
+            request = AlterUserScramCredentialsRequest(upsertions=[upsertion])
+        records, _ = broker.core.credentials.changes(request)
         broker.core.journal.commit(records)
 
     return change
@@ -210,7 +214,7 @@ def answers(broker: DiskBroker) -> Iterator[Any]:
     yield versions.finalized_features
     core = broker.core
     yield [core.quotas.limit_of_ip(address) for address in ("::1", "10.0.0.1")]
-    yield [token.record() for token in core.tokens._tokens.values()]
+    yield list(core.tokens._tokens.values())
     yield [core.credentials.lookup(mechanism, "a") for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")]
     yield [core.acls.authorize("User:a", "h", 3, 2, name) for name in "abc"]
     yield core.producer_ids.next_id()
