@@ -29,11 +29,6 @@ for number in (signal.SIGINT, signal.SIGHUP):
 OURS = "kafka_tools"
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors: tests with real brokers, commands and Spark wait a third of their time."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
-
-
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Short names for tests with long values: a name goes into every report, and some values are a megabyte."""
     return f"{argname}-of-{len(val)}" if isinstance(val, str | bytes) and len(val) > 200 else None

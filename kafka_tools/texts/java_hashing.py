@@ -2,7 +2,7 @@
 
 The hash of a group's id determines its coordinator. Some results of Kafka's assignors, and some lines of its tools,
 follow the iteration order of a ``HashMap`` or ``HashSet``: bucket by bucket, and within a bucket in insertion order.
-(Java turns eight keys in one bucket into a tree. Its order is not implemented: only specially chosen names cause it.)
+(Java turns eight keys in one bucket into a tree, with an order of its own. Only specially chosen names cause this.)
 """
 
 from __future__ import annotations
