@@ -104,7 +104,7 @@ DEPRECATED = (
 @entity_option("--user-defaults", is_flag=True, help="Default of all users.")
 @entity_option("--broker", metavar="ID", multiple=True, help="Broker id.")
 @entity_option("--broker-defaults", is_flag=True, help="Default of all brokers.")
-@entity_option("--broker-logger", metavar="ID", multiple=True, help="Broker id whose log levels to use.")
+@entity_option("--broker-logger", metavar="ID", multiple=True, help="Id of the broker whose log levels to show or change.")
 @entity_option("--ip", metavar="ADDRESS", multiple=True, help="IP address.")
 @entity_option("--ip-defaults", is_flag=True, help="Default of all IP addresses.")
 @entity_option("--group", metavar="ID", multiple=True, shell_complete=group_names, help="Group id.")
@@ -122,9 +122,8 @@ DEPRECATED = (
 def command(context: click.Context, /, connection: ConnectionOptions, output_format: str | None, **given: Any) -> int:
     """Change configs for topics, clients, users, brokers dynamically.
 
-    Also for broker loggers, IP addresses, groups and client metrics subscriptions. Repeat the option that
-    names an entity to select several. Set the SCRAM credentials of a user with
-    --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
+    Also for broker loggers, IP addresses, groups and client metrics subscriptions. Set the SCRAM credentials of
+    a user with --add-config 'SCRAM-SHA-512=[iterations=8192,password=...]'.
     """
     from kafka_tools.commands.configs.changes import check
     from kafka_tools.commands.configs.entities import targets
