@@ -104,7 +104,9 @@ DEPRECATED = (
 @entity_option("--user-defaults", is_flag=True, help="Default of all users.")
 @entity_option("--broker", metavar="ID", multiple=True, help="Broker id.")
 @entity_option("--broker-defaults", is_flag=True, help="Default of all brokers.")
-@entity_option("--broker-logger", metavar="ID", multiple=True, help="Id of the broker whose log levels to show or change.")
+@entity_option(
+    "--broker-logger", metavar="ID", multiple=True, help="Id of the broker whose log levels to show or change."
+)
 @entity_option("--ip", metavar="ADDRESS", multiple=True, help="IP address.")
 @entity_option("--ip-defaults", is_flag=True, help="Default of all IP addresses.")
 @entity_option("--group", metavar="ID", multiple=True, shell_complete=group_names, help="Group id.")
