@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.quotas.limits import same_address
-from kafka_tools.broker_embedded.quotas.rates import Measures, Rate
+from kafka_tools.broker_embedded.quotas.rates import LimitedRate, Measures
 from kafka_tools.config_definitions.quota_entities import IP
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ConnectionLimits:
         self._clock = clock
         self._open: Counter[str] = Counter()
         self._open_by_ip: Counter[str] = Counter()
-        self._rates = Measures[Rate]()
+        self._rates = Measures[LimitedRate]()
         self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:
@@ -104,7 +104,7 @@ class ConnectionLimits:
         """Count a connection of ``owner``; returns the ms, at most a window, until the rate is within the limit."""
         configs, now_ms = self._configs.broker, self._now_ms()
         window_s = configs.integer("quota.window.size.seconds")
-        rate = self._rates.of(owner, now_ms, lambda: Rate(configs.integer("quota.window.num"), window_s))
+        rate = self._rates.of(owner, now_ms, lambda: LimitedRate(configs.integer("quota.window.num"), window_s))
         rate.record(1, now_ms)
         return min(window_s * 1000, rate.over_ms(limit, now_ms))
 

@@ -1,7 +1,7 @@
 """Rates over sliding windows, and token buckets of credit that fill at a rate.
 
-The arithmetic is Kafka's to the millisecond (``Rate``, ``SampledStat``, ``TokenBucket``, ``QuotaUtils``): times are
-whole milliseconds of a clock that never goes back.
+The arithmetic is Kafka's to the millisecond (``TokenBucket``, ``QuotaUtils``, and ``metrics.sampled``): times are whole
+milliseconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -10,77 +10,41 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
+from kafka_tools.metrics.names import MetricConfig
+from kafka_tools.metrics.sampled import Rate
+
 _MOST_MS = 2**31 - 1
 _MOST_OWNERS = 10_000
 """The number of measures at which idle ones are removed; later, twice the remaining number if that is more."""
 
 
-class _Sample:
-    """The sum of the values recorded in one window."""
-
-    __slots__ = ("began_ms", "last_ms", "total")
-
-    def __init__(self, now_ms: int) -> None:
-        self.reset(now_ms)
-
-    def reset(self, now_ms: int) -> None:
-        self.began_ms = self.last_ms = now_ms
-        self.total = 0.0
-
-
-class Rate:
+class LimitedRate:
     """A value per second over sliding windows, many small ones rather than one large (``quota.window.num``)."""
 
-    __slots__ = ("_current", "_samples", "_window_ms", "_windows")
+    __slots__ = ("_config", "_rate")
 
     def __init__(self, windows: int, window_s: int) -> None:
-        self._windows = windows
-        self._window_ms = window_s * 1000
-        self._samples: list[_Sample] = []
-        """A ring with one sample for each complete window, and the current one."""
-        self._current = 0
+        self._config = MetricConfig(samples=windows, window_ms=window_s * 1000)
+        self._rate = Rate()
 
     def record(self, value: float, now_ms: int) -> None:
         """Add ``value`` now; a negative value corrects an earlier one."""
-        samples = self._samples
-        if not samples:
-            samples.append(_Sample(now_ms))
-        elif now_ms - samples[self._current].began_ms >= self._window_ms:
-            self._current = (self._current + 1) % (self._windows + 1)
-            if self._current == len(samples):
-                samples.append(_Sample(now_ms))
-            else:
-                samples[self._current].reset(now_ms)
-        sample = samples[self._current]
-        sample.total += value
-        sample.last_ms = now_ms
-
-    def elapsed_ms(self, now_ms: int) -> int:
-        """The period of the rate: at least all windows but one, so that a start is not a burst."""
-        self._forget(now_ms)
-        elapsed_ms = now_ms - min((sample.began_ms for sample in self._samples), default=now_ms)
-        missing = max(0, self._windows - 1 - elapsed_ms // self._window_ms)
-        return max(1, elapsed_ms + missing * self._window_ms)
+        self._rate.record(self._config, value, now_ms)
 
     def per_second(self, now_ms: int) -> float:
-        self._forget(now_ms)
-        return sum(sample.total for sample in self._samples) / (self.elapsed_ms(now_ms) / 1000)
+        return self._rate.measure(self._config, now_ms)
 
     def over_ms(self, limit: float, now_ms: int) -> int:
         """The wait until the rate is down to its limit; 0 if it is within the limit."""
         rate = self.per_second(now_ms)
         if rate <= limit:
             return 0
-        return _wait_ms(rate - limit, limit, self.elapsed_ms(now_ms))
+        return _wait_ms(rate - limit, limit, self._rate.period_ms(self._config, now_ms))
 
     def is_idle(self, now_ms: int) -> bool:
         """Whether nothing was recorded in the last windows."""
-        return all(now_ms - sample.last_ms >= self._windows * self._window_ms for sample in self._samples)
-
-    def _forget(self, now_ms: int) -> None:
-        for sample in self._samples:
-            if now_ms - sample.last_ms >= self._windows * self._window_ms:
-                sample.reset(now_ms)
+        age_ms = self._config.samples * self._config.window_ms
+        return all(now_ms - sample.last_ms >= age_ms for sample in self._rate.stat.samples)
 
 
 class Bucket:
@@ -117,7 +81,7 @@ class Bucket:
         self._at_ms = now_ms
 
 
-M = TypeVar("M", Rate, Bucket)
+M = TypeVar("M", LimitedRate, Bucket)
 
 
 class Measures(dict[Hashable, M]):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.broker_embedded.answers import encode_with_files
-from kafka_tools.broker_embedded.quotas.rates import Bucket, Measures, Rate
+from kafka_tools.broker_embedded.quotas.rates import Bucket, LimitedRate, Measures
 from kafka_tools.broker_embedded.refusals import error_for
 from kafka_tools.errors import EncodeError
 from kafka_tools.protocol import error_codes, registry
@@ -59,7 +59,7 @@ class Throttling:
         self._quotas = quotas
         self._configs = configs
         self._clock = clock
-        self._rates = Measures[Rate]()
+        self._rates = Measures[LimitedRate]()
         self._buckets = Measures[Bucket]()
 
     def finish(self, call: Measured, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
@@ -145,7 +145,7 @@ class Throttling:
         rate = self._rates.of(
             (key, *found.owner),
             now_ms,
-            lambda: Rate(configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")),
+            lambda: LimitedRate(configs.integer("quota.window.num"), configs.integer("quota.window.size.seconds")),
         )
         rate.record(amount, now_ms)
         return 0 if found.limit is None else rate.over_ms(found.limit, now_ms)

@@ -11,7 +11,8 @@ import pytest
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.broker_embedded.call import Call
 from kafka_tools.broker_embedded.connection import Connection
-from kafka_tools.broker_embedded.quotas.throttling import Bucket, Rate, Throttling
+from kafka_tools.broker_embedded.quotas.rates import Bucket, LimitedRate
+from kafka_tools.broker_embedded.quotas.throttling import Throttling
 from kafka_tools.protocol import error_codes as codes
 from kafka_tools.protocol import registry
 from kafka_tools.protocol.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -93,7 +94,7 @@ def throttling(broker: MemoryBroker) -> Throttling:
 
 @pytest.mark.req("QT-31")
 def test_a_rate_is_taken_over_many_small_windows() -> None:
-    rate = Rate(11, 1)
+    rate = LimitedRate(11, 1)
     rate.record(500, 100_000)
     assert rate.per_second(100_000) == 50  # ten windows count from the start, so that it is not a burst
     rate.record(500, 105_000)
@@ -107,7 +108,7 @@ def test_a_rate_is_taken_over_many_small_windows() -> None:
 @pytest.mark.parametrize("tiny", [1e-310, 5e-324, 0])
 def test_a_limit_may_be_as_small_as_one_likes(tiny: float) -> None:
     """The quotient by which Kafka counts is infinite then; it once was an error that ended every connection."""
-    rate = Rate(11, 1)
+    rate = LimitedRate(11, 1)
     rate.record(500, 100_000)
     bucket = Bucket(tiny, 11 * tiny, 100_000)
     bucket.spend(1, 100_000)
@@ -115,7 +116,7 @@ def test_a_limit_may_be_as_small_as_one_likes(tiny: float) -> None:
 
 
 def test_a_limit_that_is_no_number_holds_nobody_back() -> None:
-    rate = Rate(11, 1)
+    rate = LimitedRate(11, 1)
     rate.record(500, 100_000)
     assert rate.over_ms(math.nan, 100_000) == 0
 
