@@ -172,13 +172,14 @@ def fetched(max_bytes: int) -> bytes:
 def other_shapes() -> list[Shape]:
     """Fetches of one small batch and of a mebibyte, and the questions that every client begins with."""
     asked = MetadataRequest(topics=[MetadataRequest.RequestTopic(name=PRODUCED)])
+    greeting = ApiVersionsRequest(client_software_name="benchmark", client_software_version="1")
     return [
         Shape("fetch of one batch", lambda: repeated([fetched(1)]), FetchResponse, FETCH_VERSION),
         Shape("fetch of 64 KiB", lambda: repeated([fetched(1 << 16)]), FetchResponse, FETCH_VERSION),
         Shape("fetch of 1 MiB", lambda: repeated([fetched(1 << 20)]), FetchResponse, FETCH_VERSION),
         Shape("Metadata of one topic", lambda: repeated([frame(asked, METADATA_VERSION)]), MetadataResponse,
               METADATA_VERSION),
-        Shape("ApiVersions", lambda: repeated([frame(ApiVersionsRequest(), API_VERSIONS_VERSION)]), ApiVersionsResponse,
+        Shape("ApiVersions", lambda: repeated([frame(greeting, API_VERSIONS_VERSION)]), ApiVersionsResponse,
               API_VERSIONS_VERSION),
     ]  # fmt: skip
 
@@ -194,6 +195,8 @@ def fault(shape: Shape, payload: bytes) -> str:
         return "" if records.records and not records.error_code else f"error {records.error_code}"
     if isinstance(answer, MetadataResponse):
         return f"error {answer.topics[0].error_code}" if answer.topics[0].error_code else ""
+    if isinstance(answer, ApiVersionsResponse):
+        return f"error {answer.error_code}" if answer.error_code else ""
     return ""
 
 

@@ -8,6 +8,7 @@ another shape, its definition says so: ``on_error``, ``echoed`` and ``answers`` 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from kafka_tools.protocol import error_codes, registry
@@ -149,6 +150,7 @@ def _set_error(item: Struct, version: int, code: int, message: str | None) -> bo
     return found
 
 
+@cache
 def _holds_error(cls: type[Struct], version: int) -> bool:
     return any(
         field.name in CODES or (field.holds_structs and _holds_error(field.item.item, version))

@@ -111,10 +111,14 @@ def _shape(body: bytes, start: int, offset_bytes: int) -> tuple[int, list[int], 
 
     Positions count from the record's start. Raises ValueError or IndexError for any other record.
     """
-    size, attributes_at = read_unsigned_varint(body, start)
+    size, attributes_at = body[start], start + 1
+    if size >= 0x80:
+        size, attributes_at = read_unsigned_varint(body, start)
     offset_at = attributes_at + 2  # after the attributes and a time of one byte
     key_at = offset_at + offset_bytes
-    key_length, key_start = read_unsigned_varint(body, key_at)
+    key_length, key_start = body[key_at], key_at + 1
+    if key_length >= 0x80:
+        key_length, key_start = read_unsigned_varint(body, key_at)
     value_at = key_start if key_length == 1 else key_start + (key_length >> 1)
     value_length, value_start = read_unsigned_varint(body, value_at)
     headers_at = value_start if value_length == 1 else value_start + (value_length >> 1)

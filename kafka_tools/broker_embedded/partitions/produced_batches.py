@@ -36,6 +36,7 @@ from kafka_tools.records.chain import BODY_IN_COVERED
 from kafka_tools.records.check import ordinary
 from kafka_tools.records.compression import decompress
 from kafka_tools.records.convert import up_convert
+from kafka_tools.records.ordinary import Ordinary
 from kafka_tools.records.record import NO_TIMESTAMP, Record
 from kafka_tools.records.v2 import read_records
 from kafka_tools.values import TopicPartition
@@ -176,15 +177,46 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
             _check_patience(view, limits)
             check_record_sizes(record_sizes(body, count), limits)
     found = ordinary(body, count, start)
-    base = view.base_timestamp
+    if found is not None and not other_codec and not attributes & LOG_APPEND_TIME_BIT:
+        least, most, null_key = found
+        oldest, newest = view.base_timestamp + least, view.base_timestamp + most
+        in_range = -_INT64 <= oldest <= newest < _INT64
+        timely = limits.log_append_time or (
+            now_ms - oldest <= limits.before_max_ms and newest - now_ms <= limits.after_max_ms
+        )
+        if in_range and timely and not (null_key and limits.needs_keys):
+            return _unchanged(view, newest, limits)
+    return _examined(view, body[start:], found, limits, now_ms, partition)
+
+
+def _unchanged(view: BatchView, newest: int, limits: Limits) -> Taken:
+    """The batch as it was sent, with its largest timestamp."""
+    part = view.buffer
+    assert isinstance(part, memoryview)
+    if part.readonly or len(part) != view.size_bytes:
+        part = part[: view.size_bytes]
+        part = memoryview(bytearray(part)) if part.readonly else part
+        view = BatchView(part, 0)
+    if (newest != view.max_timestamp or view.attributes & LOG_APPEND_TIME_BIT) and not limits.log_append_time:
+        set_times(part, 0, max_timestamp=max(newest, NO_TIMESTAMP))
+        view = BatchView(part, 0)
+    return Taken(part, (view,))
+
+
+def _examined(
+    view: BatchView, body: bytes, found: Ordinary | None, limits: Limits, now_ms: int, partition: TopicPartition
+) -> Taken:
+    """Take a batch that breaks a rule, gets another codec, or is unusual."""
+    codec, base = view.codec, view.base_timestamp
+    other_codec = limits.codec is not None and limits.codec != codec
     wrong: list[tuple[int, str]] = []
     if found is None or not -_INT64 <= base + found.least <= base + found.most < _INT64:
         _check_patience(view, limits)
-        newest, oldest, null_key, wrong = _unusual(view, body[start:])
+        newest, oldest, null_key, wrong = _unusual(view, body)
     else:
         newest, oldest, null_key = base + found.most, base + found.least, found.null_key
     seen_newest, seen_oldest = newest, oldest
-    by_broker = bool(attributes & LOG_APPEND_TIME_BIT)
+    by_broker = bool(view.attributes & LOG_APPEND_TIME_BIT)
     if by_broker:  # a timestamp that only a broker may set: Kafka uses it for every record
         seen_newest = seen_oldest = view.max_timestamp
     timely = limits.log_append_time or (
@@ -202,17 +234,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
     if other_codec or found is None:
         _check_patience(view, limits)
         return _written_anew(view, limits, partition)
-    part = view.buffer
-    assert isinstance(part, memoryview)
-    if part.readonly or len(part) != view.size_bytes:
-        part = part[: view.size_bytes]
-        part = memoryview(bytearray(part)) if part.readonly else part
-        view = BatchView(part, 0)
-    newest = max(newest, NO_TIMESTAMP)
-    if not limits.log_append_time and (by_broker or newest != view.max_timestamp):
-        set_times(part, 0, max_timestamp=newest)
-        view = BatchView(part, 0)
-    return Taken(part, (view,))
+    return _unchanged(view, newest, limits)
 
 
 def _check_patience(view: BatchView, limits: Limits) -> None:

@@ -310,7 +310,9 @@ class PartitionLog(ReadableLog):
         first = active.first_batch_timestamp()
         age_ms = timestamp - first if first >= 0 else self.clock.now_ms() - active.created_ms
         longest_ms = min(config.segment_ms, config.max_compaction_lag_ms) if config.compact else config.segment_ms
-        return age_ms > longest_ms - active.roll_early * min(config.segment_jitter_ms, config.segment_ms)
+        if config.segment_jitter_ms:
+            longest_ms -= int(active.roll_early * min(config.segment_jitter_ms, config.segment_ms))
+        return age_ms > longest_ms
 
     def new_segment(self, base_offset: int) -> LogSegment:
         """An empty segment with its files."""
