@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from kafka_tools.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_tools.protocol.stored.cluster_metadata import UserScramCredentialRecord
 from kafka_tools.records.build import build_batch
 from kafka_tools.scram_math import MECHANISMS
+from kafka_tools.values import TopicPartition
 from tests.broker_embedded.disk_broker import fetch_request
 from tests.broker_embedded.wire_client import WireClient
 
@@ -79,7 +81,7 @@ def test_frames_cut_anywhere_are_put_together(client: WireClient) -> None:
 
 def test_a_parked_fetch_holds_back_its_own_connection_only(broker: EmbeddedBroker, client: WireClient) -> None:
     create(client, "parked")
-    waiting = fetch_request("parked", 0, max_wait_ms=60_000)
+    waiting = fetch_request("parked", 0, max_wait_ms=65_000)
     fetch_id = client.send(waiting, 11)
     after_id = client.send(DescribeClusterRequest(), 0)
     with WireClient(broker.bootstrap_servers) as other:
@@ -94,7 +96,7 @@ def test_a_client_that_goes_away_takes_its_parked_call_with_it(broker: EmbeddedB
     create(client, "abandoned")
     with WireClient(broker.bootstrap_servers) as other:
         other.call(DescribeClusterRequest(), 0)
-        other.send(fetch_request("abandoned", 0, max_wait_ms=60_000), 11)
+        other.send(fetch_request("abandoned", 0, max_wait_ms=65_000), 11)
         other.send_raw(b"")
     assert client.call(produce_request("abandoned", b"x"), 7).responses[0].partition_responses[0].error_code == 0
     assert client.call(DescribeClusterRequest(), 0).error_code == 0
@@ -147,6 +149,23 @@ def test_idle_connections_are_closed() -> None:
     ):
         client.call(DescribeClusterRequest(), 0)
         assert client.closed_by_broker
+
+
+def test_connection_that_waited_for_its_answer_is_not_idle() -> None:
+    config = {"connections.max.idle.ms": 10_000, "auto.create.topics.enable": True}
+    with EmbeddedBroker(config=config) as broker, WireClient(broker.bootstrap_servers) as client:
+        client.call(MetadataRequest(topics=[MetadataRequest.RequestTopic(name="empty")]), 4)
+        waiting = fetch_request("empty", 0, max_wait_ms=65_000)
+        sent = client.send(waiting, 4)
+        while not broker.call(lambda core: core.purgatory.waiting(TopicPartition("empty", 0))):
+            time.sleep(0.01)
+        broker.advance(seconds=61)
+        with WireClient(broker.bootstrap_servers) as other:
+            broker.call(lambda core: core.clock.advance(20))  # as if the process had been stopped for so long
+            other.call(ApiVersionsRequest(), 0)  # before it the wait ends, and at once idle connections are closed
+        got, response = client.receive_response(waiting, 4)
+        assert (got, response.responses[0].partitions[0].error_code) == (sent, 0)
+        assert client.call(DescribeClusterRequest(), 0).error_code == 0
 
 
 # Where to listen
