@@ -110,6 +110,10 @@ class ConsumerSettings(NamedTuple):
     request_timeout_ms: int = 30_000
     default_api_timeout_ms: int = 60_000
     metadata_max_age_ms: int = 300_000
+    is_new_protocol: bool = False
+    """``group.protocol`` is ``consumer`` (KIP-848), not ``classic``."""
+    remote_assignor: str | None = None
+    """``group.remote.assignor``: the assignor of the brokers that this member prefers."""
 
     @property
     def isolation_level(self) -> int:
@@ -120,9 +124,7 @@ class ConsumerSettings(NamedTuple):
     def load(cls, config: ClientConfig) -> ConsumerSettings:
         """The settings of ``config``; ConfigError names one that cannot be used or contradicts another."""
         read = _Reader(config)
-        protocol = read.text("group.protocol", CoordinatorGroupType.CLASSIC).lower()
-        if protocol != CoordinatorGroupType.CLASSIC:
-            raise ConfigError(f"unsupported group.protocol '{protocol}': expected 'classic'")
+        is_new_protocol = _is_new_protocol(read)
         reset, reset_duration_ms = _reset_policy(read)
         group_id = read.text("group.id", "") or None
         session_timeout_ms = read.number("session.timeout.ms", 45_000, 0, INT32_MAX)
@@ -159,6 +161,8 @@ class ConsumerSettings(NamedTuple):
             request_timeout_ms=config.number("request.timeout.ms"),
             default_api_timeout_ms=config.number("default.api.timeout.ms"),
             metadata_max_age_ms=config.number("metadata.max.age.ms"),
+            is_new_protocol=is_new_protocol,
+            remote_assignor=read.text("group.remote.assignor", "") or None,
         )
 
 
@@ -203,6 +207,26 @@ def _idempotent(read: _Reader, acks: int, retries: int, max_in_flight: int) -> b
     if conflicts and wanted and read.has("enable.idempotence"):
         raise ConfigError(f"enable.idempotence: true is impossible because {' and '.join(conflicts)}")
     return wanted and not conflicts
+
+
+_NOT_FOR = {
+    CoordinatorGroupType.CLASSIC: ("group.remote.assignor",),
+    CoordinatorGroupType.CONSUMER: ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
+}
+"""Value of ``group.protocol`` -> settings that it excludes, as ``ConsumerConfig`` of Kafka's Java client."""
+
+
+def _is_new_protocol(read: _Reader) -> bool:
+    """Whether ``group.protocol`` is ``consumer``. Raises ConfigError for settings that it excludes."""
+    key = "group.protocol"
+    protocol = read.choice(key, {name: name for name in _NOT_FOR}, CoordinatorGroupType.CLASSIC)
+    excluded = [name for name in _NOT_FOR[protocol] if read.text(name, "")]
+    if excluded:
+        raise ConfigError(
+            f"{', '.join(excluded)} cannot be set when {key}={protocol.upper()}",
+            hint=f"remove {', '.join(excluded)}, or change {key}",
+        )
+    return protocol == CoordinatorGroupType.CONSUMER
 
 
 _LEVELS = {

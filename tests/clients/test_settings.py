@@ -68,7 +68,7 @@ def test_bad_producer_setting_is_named(values: dict[str, str], text: str) -> Non
         ),
         ({"auto_offset_reset": "by_duration:1h"}, "'1h': expected an ISO 8601 duration"),
         ({"isolation_level": "dirty"}, r"invalid isolation\.level 'dirty': expected one of read_committed"),
-        ({"group_protocol": "consumer"}, "unsupported group.protocol 'consumer': expected 'classic'"),
+        ({"group_protocol": "raft"}, "invalid group.protocol 'raft': expected one of classic, consumer"),
         ({"partition_assignment_strategy": "mine"}, "'mine': expected one of"),
         ({"heartbeat_interval_ms": "50000"}, r"heartbeat\.interval\.ms: 50000 must be below session\.timeout\.ms"),
     ],
@@ -98,3 +98,17 @@ def test_codec_level_goes_with_its_codec() -> None:
     assert producer(compression_type="zstd", compression_zstd_level="7").compression_level == 7
     assert producer(compression_type="gzip", compression_gzip_level="-1").compression_level is None
     assert producer(compression_type="none", compression_zstd_level="7").compression_level is None
+
+
+def test_new_protocol_excludes_the_settings_that_the_coordinator_decides() -> None:
+    # KIP-848: as ConsumerConfig.checkUnsupportedConfigsPostProcess
+    found = consumer(group_protocol="CONSUMER", group_remote_assignor="range")
+    assert (found.is_new_protocol, found.remote_assignor) == (True, "range")
+    with pytest.raises(
+        ConfigError, match=r"^heartbeat\.interval\.ms, session\.timeout\.ms cannot be set when group\.protocol=CONSUMER$"
+    ):
+        consumer(group_protocol="consumer", session_timeout_ms="10000", heartbeat_interval_ms="3000")
+    with pytest.raises(ConfigError, match=r"partition\.assignment\.strategy cannot be set when"):
+        consumer(group_protocol="consumer", partition_assignment_strategy="range")
+    with pytest.raises(ConfigError, match=r"group\.remote\.assignor cannot be set when group\.protocol=CLASSIC"):
+        consumer(group_remote_assignor="uniform")
