@@ -16,11 +16,16 @@ from kafka_tools.values import TopicPartition
 
 
 class SubscribedMember(NamedTuple):
-    """A group member as the assignor sees it. ``instance_id`` is the static identity (KIP-345) or None."""
+    """A group member as the assignor sees it. ``instance_id`` is the static identity (KIP-345) or None.
+
+    ``owned``: the partitions that it has had since ``generation`` (-1: not known).
+    """
 
     member_id: str
     instance_id: str | None
     topics: tuple[str, ...]
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = -1
 
 
 Assignment = dict[str, list[TopicPartition]]

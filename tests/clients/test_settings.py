@@ -105,7 +105,8 @@ def test_new_protocol_excludes_the_settings_that_the_coordinator_decides() -> No
     found = consumer(group_protocol="CONSUMER", group_remote_assignor="range")
     assert (found.is_new_protocol, found.remote_assignor) == (True, "range")
     with pytest.raises(
-        ConfigError, match=r"^heartbeat\.interval\.ms, session\.timeout\.ms cannot be set when group\.protocol=CONSUMER$"
+        ConfigError,
+        match=r"^heartbeat\.interval\.ms, session\.timeout\.ms cannot be set when group\.protocol=CONSUMER$",
     ):
         consumer(group_protocol="consumer", session_timeout_ms="10000", heartbeat_interval_ms="3000")
     with pytest.raises(ConfigError, match=r"partition\.assignment\.strategy cannot be set when"):
