@@ -1,7 +1,8 @@
 """A consumer of a share group (KIP-932): records are acquired, locked for a while, and acknowledged one by one.
 
 In implicit mode ``poll`` accepts what the ``poll`` before returned. In explicit mode
-(``share.acknowledgement.mode=explicit``) the application acknowledges each record; ``poll`` refuses to go on before that.
+(``share.acknowledgement.mode=explicit``) the application acknowledges each record; ``poll`` refuses
+to go on before that.
 Follows ``ShareConsumerImpl`` of Kafka's Java client.
 """
 
@@ -74,6 +75,7 @@ class ShareConsumer(Closing):
         self._results: dict[TopicPartition, KafkaToolsError | None] | None = None
         self._names: dict[uuid.UUID, str] = {}
         self._wakeup = False
+        self._held_back: KafkaToolsError | None = None
         self._closed = False
 
     # Subscription
@@ -117,6 +119,9 @@ class ShareConsumer(Closing):
             raise InputError("Timeout must not be negative")
         if not self._member.topics:
             raise InputError("Consumer is not subscribed to any topics.")
+        if self._held_back is not None:
+            error, self._held_back = self._held_back, None
+            raise error
         self._tell()
         if not self.settings.is_explicit:
             self._flow.accept_rest()
@@ -129,12 +134,23 @@ class ShareConsumer(Closing):
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
-            self._advance(fetch=not self._flow.is_renewing)
             records = self._flow.records(self.settings.consumer.max_poll_records, self._clock.monotonic_s())
-            if records or deadline.expired:
+            if records:
+                self._send_what_is_due()
                 return records
+            self._advance(fetch=not self._flow.is_renewing)
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
             self._tell()
+            if deadline.expired and not self._flow.has_records:
+                return []
+
+    def _send_what_is_due(self) -> None:
+        """Send acknowledgements while the application processes what is returned; the next call raises an error."""
+        try:
+            self._advance(fetch=False)
+            self._calls.turn(0)
+        except KafkaToolsError as error:
+            self._held_back = error
 
     def acknowledge(self, record: SharedRecord, type: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         """Say what became of a record; sent with the next ``poll`` or ``commit``. InputError in implicit mode."""

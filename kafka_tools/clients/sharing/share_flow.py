@@ -243,6 +243,11 @@ class ShareFlow:
                 raise data.failure
         return out
 
+    @property
+    def has_records(self) -> bool:
+        """Whether ``records`` may return some without another fetch."""
+        return bool(self._buffer or self._renewed)
+
     # Inside
 
     def _plan(self, node: Node, session: ShareSession, wanted: set[TopicIdPartition]) -> SharePlan | None:
