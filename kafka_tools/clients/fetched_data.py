@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import CorruptBatch
@@ -14,6 +14,9 @@ from kafka_tools.protocol.messages.fetch import FetchResponse
 from kafka_tools.records.batches import BatchView, batches
 from kafka_tools.records.control import control_type
 from kafka_tools.values import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_tools.clients.polled_columns import PolledColumns
 
 PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
@@ -45,10 +48,18 @@ class Chunk:
         self.topic_partition = topic_partition
         self.position = offset
         self.exhausted = False
+        self.leader_epoch = -1
+        """Leader epoch of the last batch that was taken as columns."""
         self._failure: CorruptBatch | None = None
         self._check_crcs = settings.check_crcs
         self._aborted = _AbortedTransactions(data) if settings.read_committed else None
         self._batches = self._whole_batches(memoryview(data.records or b""))
+        self._ahead: deque[BatchView] = deque()
+        """Batches that were checked but not returned yet."""
+        self._failure_ahead: CorruptBatch | None = None
+        self._hidden_end = offset
+        """The offset after the last batch without records for applications."""
+        self._current: BatchView | None = None
         self._records: list[ConsumedRecord] = []
         self._next = 0
         self._batch_end = offset
@@ -63,16 +74,29 @@ class Chunk:
         try:
             return self._take(limit)
         except CorruptBatch as error:
-            self._failure = error
-            raise
+            self._failure = self._corrupt(str(error))
+            raise self._failure from error
+
+    def take_columns(self) -> PolledColumns | None:
+        """The records of the next batches, as many as are decoded together; None if there is none. Raises as ``take``.
+
+        ``position`` moves past them.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._take_columns()
+        except CorruptBatch as error:
+            self._failure = self._corrupt(str(error))
+            raise self._failure from error
 
     def _take(self, limit: int) -> list[ConsumedRecord]:
         while self._next >= len(self._records):
-            self.position = max(self.position, self._batch_end)
-            batch = next(self._batches, None)
+            batch = self._visible_batch()
             if batch is None:
                 self.exhausted = True
                 return []
+            self._current = batch
             self._records, self._next = self._decode(batch), 0
             self._batch_end = batch.last_offset + 1
         end = self._next + limit
@@ -81,35 +105,78 @@ class Chunk:
         self.position = self._batch_end if end >= len(self._records) else taken[-1].offset + 1
         return taken
 
-    def _decode(self, batch: BatchView) -> list[ConsumedRecord]:
+    def _take_columns(self) -> PolledColumns | None:
+        from kafka_tools.clients.polled_columns import MOST_BYTES, columns_of
+
+        if self._current is not None and self._next < len(self._records):
+            self._ahead.appendleft(self._current)
+        self._current, self._records, self._next = None, [], 0
+        self._look_ahead(MOST_BYTES)
+        if not self._ahead:
+            self._visible_batch()  # raises a failure, or moves the position to the end
+            self.exhausted = True
+            return None
+        columns, count = columns_of(self.topic_partition, tuple(self._ahead), self.position)
+        taken = [self._ahead.popleft() for _ in range(count)]
+        self.position = self._batch_end = max(self.position, taken[-1].last_offset + 1)
+        self.leader_epoch = taken[-1].partition_leader_epoch
+        return columns
+
+    def _look_ahead(self, most_bytes: int) -> None:
+        """Check further batches until those that are not returned have ``most_bytes``."""
+        size_bytes = sum(batch.size_bytes for batch in self._ahead)
+        while size_bytes < most_bytes and self._failure_ahead is None:
+            try:
+                batch = next(self._batches, None)
+                if batch is None:
+                    return
+                if self._is_hidden(batch):
+                    self._hidden_end = batch.last_offset + 1
+                    continue
+            except CorruptBatch as error:
+                self._failure_ahead = error
+                return
+            self._ahead.append(batch)
+            size_bytes += batch.size_bytes
+
+    def _visible_batch(self) -> BatchView | None:
+        """The next batch whose records may be returned; None at the end. ``position`` moves past those before it."""
+        self.position = max(self.position, self._batch_end)
+        while not self._ahead:
+            self.position = max(self.position, self._hidden_end)
+            if self._failure_ahead is not None:
+                raise self._failure_ahead
+            batch = next(self._batches, None)
+            if batch is None:
+                return None
+            if not self._is_hidden(batch):
+                return batch
+            self._hidden_end = batch.last_offset + 1
+        return self._ahead.popleft()
+
+    def _is_hidden(self, batch: BatchView) -> bool:
+        """Whether the batch has no records for applications. Raises CorruptBatch if its bytes are damaged."""
         if self._check_crcs and not batch.crc_ok():
-            raise self._corrupt(f"batch at offset {batch.base_offset}: the CRC does not match")
-        if self._aborted is not None and self._aborted.hides(batch):
-            return []
-        if batch.is_control:
-            return []
+            raise CorruptBatch(f"batch at offset {batch.base_offset}: the CRC does not match")
+        return (self._aborted is not None and self._aborted.hides(batch)) or batch.is_control
+
+    def _decode(self, batch: BatchView) -> list[ConsumedRecord]:
         topic, partition = self.topic_partition
         position, kind, epoch = self.position, batch.timestamp_type, batch.partition_leader_epoch
         new = tuple.__new__
-        try:
-            return [
-                new(ConsumedRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
-                for offset, timestamp, key, value, headers, _, _, _ in batch.records()
-                if offset >= position
-            ]
-        except CorruptBatch as error:
-            raise self._corrupt(str(error)) from error
+        return [
+            new(ConsumedRecord, (topic, partition, offset, timestamp, kind, key, value, headers, epoch))
+            for offset, timestamp, key, value, headers, _, _, _ in batch.records()
+            if offset >= position
+        ]
 
     def _whole_batches(self, data: memoryview) -> Iterator[BatchView]:
         """The batches that arrived whole: brokers cut the answer at a size, through a batch if need be."""
         batch = None
-        try:
-            for batch in batches(data):
-                yield batch
-        except CorruptBatch as error:
-            raise self._corrupt(str(error)) from error
+        for batch in batches(data):
+            yield batch
         if batch is None and len(data):
-            raise self._corrupt(
+            raise CorruptBatch(
                 "the batch at this offset is larger than max.partition.fetch.bytes, and the broker does not send it "
                 "whole"
             )

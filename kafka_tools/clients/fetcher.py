@@ -23,10 +23,13 @@ from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.polled_columns import PolledColumns
     from kafka_tools.net.versions import NodeVersions
 
 
 TOPIC_ID_VERSION = 13
+MOST_COLUMNS_BYTES = 8 * 1024 * 1024
+"""About the most bytes of keys and values in one list of columns."""
 
 
 class Plan(NamedTuple):
@@ -137,6 +140,36 @@ class Fetcher:
                 self._chunks.popleft()
         self._chunks.extend(paused)
         return out
+
+    def columns(self) -> list[PolledColumns]:
+        """As ``records``: buffered records as columns, about as many bytes as are decoded together."""
+        paused = []
+        found: list[PolledColumns] = []
+        size_bytes = 0
+        while self._chunks and size_bytes < MOST_COLUMNS_BYTES:
+            chunk = self._chunks[0]
+            position = self._positions.get(chunk.topic_partition)
+            if position is None or position.offset != chunk.position:
+                self._chunks.popleft()
+                continue
+            if position.paused:
+                paused.append(self._chunks.popleft())
+                continue
+            try:
+                columns = chunk.take_columns()
+            except KafkaToolsError:
+                if found:
+                    break
+                raise
+            if columns is not None and len(columns.offsets):
+                found.append(columns)
+                size_bytes += len(columns.data)
+                position.leader_epoch = chunk.leader_epoch
+            position.offset = chunk.position
+            if chunk.exhausted:
+                self._chunks.popleft()
+        self._chunks.extend(paused)
+        return found
 
     def drop(self) -> None:
         """Forget everything fetched (the assignment is gone)."""

@@ -27,13 +27,16 @@ class Position:
         self.offset: int | None = None
         self.leader_epoch = -1
         """Leader epoch of the last record handed out, -1 when not known; committed with the offset (KIP-320)."""
+        self.compared_with = -1
+        """Leader epoch of the leader whose log agrees with this position, -1 if none was asked (KIP-320)."""
         self.reset: int | None = None
         self.paused = False
         self.retry_at_s = 0.0
 
-    def seek(self, offset: int, leader_epoch: int = -1) -> None:
+    def seek(self, offset: int, leader_epoch: int = -1, *, compared_with: int = -1) -> None:
         self.offset = offset
         self.leader_epoch = leader_epoch
+        self.compared_with = compared_with
         self.reset = None
 
     def request_reset(self, timestamp: int) -> None:

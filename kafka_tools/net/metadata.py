@@ -60,6 +60,8 @@ class ClusterMetadata:
         self._doubted: set[tuple[str, int]] = set()
         """Addresses of nodes whose metadata was repeatedly wrong, as of a node that cannot reach its controller."""
         self._interest: set[str] | None = set()
+        self._ids: frozenset[uuid.UUID] = frozenset()
+        """Topics that the next request asks for by id."""
         exchange.cluster_check.when_wrong.append(self.begin_again)
 
     # Which topics
@@ -82,6 +84,11 @@ class ClusterMetadata:
         if self._interest is not None and name not in self._interest:
             self._interest.add(name)
             self.request_update()
+
+    def look_up_ids(self, ids: Iterable[uuid.UUID]) -> None:
+        """Let the next refresh ask for these topics by id, to learn their names. They stay only if they are watched."""
+        self._ids = frozenset(ids)
+        self.request_update()
 
     # Asking the cluster
 
@@ -116,6 +123,10 @@ class ClusterMetadata:
     def request(self) -> MetadataRequest:
         """The request for the topics of interest; the backoff starts now."""
         self._freshness.attempted()
+        ids, self._ids = self._ids, frozenset()
+        if ids:
+            rows = [MetadataRequest.RequestTopic(topic_id=each, name=None) for each in sorted(ids)]
+            return MetadataRequest(topics=rows, allow_auto_topic_creation=False)
         names = None if self._interest is None else sorted(self._interest)
         return MetadataRequest(
             topics=None if names is None else [MetadataRequest.RequestTopic(name=name) for name in names],

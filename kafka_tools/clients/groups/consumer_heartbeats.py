@@ -65,6 +65,11 @@ class ConsumerHeartbeats(MemberHeartbeats[ConsumerGroupHeartbeatRequest]):
         """Ids of assigned topics whose names are not known yet: the owner looks them up."""
         return {topic_id for topic_id in self.target if topic_id not in self._names}
 
+    @property
+    def assigned_names(self) -> tuple[str, ...]:
+        """The topics of the target whose names are known."""
+        return tuple(sorted({self._names[topic_id] for topic_id in self.target if topic_id in self._names}))
+
     def learn(self, names: Mapping[uuid.UUID, str]) -> None:
         """Take the names of topics from the metadata. Names of topics that are not assigned are forgotten."""
         wanted = self.target.keys() | self.current.keys()
