@@ -16,7 +16,7 @@ from kafka_tools.records.control import control_type
 from kafka_tools.values import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.polled_columns import PolledColumns
+    from kafka_tools.clients.fetching.polled_columns import PolledColumns
 
 PartitionData = FetchResponse.FetchableTopicResponse.PartitionData
 
@@ -106,7 +106,7 @@ class Chunk:
         return taken
 
     def _take_columns(self) -> PolledColumns | None:
-        from kafka_tools.clients.polled_columns import MOST_BYTES, columns_of
+        from kafka_tools.clients.fetching.polled_columns import MOST_BYTES, columns_of
 
         if self._current is not None and self._next < len(self._records):
             self._ahead.appendleft(self._current)

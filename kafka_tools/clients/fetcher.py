@@ -23,7 +23,7 @@ from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.polled_columns import PolledColumns
+    from kafka_tools.clients.fetching.polled_columns import PolledColumns
     from kafka_tools.net.versions import NodeVersions
 
 

@@ -8,9 +8,11 @@ to the coordinator over a connection of its own, so that heartbeats never wait b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafka_tools.clients.calls import Calls
+from kafka_tools.clients.groups.committed import Committed as Committed
+from kafka_tools.clients.groups.committed import OffsetAndMetadata as OffsetAndMetadata
 from kafka_tools.clients.membership import NO_GENERATION, ConsumerMembership
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
@@ -41,15 +43,6 @@ _COMMIT_HINT = (
 )
 
 
-class OffsetAndMetadata(NamedTuple):
-    """A committed offset: the next one to read, the leader epoch of the record before it (-1: not known)."""
-
-    offset: int
-    leader_epoch: int = -1
-    metadata: str = ""
-
-
-Committed = dict[TopicPartition, OffsetAndMetadata | None]
 CommitDone = Callable[[KafkaToolsError | None], None]
 FetchDone = Callable[[Committed | None, KafkaToolsError | None], None]
 

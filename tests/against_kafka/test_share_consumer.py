@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_tools.clients.producer import Producer
+from kafka_tools.clients.sharing.consumer import ShareConsumer
 from kafka_tools.clients.sharing.held_records import AcknowledgeType, SharedRecord
-from kafka_tools.clients.sharing.share_consumer import ShareConsumer
 from tests.against_kafka.harness import RealKafka
 from tests.against_kafka.side_by_side import done, fresh, ours
 

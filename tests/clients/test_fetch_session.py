@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from kafka_tools.clients.fetch_session import Asked, FetchSession
+from kafka_tools.clients.fetching.session import AskedPartition, FetchSession
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import TopicPartition
@@ -15,11 +15,11 @@ T, U = uuid.UUID(int=1), uuid.UUID(int=2)
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def asked(offset: int, topic_id: uuid.UUID = T) -> Asked:
-    return Asked(topic_id, offset, 3, 2)
+def asked(offset: int, topic_id: uuid.UUID = T) -> AskedPartition:
+    return AskedPartition(topic_id, offset, 3, 2)
 
 
-def request(session: FetchSession, wanted: dict[TopicPartition, Asked]) -> FetchRequest:
+def request(session: FetchSession, wanted: dict[TopicPartition, AskedPartition]) -> FetchRequest:
     found = FetchRequest()
     session.fill(found, wanted, 1000)
     return found

@@ -40,7 +40,7 @@ class OffsetAndMetadata(NamedTuple):
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
 
 
-class Committer(NamedTuple):
+class OffsetCommitter(NamedTuple):
     """Who commits or asks. Without member id: a consumer that assigns its partitions itself.
 
     ``epoch`` is the generation of a classic member, or the member epoch if ``has_member_epoch``.
@@ -54,7 +54,10 @@ class Committer(NamedTuple):
 
 
 def commit_request(
-    versions: NodeVersions, by: Committer, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: TopicIds
+    versions: NodeVersions,
+    by: OffsetCommitter,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    topic_ids: TopicIds,
 ) -> tuple[OffsetCommitRequest, int]:
     """The request and its version. Raises UnsupportedVersion for a member epoch that the broker does not know."""
     rows: dict[str, list[OffsetCommitRequest.RequestTopic.RequestPartition]] = {}
@@ -93,7 +96,7 @@ def commit_codes(response: OffsetCommitResponse, names: Mapping[uuid.UUID, str])
 
 
 def fetch_request(
-    versions: NodeVersions, by: Committer, partitions: Iterable[TopicPartition], topic_ids: TopicIds
+    versions: NodeVersions, by: OffsetCommitter, partitions: Iterable[TopicPartition], topic_ids: TopicIds
 ) -> tuple[OffsetFetchRequest, int]:
     """The request and its version."""
     wanted: dict[str, list[int]] = {}
@@ -116,7 +119,7 @@ def fetch_request(
     return OffsetFetchRequest(groups=[group], require_stable=True), version
 
 
-class Fetched(NamedTuple):
+class FetchedOffsets(NamedTuple):
     """What an OffsetFetch found. ``code``: an error, of ``about`` (None: of the group).
 
     A partition whose topic is gone is neither in ``offsets`` nor an error: the others count.
@@ -127,11 +130,11 @@ class Fetched(NamedTuple):
     about: TopicPartition | None = None
 
 
-def fetched(response: OffsetFetchResponse, version: int, names: Mapping[uuid.UUID, str]) -> Fetched:
+def fetched(response: OffsetFetchResponse, version: int, names: Mapping[uuid.UUID, str]) -> FetchedOffsets:
     """Read a response."""
     group = response.groups[0] if version >= 8 and response.groups else response
     if group.error_code:
-        return Fetched({}, group.error_code)
+        return FetchedOffsets({}, group.error_code)
     found: Committed = {}
     for topic in group.topics:
         topic_id = getattr(topic, "topic_id", ZERO_UUID)
@@ -140,16 +143,16 @@ def fetched(response: OffsetFetchResponse, version: int, names: Mapping[uuid.UUI
             if row.error_code in TOPIC_GONE:
                 continue
             if row.error_code:
-                return Fetched(found, row.error_code, topic_partition)
+                return FetchedOffsets(found, row.error_code, topic_partition)
             found[topic_partition] = (
                 OffsetAndMetadata(row.committed_offset, row.committed_leader_epoch, row.metadata or "")
                 if row.committed_offset >= 0
                 else None
             )
-    return Fetched(found)
+    return FetchedOffsets(found)
 
 
-def _version(newest: int, by: Committer, ids: Mapping[str, uuid.UUID]) -> int:
+def _version(newest: int, by: OffsetCommitter, ids: Mapping[str, uuid.UUID]) -> int:
     if by.has_member_epoch and newest < MEMBER_EPOCH_VERSION:
         raise UnsupportedVersion(
             "the coordinator does not know member epochs",

@@ -20,7 +20,7 @@ REGEX_VERSION = 1
 """First ConsumerGroupHeartbeat with regular expressions."""
 
 
-class Change(NamedTuple):
+class Reconciliation(NamedTuple):
     """One step towards the target. ``assigned``: all partitions afterwards; ``target``: the same by topic id."""
 
     assigned: list[TopicPartition]
@@ -81,7 +81,7 @@ class ConsumerHeartbeats(MemberHeartbeats[ConsumerGroupHeartbeatRequest]):
         """The id of an assigned topic; None if no topic of this name is assigned."""
         return next((topic_id for topic_id, known in self._names.items() if known == name), None)
 
-    def change(self, owned: list[TopicPartition]) -> Change | None:
+    def change(self, owned: list[TopicPartition]) -> Reconciliation | None:
         """The step that can be taken now; None while nothing changes until more names are known.
 
         A topic whose name is not known is left out: the metadata may know it a moment later. A topic that was deleted
@@ -100,9 +100,9 @@ class ConsumerHeartbeats(MemberHeartbeats[ConsumerGroupHeartbeatRequest]):
             for number in set(numbers) & set(self.current.get(each, ()))
         }.intersection(owned)
         added = [each for each in assigned if each not in kept]
-        return Change(assigned, added, [each for each in owned if each not in kept], named)
+        return Reconciliation(assigned, added, [each for each in owned if each not in kept], named)
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: Reconciliation) -> None:
         """``change`` was carried out: tell the coordinator with the next heartbeat."""
         if self.state is MemberState.RECONCILING:
             self.current = change.target

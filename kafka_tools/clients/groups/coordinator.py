@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafka_tools.net.versions import NodeVersions
 
 
-class GroupCoordinator:
+class KnownCoordinator:
     """``node`` is None while it is not known. At most one look-up at a time, and none within ``retry.backoff.ms``."""
 
     def __init__(self, settings: ConsumerSettings, calls: Calls, clock: Clock, any_node: Callable[[], Node]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import uuid
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kafka_tools.clients.settings import ConsumerSettings
@@ -57,7 +58,7 @@ _URGENT = (MemberState.JOINING, MemberState.ACKNOWLEDGING)
 _SILENT = (MemberState.UNSUBSCRIBED, MemberState.FENCED, MemberState.STALE, MemberState.FATAL)
 
 
-class MemberHeartbeats(Generic[R]):
+class MemberHeartbeats(ABC, Generic[R]):
     """One member. After each response look at ``state``, ``coordinator_lost`` and ``must_drop``."""
 
     request_class: type[R]
@@ -198,14 +199,17 @@ class MemberHeartbeats(Generic[R]):
         else:
             self.heartbeat_soon()
 
+    @abstractmethod
     def _heartbeat(self, everything: bool) -> R:
-        raise NotImplementedError
+        """The next heartbeat, with ``everything`` or with what changed."""
 
+    @abstractmethod
     def _on_target(self) -> None:
-        raise NotImplementedError
+        """``target`` is new: set the state."""
 
+    @abstractmethod
     def _acknowledged(self) -> None:
-        raise NotImplementedError
+        """The acknowledgement is on its way: set the state."""
 
     @property
     def _leave_epoch(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.groups.committed import OffsetAndMetadata
-from kafka_tools.clients.groups.consumer_heartbeats import Change, ConsumerHeartbeats
+from kafka_tools.clients.groups.consumer_heartbeats import ConsumerHeartbeats, Reconciliation
 from kafka_tools.clients.groups.heartbeats import JOIN_EPOCH
 from kafka_tools.clients.groups.listeners import RebalanceListeners
 from kafka_tools.clients.positions import Positions
@@ -90,7 +90,7 @@ class Reconciler:
         if member.regex is not None:
             self._metadata.watch(member.assigned_names)
 
-    def _is_ready_for(self, change: Change) -> bool:
+    def _is_ready_for(self, change: Reconciliation) -> bool:
         """Whether the positions of revoked partitions are committed, or need not be, or could not be in time."""
         if not change.revoked or not self._auto_commit.enabled or self._is_committed:
             return True
@@ -121,7 +121,7 @@ class Reconciler:
         self.is_committing = self._is_committed = False
         self._commit_until_s = None
 
-    def _carry_out(self, change: Change) -> None:
+    def _carry_out(self, change: Reconciliation) -> None:
         self.listeners.revoked(change.revoked)
         revoked = set(change.revoked)
         self._positions.replace([each for each in self._positions if each not in revoked], keep=True)

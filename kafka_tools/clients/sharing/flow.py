@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.sharing.acquired_data import AcquiredData, AcquiredPartition
 from kafka_tools.clients.sharing.held_records import Acknowledged, HeldRecords, SharedRecord
-from kafka_tools.clients.sharing.share_session import SESSION_LOST, ShareSession, TopicIdPartition, renews
-from kafka_tools.clients.sharing.share_settings import ShareSettings
+from kafka_tools.clients.sharing.session import SESSION_LOST, ShareSession, TopicIdPartition, renews
+from kafka_tools.clients.sharing.settings import ShareSettings
 from kafka_tools.errors import KafkaToolsError, UnsupportedVersion
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes

@@ -44,10 +44,6 @@ class PolledColumns(NamedTuple):
     value_size: NDArray[np.int64]
     header_count: NDArray[np.int64]
 
-    def __len__(self) -> int:  # type: ignore[override]
-        """The number of records."""
-        return len(self.offsets)
-
     def keys(self) -> Iterator[bytes | None]:
         """The key of every record."""
         return _cut(self.data, self.key_start, self.key_size)

@@ -17,7 +17,7 @@ NO_SESSION, INITIAL_EPOCH = 0, 0
 _MOST_EPOCH = 2**31 - 1
 
 
-class Asked(NamedTuple):
+class AskedPartition(NamedTuple):
     """One partition of a fetch: what the broker keeps in the session. ``last_epoch``: of the record before."""
 
     topic_id: uuid.UUID
@@ -32,9 +32,9 @@ class FetchSession:
     def __init__(self) -> None:
         self.id = NO_SESSION
         self.epoch = INITIAL_EPOCH
-        self._partitions: dict[TopicPartition, Asked] = {}
+        self._partitions: dict[TopicPartition, AskedPartition] = {}
 
-    def fill(self, request: FetchRequest, wanted: Mapping[TopicPartition, Asked], most_bytes: int) -> None:
+    def fill(self, request: FetchRequest, wanted: Mapping[TopicPartition, AskedPartition], most_bytes: int) -> None:
         """Put the next request for exactly the partitions ``wanted`` into ``request``."""
         request.session_id, request.session_epoch = self.id, self.epoch
         before = {} if self.epoch == INITIAL_EPOCH else self._partitions

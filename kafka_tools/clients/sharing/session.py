@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias, TypeVar
 
 from kafka_tools.clients.sharing.held_records import Acknowledged, AcknowledgeType
-from kafka_tools.clients.sharing.share_settings import ShareSettings
+from kafka_tools.clients.sharing.settings import ShareSettings
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.share_acknowledge import ShareAcknowledgeRequest
 from kafka_tools.protocol.messages.share_fetch import ShareFetchRequest

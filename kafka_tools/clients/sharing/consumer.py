@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clients.calls import Calls
-from kafka_tools.clients.groups.coordinator import GroupCoordinator
+from kafka_tools.clients.groups.coordinator import KnownCoordinator
 from kafka_tools.clients.groups.heartbeats import MemberState
 from kafka_tools.clients.groups.share_heartbeats import ShareHeartbeats
+from kafka_tools.clients.sharing.flow import ShareFlow, SharePlan
 from kafka_tools.clients.sharing.held_records import AcknowledgeType, SharedRecord
-from kafka_tools.clients.sharing.share_flow import ShareFlow, SharePlan
-from kafka_tools.clients.sharing.share_session import TopicIdPartition
-from kafka_tools.clients.sharing.share_settings import ShareSettings
+from kafka_tools.clients.sharing.session import TopicIdPartition
+from kafka_tools.clients.sharing.settings import ShareSettings
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.closing import Closing
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
@@ -67,7 +67,7 @@ class ShareConsumer(Closing):
         self._calls = Calls(self._exchange, self._clock)
         consumer = self.settings.consumer
         self._metadata = ClusterMetadata(self._exchange, auto_create=consumer.allow_auto_create_topics)
-        self._coordinator = GroupCoordinator(consumer, self._calls, self._clock, self._any_node)
+        self._coordinator = KnownCoordinator(consumer, self._calls, self._clock, self._any_node)
         self._member = ShareHeartbeats(consumer)
         self._flow = ShareFlow(self.settings, self._member.member_id, self._on_done)
         self._on_acknowledged = on_acknowledged
