@@ -32,9 +32,10 @@ OUT_OF_SCOPE = {
     "kafka-run-class": "runs a Java class",
     "kafka-server-start": _BROKER,
     "kafka-server-stop": "stop the bundled broker with Ctrl-C or SIGTERM, and a Kafka broker with Kafka's script",
-    "trogdor": "Kafka's framework for tests of Kafka itself: agents and workloads in Java",
 }
 """Why a script has no counterpart and gets none."""
+OTHER_NAMES = {"trogdor": "load"}
+"""Script -> the command with another name that does its work."""
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -42,7 +43,8 @@ def rows() -> list[tuple[str, str, str]]:
     found = []
     for script in SCRIPTS:
         name = script.removeprefix("kafka-")
-        if script.startswith("kafka-") and name in COMMANDS:
+        name = OTHER_NAMES.get(name, name)
+        if (script.startswith("kafka-") or script in OTHER_NAMES) and name in COMMANDS:
             found.append((f"{script}.sh", "here", f"[`{program(name)}`]({name}.md)"))
         elif script in OUT_OF_SCOPE:
             found.append((f"{script}.sh", "out of scope", OUT_OF_SCOPE[script]))

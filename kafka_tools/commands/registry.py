@@ -89,6 +89,11 @@ COMMANDS: dict[str, Registered] = {
     "broker": Registered(
         "toolkit.broker", "Run the bundled broker: real segment logs on disk, groups, configs, quotas.", is_script=False
     ),
+    "load": Registered(
+        "toolkit.load",
+        "Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.",
+        is_script=False,
+    ),
     "tour": Registered(
         "toolkit.tour", "Start the bundled broker, run commands of every family on it, and clean up.", is_script=False
     ),

@@ -22,7 +22,7 @@ from tests.commands import release_table
 from tests.commands.release_table import Ended, Run
 from tests.newer_kafka import ERROR, KEY, NUMBER, OPERATION, WORD, NewerBroker, renew
 
-LOCAL = {"dump-log", "storage", "metadata-shell", "audit", "broker", "tour", "completion", "install-scripts"}
+LOCAL = {"dump-log", "storage", "metadata-shell", "audit", "broker", "load", "tour", "completion", "install-scripts"}
 """Commands that ask no broker."""
 PREPARED = (
     "topics --create --topic changing --partitions 1 --replication-factor 1",

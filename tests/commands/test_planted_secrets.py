@@ -39,6 +39,7 @@ OWN_WORDS = {
     "audit": "{folder}/no-such-directory",
     "broker run": "{folder}/client.properties",
     "broker mend": "--data-dir {folder}",
+    "load run": "{folder}/client.properties",
     "tour": "--help",
     "completion": "bash",
     "install-scripts": "{folder}/scripts",

@@ -49,6 +49,7 @@ OWN_FORMS = {
     "console-producer": "reads records",
     "console-consumer": "prints records, as --formatter says",
     "broker": "runs until it is stopped",
+    "load": "text, and json of its own, schemas/load-report.v1.schema.json",
     "tour": "shows the other commands",
     "completion": "prints a script for a shell",
     "install-scripts": "writes files",

@@ -1,0 +1,1 @@
+"""Parts of ``kafka-tools load``: documents, daemons, the client."""

@@ -1,0 +1,1 @@
+"""Task specifications: JSON objects → validated values."""

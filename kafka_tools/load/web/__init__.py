@@ -1,0 +1,1 @@
+"""The REST interfaces of coordinator and agents, with Trogdor's paths and messages."""
