@@ -330,7 +330,7 @@ def test_the_text_names_errors_latencies_and_how_they_are_measured(
         ("a: [", "t.yaml: invalid YAML"),
         ("class: NoOp\nclass: NoOp\n", "t.yaml, line 1: the key 'class' appears twice"),
         ("a: &x [1]\nb: [*x, *x]\n", "t.yaml, near line 2: aliases are not supported"),
-        ("- 1\n", "t.yaml: invalid value '[1]': expected an object"),
+        ("- 1\n", "t.yaml: invalid value: expected an object, not a list"),
         ("class: NoOpe\n", "t.yaml: unknown class 'NoOpe'"),
     ],
 )

@@ -28,7 +28,9 @@ class JsonMembers:
 
     def __init__(self, value: object, place: str) -> None:
         if not isinstance(value, Mapping):
-            raise InputError(f"{place}: invalid value '{shown(value)}': expected an object")
+            # The value may be the text of another file, with a password.
+            kind = "a list" if isinstance(value, list) else "a string" if isinstance(value, str) else shown(value)
+            raise InputError(f"{place}: invalid value: expected an object, not {kind}")
         if not all(isinstance(name, str) for name in value):
             raise InputError(f"{place}: invalid name: expected a string")
         self.place = place

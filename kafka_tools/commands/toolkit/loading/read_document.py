@@ -48,7 +48,8 @@ def _of_yaml(text: str, place: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f", line {mark.line + 1} column {mark.column + 1}" if mark is not None else ""
-        raise InputError(f"{place}: invalid YAML", hint=f"{place}{where}: {error.problem}") from error
+        # The text around the mistake, which the error contains, may have a password.
+        raise InputError(f"{place}: invalid YAML", hint=f"{place}{where}: {error.problem}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
-        raise InputError(f"{place}: invalid YAML", hint=f"{place}: {reason}") from error
+        raise InputError(f"{place}: invalid YAML", hint=f"{place}: {reason}") from None
