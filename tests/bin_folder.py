@@ -29,6 +29,7 @@ OUT_OF_SCOPE = {
     "connect-mirror-maker": "MirrorMaker is a set of connectors: Kafka Connect runs them",
     "connect-plugin-path": "lists the Java plugins in Connect's plugin path",
     "connect-standalone": _CONNECT,
+    "kafka-jmx": "reads the MBeans of a JVM over RMI, which only a JVM can",
     "kafka-run-class": "runs a Java class",
     "kafka-server-start": _BROKER,
     "kafka-server-stop": "stop the bundled broker with Ctrl-C or SIGTERM, and a Kafka broker with Kafka's script",

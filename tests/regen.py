@@ -136,6 +136,8 @@ FAMILIES = {
     "logs": "log files",
     "cluster": "the cluster",
     "console": "records",
+    "performance": "performance",
+    "verifiable": "tests of a cluster",
     "toolkit": "this toolkit",
 }
 """What the README calls the commands of each folder of ``kafka_tools/commands/``."""

@@ -14,7 +14,7 @@ def test_every_script_of_kafka_new1_has_a_row() -> None:
     states = {script: state for script, state, _ in bin_folder.rows()}
     assert len(states) == 43
     assert states["kafka-topics.sh"] == "here"
-    assert states["kafka-verifiable-producer.sh"] == "not yet"
+    assert states["kafka-verifiable-share-consumer.sh"] == "not yet"
     assert states["connect-standalone.sh"] == "out of scope"
 
 
@@ -30,5 +30,5 @@ def test_nothing_is_out_of_scope_that_is_here() -> None:
 
 
 def test_a_new_command_moves_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COMMANDS, "jmx", Registered("toolkit.jmx", "Print beans."))
-    assert ("kafka-jmx.sh", "here", "[`kafka-jmx`](jmx.md)") in bin_folder.rows()
+    monkeypatch.setitem(COMMANDS, "run-class", Registered("toolkit.run_class", "Run a class."))
+    assert ("kafka-run-class.sh", "here", "[`kafka-run-class`](run-class.md)") in bin_folder.rows()

@@ -81,6 +81,17 @@ COMMANDS: dict[str, Registered] = {
         "console.producer", "Write the lines of standard input to a topic, one record each."
     ),
     "console-consumer": Registered("console.consumer", "Print the records of topics."),
+    "producer-perf-test": Registered("performance.producer_perf_test", "Write records, and show rates and latencies."),
+    "consumer-perf-test": Registered("performance.consumer_perf_test", "Read records, and show rates."),
+    "e2e-latency": Registered(
+        "performance.e2e_latency", "Measure the time from writing a record until it has been read."
+    ),
+    "verifiable-producer": Registered(
+        "verifiable.producer", "Send increasing numbers, and print a JSON line for each of them."
+    ),
+    "verifiable-consumer": Registered(
+        "verifiable.consumer", "Read a topic in a group, and print a JSON line for everything that happens."
+    ),
     "audit": Registered(
         "logs.audit",
         "Audit log directories: find damage and waste, and show which producers write what.",

@@ -10,7 +10,16 @@ from kafka_tools.values import moment_text
 Row = dict[str, Any]
 
 MOMENTS = frozenset(
-    {"issued_ms", "expires_ms", "max_ms", "last_fetch_ms", "last_caught_up_ms", "last_timestamp_ms", "start_time_ms"}
+    {
+        "issued_ms",
+        "expires_ms",
+        "max_ms",
+        "last_fetch_ms",
+        "last_caught_up_ms",
+        "last_timestamp_ms",
+        "start_time_ms",
+        "end_time_ms",
+    }
 )
 """Columns that contain times (ms since the epoch). A table shows them as dates."""
 
@@ -53,3 +62,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each) for each in value]
     return value
+
+
+def rounded(row: Row) -> Row:
+    """A row of measurements with three decimals."""
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}

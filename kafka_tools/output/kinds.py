@@ -223,6 +223,18 @@ KINDS: Mapping[str, RowKind] = {
         _PARTITION,
     ),
     "terminated-transactions": _kind("transactional_id producer_id producer_epoch result", "{transactional_id}"),
+    # kafka-producer-perf-test, kafka-consumer-perf-test, kafka-e2e-latency
+    "producer-performance": _kind(
+        "phase records records_per_s mb_per_s avg_latency_ms max_latency_ms p50_ms p95_ms p99_ms p999_ms", "{phase}",
+        more="elapsed_ms latency_from",
+    ),
+    "consumer-performance": _kind(
+        "phase mb mb_per_s records records_per_s rebalance_time_ms fetch_time_ms fetch_mb_per_s fetch_records_per_s",
+        "{phase}", more="start_time_ms end_time_ms complete",
+    ),
+    "end-to-end-latency": _kind(
+        "topic records avg_latency_ms max_latency_ms p50_ms p99_ms p999_ms", "{topic}", more="acks record_size_bytes"
+    ),
     # kafka-client-metrics
     "client-metrics-names": _kind("name", "{name}"),
     "client-metrics": _kind("name configs", "{name}"),

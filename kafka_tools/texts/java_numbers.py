@@ -40,3 +40,24 @@ def java_double(value: float, digits: str | None = None) -> str:
         fraction = significant[power + 1 :] if power >= 0 else "0" * (-power - 1) + significant
         return f"{sign}{whole}.{fraction or '0'}"
     return f"{sign}{significant[0]}.{significant[1:] or '0'}E{power}"
+
+
+def java_fixed(value: float, places: int) -> str:
+    """``String.format("%.2f", value)``: halves are rounded up, and by the decimal digits that Java shows.
+
+    Python rounds the binary number instead: 0.125 would become 0.12.
+    """
+    if value != value or value in (float("inf"), float("-inf")):
+        return java_double(value)
+    from decimal import ROUND_HALF_UP, Context, Decimal
+
+    # The largest double has 309 digits before the point.
+    rounding = Context(prec=320 + places, rounding=ROUND_HALF_UP)
+    return f"{Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), context=rounding):f}"
+
+
+def java_ratio(value: float, divisor: float) -> float:
+    """``value / divisor`` of doubles: a division by zero is NaN or an infinity, and no error."""
+    if divisor:
+        return value / divisor
+    return float("nan") if not value or value != value else float("inf") if value > 0 else float("-inf")

@@ -23,6 +23,11 @@ NOT_HERE = {
     "storage": "reads and writes directories",
     "console-producer": "a producer's faults are those of tests/clients",
     "console-consumer": "as console-producer",
+    "producer-perf-test": "as console-producer",
+    "consumer-perf-test": "as console-producer",
+    "e2e-latency": "as console-producer",
+    "verifiable-producer": "as console-producer",
+    "verifiable-consumer": "as console-producer",
 }
 
 

@@ -48,6 +48,8 @@ OWN_FORMS = {
     "audit": "table, and json of its own, schemas/audit.v1.schema.json",
     "console-producer": "reads records",
     "console-consumer": "prints records, as --formatter says",
+    "verifiable-producer": "prints events, as Kafka's",
+    "verifiable-consumer": "prints events, as Kafka's",
     "broker": "runs until it is stopped",
     "load": "text, and json of its own, schemas/load-report.v1.schema.json",
     "tour": "shows the other commands",
@@ -191,6 +193,7 @@ _STREAMS_CALLS = {
 _ACL = "--allow-principal User:alice --operation Read --topic acl-{n}"
 _MAKE_TOPIC = "topics --create --topic made-{n} --partitions 2"
 _MAKE_GROUP = "consumer-groups --reset-offsets --group group-{n} --topic orders --to-earliest --execute"
+_LOAD = "--num-records 20 --record-size 5 --throughput -1"
 _ALICE = (
     "scram --add SCRAM-SHA-256=[password=secret] --username alice",
     "configs --alter --user alice --add-config producer_byte_rate=1024",
@@ -313,6 +316,13 @@ CASES = (
         "client-metrics", "--delete --name metrics-{n}", "delete",
         ["client-metrics --alter --name metrics-{n} --interval 1000"],
     ),
+    Case("producer-perf-test", f"--topic load {_LOAD}"),
+    Case(
+        "consumer-perf-test",
+        "--topic read-{n} --num-records 20 --timeout 500",
+        before=[f"producer-perf-test --topic read-{{n}} {_LOAD}"],
+    ),
+    Case("e2e-latency", "--topic trip-{n} --num-records 2 --producer-acks all --record-size 5"),
 )  # fmt: skip
 
 FAILING = (

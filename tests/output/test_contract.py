@@ -19,6 +19,7 @@ import yaml
 from kafka_tools import cli
 from kafka_tools.admin.client import AdminClient
 from kafka_tools.commands import running
+from kafka_tools.commands.options.command import CONNECTION
 from kafka_tools.commands.options.output import FORMATS, OutputOption
 from kafka_tools.output import rows as rows_module
 from kafka_tools.output.cells import heading
@@ -245,8 +246,11 @@ def test_a_call_that_fails_as_a_whole_is_a_document_too(
     node = VirtualNode(1, lambda *_: None)
     node.refuses = lambda: True
     address = f"{node.host}:{node.port}"
+    # A command that runs a client has the limits of the client's settings.
+    options = [each for each in LEAVES[case.command].params if getattr(each, "section", "") == CONNECTION]
+    limit = ["--timeout", "10s"] if any("--timeout" in each.opts for each in options) else []
     with VirtualNetwork([node]).in_use():
-        ended = run(case._replace(before=(), instead={}), "json", address, "--timeout", "10s")
+        ended = run(case._replace(before=(), instead={}), "json", address, *limit)
     assert ended.status == 1
     document = json.loads(ended.out)
     kind = OUTPUTS[case.command].kinds[case.given]

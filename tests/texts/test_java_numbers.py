@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from kafka_tools.texts.java_numbers import java_double
+from kafka_tools.texts.java_numbers import java_double, java_fixed, java_ratio
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,29 @@ from kafka_tools.texts.java_numbers import java_double
 )
 def test_doubles_are_written_as_java_writes_them(value: float, text: str) -> None:
     assert java_double(value) == text
+
+
+@pytest.mark.parametrize(
+    "value, texts",
+    [
+        (0.125, "0.1 0.13 0.1250"),
+        (0.135, "0.1 0.14 0.1350"),
+        (2.675, "2.7 2.68 2.6750"),
+        (1.005, "1.0 1.01 1.0050"),
+        (0.00005, "0.0 0.00 0.0001"),
+        (123456.78945, "123456.8 123456.79 123456.7895"),
+        (9.995, "10.0 10.00 9.9950"),
+        (-0.125, "-0.1 -0.13 -0.1250"),
+        (1e22, "10000000000000000000000.0 10000000000000000000000.00 10000000000000000000000.0000"),
+        (math.nan, "NaN NaN NaN"),
+        (math.inf, "Infinity Infinity Infinity"),
+    ],
+)
+def test_fixed_places_are_rounded_as_java_rounds_them(value: float, texts: str) -> None:
+    assert [java_fixed(value, places) for places in (1, 2, 4)] == texts.split()
+
+
+def test_a_division_by_zero_is_no_error() -> None:
+    assert java_ratio(3, 2) == 1.5
+    assert (java_ratio(3, 0), java_ratio(-3, 0)) == (math.inf, -math.inf)
+    assert math.isnan(java_ratio(0, 0))

@@ -208,16 +208,37 @@ def connection_options(
 def console_connection_options(client: str, *more_names: str) -> Callable[[Any], Any]:
     """Add the connection options of the console ``producer`` or ``consumer``, which have their own names.
 
-    The function gets ``bootstrap_server``, ``command_config``, ``command_property``, ``old_config`` and
-    ``old_properties`` (of the names before KIP-1147), ``trace`` and ``debug``. ``more_names``: older names of
+    As ``client_connection_options``, with the names before KIP-1147. ``more_names``: older names of
+    ``--bootstrap-server``.
+    """
+    return client_connection_options(
+        client, *more_names, old_config=f"--{client}.config", old_property=f"--{client}-property"
+    )
+
+
+def client_connection_options(
+    client: str,
+    *more_names: str,
+    old_config: str | None = None,
+    old_property: str | None = None,
+    config_text: str = "Properties file with the {client}'s settings.",
+) -> Callable[[Any], Any]:
+    """Add the connection options of a program that runs a ``client``: a producer, a consumer.
+
+    The function gets ``bootstrap_server``, ``command_config``, ``command_property``, ``trace`` and ``debug``, and
+    ``old_config`` and ``old_properties`` for older names of the options. ``more_names``: older names of
     ``--bootstrap-server``.
     """
     adders = (
         _bootstrap_server(*more_names),
-        _config_file("--command-config", text=f"Properties file with the {client}'s settings."),
+        _config_file("--command-config", text=config_text.format(client=client)),
         _property("--command-property", text=_PROPERTY.replace("client", client)),
-        _config_file(f"--{client}.config", name="old_config", text="Older name of --command-config."),
-        _property(f"--{client}-property", name="old_properties", text="Older name of --command-property."),
+        *((_config_file(old_config, name="old_config", text="Older name of --command-config."),) if old_config else ()),
+        *(
+            (_property(old_property, name="old_properties", text="Older name of --command-property."),)
+            if old_property
+            else ()
+        ),
         *_DIAGNOSIS,
     )
     return functools.partial(_add, adders)
