@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from kafka_tools.broker_embedded.configs.endpoints import endpoints_of
 from kafka_tools.broker_embedded.configs.limits import BrokerLimits
@@ -250,6 +250,17 @@ class EmbeddedBroker:
             return function(running.core)
 
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
+
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The broker's metrics now: Kafka's name of each bean -> attribute -> value.
+
+        >>> broker.metrics()["kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec"]["Count"]
+        """
+        from kafka_tools.broker_embedded.metrics.reading import read
+
+        running = self._running
+        shared = None if running is None or running.server is None else running.server.shared
+        return self.call(lambda core: read(core, shared))
 
     def advance(self, seconds: float) -> None:
         """Move the broker's clock forward and run in order the timers that become due (sessions, retention, ...).

@@ -27,6 +27,7 @@ from kafka_tools.broker_embedded.coordinators.transactions.markers import Marker
 from kafka_tools.broker_embedded.coordinators.transactions.verification import Verification
 from kafka_tools.broker_embedded.directories.group_commit import GroupCommit
 from kafka_tools.broker_embedded.directories.state_checks import check_topics
+from kafka_tools.broker_embedded.metrics.counts import Counts
 from kafka_tools.broker_embedded.partitions.disk_watch import DiskWatch
 from kafka_tools.broker_embedded.partitions.fetch_sessions import FetchSessions
 from kafka_tools.broker_embedded.partitions.hosted import Partitions
@@ -100,6 +101,7 @@ class Core:
         """Records how far the store is on the disk, if the store is a local one."""
         self.features = FinalizedFeatures(self.journal, self.node_id, release)  # first in snapshots too, as in Kafka's
         self.cluster = Cluster(self.journal, dirs.cluster_id, self.registration)
+        self.counts = Counts(clock, self.cluster.topics.__contains__)
         self.configs = ConfigStore(self.journal, properties, self.node_id, self.features)
         self.quotas = Quotas(self.journal)
         self.credentials = Credentials(self.journal)
@@ -117,7 +119,7 @@ class Core:
         self.topics = TopicChanges(self.cluster, self.journal, self.configs, self.partitions, self.timers, self.slices)
         self.runtime = Runtime(
             self.journal, self.cluster, self.configs, self.features, self.partitions, self.topics, self.purgatory,
-            self.timers, self.slices, self.loading, is_loading_held,
+            self.timers, self.slices, self.loading, is_loading_held, self.counts,
         )  # fmt: skip
         self.groups = GroupCoordinator(self.runtime)
         self.markers = Markers(self.runtime, self.groups.offsets)

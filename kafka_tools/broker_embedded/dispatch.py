@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.broker_embedded.call import Answer, CloseConnection, RequestBytes
 from kafka_tools.broker_embedded.connection import Connection
 from kafka_tools.broker_embedded.handlers._table import load_handlers
+from kafka_tools.broker_embedded.metrics.request_counts import TIMED
 from kafka_tools.broker_embedded.serving import ServedRequest
 from kafka_tools.errors import AuthenticationFailed, DecodeError, TooManyElements, WireError
 from kafka_tools.protocol import error_codes, registry
@@ -46,6 +47,8 @@ class Dispatcher:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.handlers = dict(load_handlers(core.release))
+        self._counts = core.counts
+        self._monotonic_s = core.clock.monotonic_s
 
     def handle_frame(self, connection: Connection, frame: RequestBytes, answer: Answer) -> Parked | None:
         """Serve one request. ``answer`` gets the response frame's payload, or None if the client expects no answer.
@@ -81,6 +84,8 @@ class Dispatcher:
                 position=2,
             )
         if handler.at_once is not None:
+            counts = self._counts.requests[key]
+            began_s = 0.0 if counts.at_once[version] % TIMED else self._monotonic_s()
             try:
                 payload = handler.at_once(self._core, connection, frame, version, correlation_id)
             except Exception as error:  # one request's bug must not stop the broker; its effects are unknown
@@ -88,6 +93,9 @@ class Dispatcher:
                 raise CloseConnection(f"{handler.api.name} failed") from error
             if payload is not None:
                 answer(payload)
+                counts.at_once[version] += 1
+                if began_s:
+                    counts.timed(len(frame), self._monotonic_s() - began_s)
                 return None
         header, position = decode_request_header(frame)
         served = ServedRequest(self._core, handler, connection, header, len(frame), answer)

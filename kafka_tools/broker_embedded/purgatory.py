@@ -6,6 +6,7 @@ locks. Code that changes state wakes the keys of that state.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 from kafka_tools.broker_embedded.timers import Timer, Timers
@@ -39,6 +40,7 @@ class Parked:
         "_response",
         "_timer",
         "_try_complete",
+        "api_key",
         "done",
         "holds_request",
         "keys",
@@ -57,6 +59,8 @@ class Parked:
         self.wait_ms = wait_ms
         self.keys = tuple(keys)
         self.done = False
+        self.api_key = -1
+        """The API of the request; -1 if no client waits for the answer."""
         self.holds_request = False
         self.on_release: Callable[[], None] | None = None
         self._try_complete = try_complete
@@ -132,6 +136,7 @@ class Purgatory:
     def __init__(self, timers: Timers) -> None:
         self._timers = timers
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
+        self._parked: set[Parked] = set()
 
     def park(
         self,
@@ -149,6 +154,7 @@ class Purgatory:
             answer(parked._response)
             return
         parked._purgatory = self
+        self._parked.add(parked)
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         if parked.wait_ms is not None:
@@ -162,12 +168,24 @@ class Purgatory:
                 parked.check()
 
     def forget(self, parked: Parked) -> None:
+        self._parked.discard(parked)
         for key in parked.keys:
             waiting = self._by_key.get(key)
             if waiting is not None:
                 waiting.pop(parked, None)
                 if not waiting:
                     del self._by_key[key]
+
+    def parked(self) -> Counter[int]:
+        """The number of parked calls by the key of their API."""
+        return Counter(parked.api_key for parked in self._parked)
+
+    def watched(self) -> Counter[int]:
+        """The number of keys on which calls are parked, by the key of their API."""
+        found: Counter[int] = Counter()
+        for parked in self._parked:
+            found[parked.api_key] += max(1, len(parked.keys))
+        return found
 
     def waiting(self, key: Hashable) -> int:
         """The number of calls that are parked on ``key``."""

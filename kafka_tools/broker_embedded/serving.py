@@ -38,6 +38,7 @@ class ServedRequest:
 
     __slots__ = (
         "_answer",
+        "_began_s",
         "_connection",
         "_core",
         "_handler",
@@ -63,6 +64,7 @@ class ServedRequest:
         self._header = header
         self._request_bytes = request_bytes
         self._answer = answer
+        self._began_s = core.clock.monotonic_s()
         self._underway: Parked | None = None
         self._sliced: Sliced | None = None
         self.call: Any = None
@@ -71,7 +73,7 @@ class ServedRequest:
         """Serve the request. Returns a Parked if the answer comes later. Raises CloseConnection."""
         call = self._call(request)
         clock = self._core.clock
-        began_s = clock.monotonic_s()
+        began_s = self._began_s
         result = run(self._handler, call)
         if isinstance(result, GeneratorType):
             # Most work is done within its first slice and needs no ``Sliced``.
@@ -108,6 +110,7 @@ class ServedRequest:
         if isinstance(result, Parked):
             given: list[Parked | None] = []
             call = self.call
+            result.api_key = self._handler.api.key
             self._core.purgatory.park(
                 result,
                 lambda response: given.append(self._finish(response, spent_s)),
@@ -121,12 +124,22 @@ class ServedRequest:
         return self._give(None if response is None else self._encode(response))
 
     def _throttled(self, response: Response | None, spent_s: float) -> Response | None:
-        """The response after the quotas were applied. A bug in quotas must not suppress the answer."""
+        """The response after the quotas were applied, counted. A bug in either must not suppress the answer."""
         try:
-            return self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
+            response = self._core.throttling.finish(self.call, response, self._request_bytes, spent_s)
+            self._count(response, spent_s)
         except Exception:
             log.exception("cannot apply the quotas of %s", self._connection.id)
-            return response
+        return response
+
+    def _count(self, response: Response | None, spent_s: float) -> None:
+        now_s = self._core.clock.monotonic_s()
+        self._core.counts.look(now_s)
+        counts = self._core.counts.requests[self._handler.api.key]
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        counts.served(
+            self._header.request_api_version, self._request_bytes, spent_s, now_s - self._began_s, throttle_ms, response
+        )
 
     def _give(self, payload: Payload | None) -> Parked | None:
         """Answer now, or once all earlier writes are on the disk. Returns a Parked if the answer waits."""

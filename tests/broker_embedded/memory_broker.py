@@ -103,7 +103,7 @@ class MemoryLog:
         batch[:8] = offset.to_bytes(8, "big")
         self._end += int.from_bytes(batch[23:27], "big") + 1  # the last offset delta
         self.kept.append(bytes(batch))
-        return SimpleNamespace(base_offset=offset)
+        return SimpleNamespace(base_offset=offset, last_offset=self._end - 1)
 
     def walk(self, offset: int | None = None) -> Iterator[BatchView]:
         for batch in self.kept:

@@ -105,7 +105,7 @@ def test_the_record_of_a_task_from_pending_to_done(coordinator: Coordinator) -> 
     coordinator.after(2)
     coordinator.report(100, "DONE", {"totalSent": 9})
     assert coordinator.record() == {
-        "state": "DONE", **started, "doneMs": NOW_MS + 7_000, "error": "", "cancelled": True,
+        "state": "DONE", **started, "doneMs": NOW_MS + 7_000, "cancelled": True,
         "status": {"totalSent": 9},
     }  # fmt: skip
 

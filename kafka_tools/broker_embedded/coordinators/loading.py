@@ -88,6 +88,11 @@ class Loading:
         """Whether any partition is loading."""
         return bool(self._unserved) and error_codes.COORDINATOR_LOAD_IN_PROGRESS in self._unserved.values()
 
+    def unserved(self) -> tuple[int, int]:
+        """The number of partitions that are loading, and of partitions that could not be loaded."""
+        loading = list(self._unserved.values()).count(error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+        return loading, len(self._unserved) - loading
+
     def _code(self, key: str) -> int:
         return self._unserved.get(partition_for(key, self._partitions), error_codes.NONE)
 

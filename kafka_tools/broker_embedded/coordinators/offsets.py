@@ -117,6 +117,8 @@ class Offsets:
             group.check_commit(by, prepared.accepted, version)
             self._groups.members[group.type].committed(group, by.member_id)
         failed = self._written(group_id, prepared, producer)
+        if not failed:
+            self._runtime.counts.groups.commits += len(prepared.accepted)
         if failed:
             pass
         elif producer is None:
@@ -165,6 +167,7 @@ class Offsets:
         if gone:
             self._groups.write_batch(group_id, batch)
             self.table.forget(group_id, gone)
+            self._runtime.counts.groups.deletions += len(gone)
         return codes
 
     def known(self, group_id: str) -> set[TopicPartition]:

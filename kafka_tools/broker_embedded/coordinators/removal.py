@@ -101,6 +101,7 @@ class Removal:
                 self._offsets.table.forget(group.id, expired)
             elif not self._offsets.open.is_open(group.id):
                 self._write_end(group, batch)
+            self._store.runtime.counts.groups.expirations += len(expired)
             for each in expired:
                 del known[each]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kafka_tools.broker_embedded.cluster.journal import Journal
     from kafka_tools.broker_embedded.cluster.metadata import Cluster
     from kafka_tools.broker_embedded.configs.store import ConfigStore
+    from kafka_tools.broker_embedded.metrics.counts import Counts
     from kafka_tools.broker_embedded.partitions.hosted import Partitions
     from kafka_tools.broker_embedded.partitions.partition import Partition
     from kafka_tools.broker_embedded.partitions.topic_changes import TopicChanges
@@ -93,6 +94,7 @@ class Runtime(NamedTuple):
     background: Slices
     """Runs the loading of partitions while requests are served."""
     is_held: IsHeld
+    counts: Counts
 
     def integer(self, name: str) -> int:
         """The broker's value of a config."""
@@ -221,13 +223,14 @@ class CoordinatorLog:
         try:
             if producer is not None:
                 found.log.producers.check_epoch(*producer, found.id)
-            found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
+            appended = found.log.append(bytearray(batch), leader_epoch=found.leader_epoch, from_client=False)
         except StaleProducerEpoch as error:
             raise error_for(error_codes.INVALID_PRODUCER_EPOCH, str(error)) from error
         except (LogError, OSError) as error:  # the partition log has logged it
             log.debug("cannot append to %s: %s", found.id, error)
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
         found.appended_bytes += len(batch)
+        self._runtime.counts.topics.produced(self.topic, appended.last_offset - appended.base_offset + 1, len(batch))
         self._runtime.purgatory.wake(found.id)
 
     @property

@@ -86,6 +86,16 @@ class LocalStore:
     def end_offset(self) -> int:
         return self._log.log_end_offset
 
+    @property
+    def log(self) -> PartitionLog:
+        """The metadata log."""
+        return self._log
+
+    @property
+    def last_ms(self) -> int:
+        """When the last record was appended (ms since 1970); -1 if there is none."""
+        return self._last_ms
+
     def forcing(self) -> Callable[[], None]:
         """A function, for any thread, that flushes everything appended so far to the disk. It raises OSError."""
         directory, paths = self._log.directory, [segment.path for segment in self._log.segments]

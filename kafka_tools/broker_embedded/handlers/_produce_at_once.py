@@ -17,7 +17,7 @@ from kafka_tools.broker_embedded.partitions.produce_rules import RejectedBatch
 from kafka_tools.broker_embedded.partitions.produced_batches import take
 from kafka_tools.protocol.enums import CODEC_BITS, TRANSACTIONAL_BIT, AclOperation, AclResourceType
 from kafka_tools.protocol.headers import encode_response
-from kafka_tools.protocol.messages.produce import ProduceResponse
+from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
 from kafka_tools.protocol.primitives import read_unsigned_varint
 from kafka_tools.records.chain import FLAGS_POSITION, HEADER_BYTES
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _FIRST, _BY_ID, _LAST = 9, 13, 13
 """The first and last supported version; from ``_BY_ID`` on, requests contain topic ids instead of names."""
+_PRODUCE = ProduceRequest.API_KEY
 _CLIENT_ID_AT = 8
 _ID_BYTES = 16
 _NULL = -1
@@ -79,6 +80,8 @@ def answer_at_once(
         return None
     stored = store(core, partition, taken.buffer, taken.views, now_ms)
     if isinstance(stored, PartitionResponse):
+        core.counts.topics.refused(name, stored.error_code, len(records))
+        core.counts.requests[_PRODUCE].failed_at_once(stored.error_code)
         answer = TopicResponse(name=name, topic_id=partition.topic_id, partition_responses=[stored])
         return encode_response(ProduceResponse(responses=[answer]), version, correlation_id)
     start = partition.log.log_start_offset

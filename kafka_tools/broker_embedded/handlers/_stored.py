@@ -43,6 +43,7 @@ def store(
         return unstored(partition, log_start_offset, error)
     if not appended.duplicate:
         partition.appended_bytes += len(buffer)
+        core.counts.topics.produced(partition.id.topic, appended.last_offset - appended.base_offset + 1, len(buffer))
         core.purgatory.wake(partition.id)
     return appended
 

@@ -164,8 +164,10 @@ class _Fetch:
         if len(self.context.asked) > _AT_ONCE:
             self.call.broker.slices.later(self._again(), self._made)
             return LATER
-        if not self.enough(whole(self.read())) and not expired:
-            return None
+        if not self.enough(whole(self.read())):
+            if not expired:
+                return None
+            self.call.broker.counts.expired_fetches.add()
         return whole(self.respond())
 
     def look_again(self) -> None:
@@ -209,6 +211,7 @@ class _Fetch:
         by_topic: dict[Any, FetchResponse.FetchableTopicResponse] = {}
         with_data = []
         told = []
+        sent: dict[str, tuple[int, int]] = {}
         for number, (key, asked, answer) in enumerate(self.answers):
             if not number % _STEP:
                 yield
@@ -218,12 +221,17 @@ class _Fetch:
             told.append(asked)
             if answer.records:
                 with_data.append(key)
+            if asked.topic is not None:
+                partitions, size = sent.get(asked.topic, (0, 0))
+                sent[asked.topic] = partitions + 1, size + len(answer.records or b"")
             name = key.topic_id if version >= 13 else key.topic
             topic = by_topic.get(name)
             if topic is None:
                 topic = by_topic[name] = TopicAnswer(topic=key.topic, topic_id=key.topic_id)
                 response.responses.append(topic)
             topic.partitions.append(answer)
+        for topic_name, (partitions, size) in sent.items():
+            self.call.broker.counts.topics.fetched(topic_name, partitions, size)
         if context.session is not None:
             self.call.on_throttled = partial(self._untold, told)
             if with_data:
@@ -261,6 +269,7 @@ class _Fetch:
             return _error(key.partition, error.code)
         except (LogError, OSError) as error:
             log.error("cannot read %s-%d: %s", topic, key.partition, error)
+            call.broker.counts.topics.fetch_failed(topic or "")
             return _error(key.partition, _known_code(error_codes.KAFKA_STORAGE_ERROR, call.version))
 
     def _gone(self, name: str) -> int:

@@ -84,7 +84,10 @@ def handle(call: Call) -> Work[ProduceResponse | NoReply]:
                 answer = yield from _append(call, topic, data, transaction)
             if answer.error_code == error_codes.KAFKA_STORAGE_ERROR and call.version < 4:
                 answer.error_code = error_codes.NOT_LEADER_OR_FOLLOWER  # clients before v4 know this code
-            failed = failed or answer.error_code != error_codes.NONE
+            if answer.error_code != error_codes.NONE:
+                failed = True
+                if isinstance(topic, Topic):
+                    call.broker.counts.topics.refused(topic.name, answer.error_code, len(data.records or b""))
             if answer.record_errors:
                 del answer.record_errors[may_tell:]
                 may_tell -= len(answer.record_errors)

@@ -41,5 +41,6 @@ def handle(call: Call) -> SaslAuthenticateResponse:
         return SaslAuthenticateResponse(error_code=error_codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     if login.done:
         connection.take_login()
+        call.broker.counts.listener(connection.listener).logins += 1
     lifetime_ms = login.session_lifetime_ms if login.done else 0
     return SaslAuthenticateResponse(error_message=None, auth_bytes=answer, session_lifetime_ms=lifetime_ms)

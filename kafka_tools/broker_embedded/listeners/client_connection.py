@@ -48,6 +48,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def __init__(self, shared: Shared, endpoint: Endpoint, *, was_let_in: bool = False) -> None:
         """``was_let_in``: whether the connection was admitted before its TLS handshake."""
         self._shared = shared
+        self._counts = shared.counts.listener(endpoint.name)
         self._endpoint = endpoint
         self.listener = endpoint.name
         self.ip = ""
@@ -101,6 +102,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         local = transport.get_extra_info("sockname") or ("", 0)
         number = self._shared.arrived
         self._shared.arrived += 1
+        self._counts.created += 1
         id = f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{number}"
         self.connection = Connection(id, self.listener, peer[0])
         self.ip = self.connection.client_host
@@ -176,6 +178,7 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._shared.connections.discard(self)
+        self._counts.closed += 1
         self._shared.turns.left(self)
         if self.is_counted:
             self._shared.admission.left(self)
@@ -244,6 +247,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _take(self, nbytes: int) -> None:
         """``nbytes`` bytes were read into the buffer of ``Receiver.room``."""
         received = self._received
+        self._counts.bytes_in += nbytes
         was_receiving = received.large is not None and received.is_receiving
         self._comes_more = received.received(self._shared.scratch, nbytes)
         if was_receiving:
@@ -315,6 +319,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             self._send()
         now_s = self._shared.clock.monotonic_s
         began_s, reads = now_s(), 0
+        if began_s >= self._shared.counts.periods.due_s:
+            self._shared.counts.look(began_s)
         try:
             while self._may_serve():
                 request = self._next_request()
@@ -375,6 +381,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _work(self, request: Request) -> None:
         assert self.connection is not None
         self._working = True
+        self._counts.requests += 1
         try:
             parked = self._shared.dispatcher.handle_frame(self.connection, request, self._answer)
         finally:
@@ -428,6 +435,8 @@ class ClientConnection(asyncio.BufferedProtocol):
             if not self._outgoing:
                 self.took_s = self.last_used_s
             self._outgoing.add(payload)
+            self._counts.responses += 1
+            self._counts.bytes_out += len(payload) if isinstance(payload, bytes) else sum(map(len, payload))
         if not self._working:  # the answer of a parked call
             self._parked = None
             self._free_request()
@@ -477,6 +486,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         As in Kafka (KIP-306), each password guess takes ``connection.failed.authentication.delay.ms``.
         """
         if self._penalty is None:
+            self._counts.failed_logins += 1
             delay_ms = self._shared.configs.broker.integer("connection.failed.authentication.delay.ms")
             self._penalty = self._shared.timers.call_later(delay_ms, self._send)
         return self._penalty.active

@@ -38,7 +38,7 @@ class ConnectionLimits:
         self._clock = clock
         self._open: Counter[str] = Counter()
         self._open_by_ip: Counter[str] = Counter()
-        self._rates = Measures[LimitedRate]()
+        self._rates = Measures[tuple[str, str], LimitedRate]()
         self._protected = _inter_broker_listener(configs, listeners) if len(listeners) > 1 else None
 
     def arrival_delay_ms(self, listener: str) -> int:

@@ -55,6 +55,7 @@ class Shared:
         """Raises ConfigError for invalid settings and files."""
         configs = core.configs
         self.clock = core.clock
+        self.counts = core.counts
         self.timers = core.timers
         self.configs = configs
         self.dispatcher = dispatcher

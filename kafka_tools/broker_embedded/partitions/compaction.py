@@ -76,6 +76,10 @@ class LogCleaner:
         if self._files[log_dir].may_name(id):
             yield from self._checkpoint(log_dir)
 
+    def uncleanable(self) -> list[Partition]:
+        """The partitions whose logs cannot be compacted because they are damaged."""
+        return list(self._uncleanable)
+
     @property
     def busy(self) -> bool:
         """Whether a log is being cleaned or examined."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from kafka_tools.metrics.names import MetricConfig
 from kafka_tools.metrics.sampled import Rate
@@ -66,6 +66,11 @@ class Bucket:
         self._fill(now_ms)
         self._credit = min(self._burst, self._credit - amount)
 
+    def credit(self, now_ms: int) -> float:
+        """The credit now; negative if more was spent."""
+        self._fill(now_ms)
+        return self._credit
+
     def owed_ms(self, now_ms: int) -> int:
         """Milliseconds until the credit is no longer negative."""
         self._fill(now_ms)
@@ -81,17 +86,18 @@ class Bucket:
         self._at_ms = now_ms
 
 
+K = TypeVar("K", bound=Hashable)
 M = TypeVar("M", LimitedRate, Bucket)
 
 
-class Measures(dict[Hashable, M]):
+class Measures(dict[K, M], Generic[K, M]):
     """Rates or buckets by owner. Idle ones are removed once there are many, because clients choose their ids."""
 
     def __init__(self) -> None:
         super().__init__()
         self._most = _MOST_OWNERS
 
-    def of(self, owner: Hashable, now_ms: int, make: Callable[[], M]) -> M:
+    def of(self, owner: K, now_ms: int, make: Callable[[], M]) -> M:
         """The measure of an owner; ``make`` creates a missing one."""
         found = self.get(owner)
         if found is None:

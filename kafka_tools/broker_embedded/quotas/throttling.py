@@ -8,7 +8,7 @@ after a quiet time. ``connection_limits`` limits new connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafka_tools.broker_embedded.answers import encode_with_files
@@ -59,8 +59,8 @@ class Throttling:
         self._quotas = quotas
         self._configs = configs
         self._clock = clock
-        self._rates = Measures[LimitedRate]()
-        self._buckets = Measures[Bucket]()
+        self._rates = Measures[tuple[str, str, str], LimitedRate]()
+        self._buckets = Measures[tuple[str, str], Bucket]()
 
     def finish(self, call: Measured, response: Response | None, request_bytes: int, spent_s: float) -> Response | None:
         """Count one request, and mute its connection if its owner is over a limit.
@@ -96,6 +96,18 @@ class Throttling:
         if response is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = delay_ms
         return response
+
+    def rates(self) -> Iterator[tuple[str, str, str, float]]:
+        """(quota key, user, client id, rate) of every owner whose use is measured."""
+        now_ms = self._now_ms()
+        for (key, user, client_id), rate in list(self._rates.items()):
+            yield key, user, client_id, rate.per_second(now_ms)
+
+    def credits(self) -> Iterator[tuple[str, str, float]]:
+        """(user, client id, tokens) of every owner with a quota of controller mutations."""
+        now_ms = self._now_ms()
+        for (user, client_id), bucket in list(self._buckets.items()):
+            yield user, client_id, bucket.credit(now_ms)
 
     def most_fetched(self, call: Measured) -> int:
         """The maximum bytes of one fetch: more would always exceed its quota (``maxValueInQuotaWindow``)."""

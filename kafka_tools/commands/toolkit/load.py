@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kafka_tools.commands.options.command import CommandGroup, option, output_option
+from kafka_tools.commands.options.command import CommandGroup, action_option, option, output_option
 
 if TYPE_CHECKING:
     from kafka_tools.load.run_document import RunDocument
@@ -21,6 +21,9 @@ def command() -> None:
     Examples:
       kafka-tools load run produce.yaml
       kafka-tools load run tasks.json --report load.html -o json
+      kafka-tools load agent -c trogdor.conf -n node0 --token-file token
+      kafka-tools load coordinator -c trogdor.conf -n node0 --token-file token
+      kafka-tools load client --show-tasks localhost:8889 --token-file token
     """
 
 
@@ -102,3 +105,81 @@ def _check_report(report: str) -> None:
             "cannot write --report: the package jinja2 is not installed",
             hint="pip install 'kafka-operator-tools[load]'",
         )
+
+
+def _cluster_options(function: Any) -> Any:
+    """The options of agent and coordinator."""
+    for add in (
+        option(
+            "--listen", metavar="HOST",
+            help="Address to listen on. Without it, and without \"listen\" in the file, only this machine can connect."
+        ),
+        option("--token-file", metavar="FILE", required=True,
+               help="File with the token that clients must send, at least 16 characters; - reads standard input."),
+        option("-n", "--node-name", "node", metavar="NODE", required=True, help="Name of this node in the file."),
+        option("-c", "--config", "config", metavar="FILE", required=True,
+               help="File with the nodes, in the format of Trogdor's trogdor.conf."),
+    ):  # fmt: skip
+        function = add(function)
+    return function
+
+
+@command.command("agent")
+@_cluster_options
+@click.option("--debug", is_flag=True, hidden=True)
+def agent(config: str, node: str, token_file: str, listen: str | None, debug: bool) -> None:
+    """Run the agent of a node: it performs tasks for a coordinator until SIGTERM, Ctrl-C or a request ends it.
+
+    Once it listens, it prints one line of JSON with its address. At its end, it stops its tasks and ends the faults.
+    """
+    from kafka_tools.commands.toolkit.loading.daemons import run_agent
+
+    run_agent(config, node, token_file, listen)
+
+
+@command.command("coordinator")
+@_cluster_options
+@click.option("--debug", is_flag=True, hidden=True)
+def coordinator(config: str, node: str, token_file: str, listen: str | None, debug: bool) -> None:
+    """Run the coordinator: it accepts tasks and has agents perform them, until SIGTERM, Ctrl-C or a request ends it.
+
+    Once it listens, it prints one line of JSON with its address. Its tasks are in memory only. Agents stop the tasks of
+    an earlier coordinator.
+    """
+    from kafka_tools.commands.toolkit.loading.daemons import run_coordinator
+
+    run_coordinator(config, node, token_file, listen)
+
+
+_ACTIONS = ("status", "show_tasks", "show_task", "create_task", "stop_task", "destroy_task", "shutdown")
+
+
+@command.command("client")
+@click.argument("target", metavar="HOST:PORT")
+@action_option("--status", is_flag=True, help="Show the status of the coordinator, or of an agent with --agent.")
+@action_option("--show-tasks", is_flag=True, help="Show all tasks.")
+@action_option("--show-task", metavar="ID", help="Show one task.")
+@action_option("--create-task", metavar="JSON",
+               help='Create a task: {"id": ..., "spec": {...}}, or @FILE with this text.')  # fmt: skip
+@action_option("--stop-task", metavar="ID", help="Stop a task.")
+@action_option("--destroy-task", metavar="ID", help="Stop a task and forget it.")
+@action_option("--shutdown", is_flag=True, help="Shut down the coordinator, or an agent with --agent.")
+@option("--token-file", metavar="FILE", required=True, help="File with the server's token; - reads standard input.")
+@option("--agent", "is_agent", is_flag=True, help="HOST:PORT is an agent.")
+@option("--stop-agents", is_flag=True, help="Shut down all agents too.")
+@output_option("--debug", is_flag=True, help="Show the traceback of an error on stderr.")
+def client(target: str, token_file: str, is_agent: bool, stop_agents: bool, debug: bool, **given: Any) -> None:
+    """Send a request to a coordinator or an agent. All requests except --shutdown can be repeated without harm."""
+    from kafka_tools.commands.options.command import one_of
+    from kafka_tools.commands.toolkit.loading.client_actions import perform
+    from kafka_tools.commands.toolkit.loading.daemons import read_token
+    from kafka_tools.load.web.rest_client import RestClient
+
+    context = click.get_current_context()
+    action = one_of(context, *_ACTIONS)
+    if is_agent and action not in ("status", "shutdown"):
+        raise click.UsageError("--agent can only be used with --status or --shutdown.", ctx=context)
+    if stop_agents and (is_agent or action != "shutdown"):
+        raise click.UsageError("--stop-agents can only be used with --shutdown of a coordinator.", ctx=context)
+    connected = RestClient(target, read_token(token_file))
+    perform(connected, action, given[action], is_agent=is_agent, stop_agents=stop_agents)

@@ -74,13 +74,14 @@ class Task:
         return {node: report.status for node, report in sorted(self.reports.items()) if report.status is not None}
 
     def to_json(self) -> dict[str, Any]:
-        """Trogdor's ``TaskState``: the members depend on the state."""
+        """Trogdor's ``TaskState``: the members depend on the state. A task without an error has no ``error``."""
         found: dict[str, Any] = {"state": self.state, "spec": self.spec.to_json()}
         if self.state == PENDING:
             return found | {"status": None}
         found["startedMs"] = self.started_ms
         if self.state == DONE:
-            found |= {"doneMs": self.done_ms, "error": self.error, "cancelled": self.cancelled}
+            found |= {"doneMs": self.done_ms, "cancelled": self.cancelled}
+            found |= {"error": self.error} if self.error else {}
         return found | {"status": self.status}
 
 

@@ -144,6 +144,7 @@ class Rebalances:
             member.assignment = assignment[member.id]
         self._answer_syncs(group, error_codes.NONE)
         group.to(STABLE, self._runtime.now_ms())
+        self._runtime.counts.groups.classic_rebalances += 1
 
     def _answer_syncs(self, group: ClassicGroup, code: int) -> None:
         for member in group.members.values():
