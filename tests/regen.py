@@ -29,6 +29,8 @@ CONNECTION_BEGIN = "<!-- connection options: written by python -m tests.regen he
 CONNECTION_END = "<!-- end of connection options -->"
 FINDINGS_BEGIN = "<!-- findings: written by python -m tests.regen findings -->"
 FINDINGS_END = "<!-- end of findings -->"
+ABSENT_BEGINS = "<!-- absent beans: written by python -m tests.regen metrics -->"
+ABSENT_ENDS = "<!-- end of absent beans -->"
 
 
 def protocol_index() -> dict[Path, str]:
@@ -227,6 +229,16 @@ def kinds_of_findings() -> dict[Path, str]:
     return {page: f"{before}{FINDINGS_BEGIN}\n\n{table}\n{FINDINGS_END}{rest.partition(FINDINGS_END)[2]}"}
 
 
+def absent_beans() -> dict[Path, str]:
+    """The beans of Kafka that the bundled broker does not have, in ``docs/metrics.md``."""
+    sys.path.insert(0, str(ROOT))
+    from tests.metrics_page import absent_table
+
+    page = ROOT / "docs" / "metrics.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(ABSENT_BEGINS)
+    return {page: f"{before}{ABSENT_BEGINS}\n\n{absent_table()}\n{ABSENT_ENDS}{rest.partition(ABSENT_ENDS)[2]}"}
+
+
 def faults() -> dict[Path, str]:
     """``docs/faults.md``: every command against each fault."""
     sys.path.insert(0, str(ROOT))
@@ -282,6 +294,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "kinds": kinds_of_rows,
     "findings": kinds_of_findings,
     "faults": faults,
+    "metrics": absent_beans,
     "scripts": scripts,
     "requirements": requirements,
     "configs": configs,

@@ -146,8 +146,8 @@ LONG_FILES = {
 }  # fmt: skip
 """Files that are longer: tables of Kafka's, and classes that wait for a second noun. The list only becomes shorter."""
 MOST_SIBLINGS = 25
-CROWDED = {".", "broker_embedded/handlers", "protocol/messages"}
-"""Folders with more: the package itself, and those that list Kafka's APIs."""
+CROWDED = {".", "broker_embedded", "broker_embedded/handlers", "protocol/messages"}
+"""Folders with more: the package itself, the broker with a folder per owner of state, and lists of Kafka's APIs."""
 KAFKA_S_NAMES = ("broker_embedded/handlers", "protocol/messages", "spark/discovered")
 """Folders whose files have names that others gave."""
 DEFINITIONS = ("kafka_tools.protocol.messages.", "kafka_tools.protocol.stored.")

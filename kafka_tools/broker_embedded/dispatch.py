@@ -48,6 +48,7 @@ class Dispatcher:
         self._core = core
         self.handlers = dict(load_handlers(core.release))
         self._counts = core.counts
+        self._counts.served = self.handlers.keys()
         self._monotonic_s = core.clock.monotonic_s
 
     def handle_frame(self, connection: Connection, frame: RequestBytes, answer: Answer) -> Parked | None:

@@ -21,7 +21,9 @@ from kafka_tools.broker_embedded.configs.store import check_properties
 from kafka_tools.broker_embedded.configs.together import check_together
 from kafka_tools.broker_embedded.core import node_id_of
 from kafka_tools.broker_embedded.handlers._table import load_handlers
+from kafka_tools.broker_embedded.metrics.reading import BeanValues, in_steps
 from kafka_tools.clock import SystemClock
+from kafka_tools.metrics.prometheus import MetricsPort
 from kafka_tools.shown_text import one_line, printable
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ log = logging.getLogger(__name__)
 
 MOST_ARRIVED = 100_000
 """After so many connections, a full collection examines all objects. Connections should leave no garbage."""
+_SCRAPE_S = 60.0
+"""The longest time to wait for the metrics of a busy broker."""
 _FULL = 2
 """The generation of a full collection."""
 
@@ -69,13 +73,15 @@ def run(
     fsync: str,
     adopt: str | None = None,
     lost_data_dirs: Collection[str] = (),
+    metrics_port: tuple[str, int] | None = None,
     ready: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP. ``ready`` gets one line of JSON once clients can connect.
 
     Without ``data_dirs``, the logs are in a temporary directory, which is removed at the end. ``adopt``: the log
     directories of a node of Apache Kafka, separated by commas; they are copied to the data directory first.
-    ``lost_data_dirs``: as in ``EmbeddedBroker``. Raises ConfigError, LogError or OSError if the broker cannot start.
+    ``lost_data_dirs``: as in ``EmbeddedBroker``. ``metrics_port``: the address at which the broker shows its metrics as
+    Prometheus text. Raises ConfigError, LogError or OSError if the broker cannot start.
     Raises LogError if the broker had to stop.
     """
     _raise_file_limit()
@@ -88,7 +94,7 @@ def run(
         broker = RunningBroker(
             properties, data_dirs=data_dirs, release=release, fsync=fsync, lost_data_dirs=lost_data_dirs
         )
-        asyncio.run(_serve(broker, ready))
+        asyncio.run(_serve(broker, ready, metrics_port))
 
 
 def _adopt(
@@ -106,7 +112,9 @@ def _adopt(
     adopt(kafka_dirs, data_dirs, node_id=node_id_of(given), cluster_id=cluster_id, clock=SystemClock())
 
 
-async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
+async def _serve(
+    broker: RunningBroker, ready: Callable[[str], None], metrics_port: tuple[str, int] | None = None
+) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -124,6 +132,14 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     collections.begin()
     shared.on_many_ended = give_back_memory
     description = broker.describe()
+    metrics = None
+    if metrics_port is not None:
+        try:
+            metrics = MetricsPort(*metrics_port, lambda: _beans(broker, loop))
+        except BaseException:
+            await broker.stop()
+            raise
+        description["metrics"] = f"http://{metrics.address}/metrics"
     assert broker.core is not None
     places = ", ".join(f"{name}://{address}" for name, address in broker.server.addresses().items())
     log.info("ready at %s, data in %s", places, ", ".join(map(str, broker.core.dirs.paths)))
@@ -133,10 +149,25 @@ async def _serve(broker: RunningBroker, ready: Callable[[str], None]) -> None:
     finally:
         collections.end()
         log.info("stopping")
+        if metrics is not None:
+            await loop.run_in_executor(None, metrics.close)
         await broker.stop()
         log.info("stopped")
     if broker.failure is not None:
         raise broker.failure
+
+
+def _beans(broker: RunningBroker, loop: asyncio.AbstractEventLoop) -> BeanValues:
+    """The beans of a broker that runs on ``loop``, for another thread. Requests are served in between."""
+
+    async def collect() -> BeanValues:
+        found: BeanValues = {}
+        if broker.core is not None and broker.server is not None:
+            for _ in in_steps(broker.core, broker.server.shared, found):
+                await asyncio.sleep(0)
+        return found
+
+    return asyncio.run_coroutine_threadsafe(collect(), loop).result(_SCRAPE_S)
 
 
 def give_back_memory() -> None:

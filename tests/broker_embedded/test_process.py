@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,22 @@ def test_the_ready_line_and_a_clean_stop(processes: list[Process], tmp_path: Pat
     assert f"Terminating process due to signal {signal.Signals(number).name} " in errors
     assert "stopped" in errors
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_the_metrics_port_shows_what_the_broker_counts(processes: list[Process]) -> None:
+    pytest.importorskip("prometheus_client")
+    broker = Process("--listen", "127.0.0.1:0", "--metrics-port", "0")
+    processes.append(broker)
+    with WireClient(broker.address) as client:
+        topic = CreateTopicsRequest.CreatableTopic(name="t", num_partitions=3, replication_factor=1)
+        assert client.call(CreateTopicsRequest(topics=[topic]), 5).topics[0].error_code == 0
+    assert broker.ready["metrics"].startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(broker.ready["metrics"], timeout=_WAIT_S) as answer:
+        lines = answer.read().decode().splitlines()
+    assert "kafka_controller_kafkacontroller_globalpartitioncount 3.0" in lines
+    assert 'kafka_network_requestmetrics_requests_total{request="CreateTopics",version="5"} 1.0' in lines
+    status, _, errors = broker.end(signal.SIGTERM)
+    assert (status, "Traceback" in errors) == (0, False)
 
 
 @pytest.mark.parametrize(("lost", "fsync"), [(".", "kafka"), ("t-0", "always")])

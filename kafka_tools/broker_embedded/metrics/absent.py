@@ -1,4 +1,4 @@
-"""The beans of Kafka 4.4.0 that this broker does not have, and why.
+"""The beans of Kafka that this broker does not have, and why.
 
 ``tests/broker_embedded/metrics`` compares the list of a real broker with ``EmbeddedBroker.metrics`` and this table.
 ``docs/metrics.md`` contains it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from kafka_tools.broker_embedded.metrics.request_counts import CountsByApi
 from kafka_tools.broker_embedded.metrics.topic_counts import CountsByTopic
@@ -100,6 +100,8 @@ class Counts:
         self.periods = Periods(clock.monotonic_s())
         self.topics = CountsByTopic(self.periods, exists)
         self.requests = CountsByApi(self.periods)
+        self.served: Collection[int] = ()
+        """The keys of the APIs that the broker serves."""
         self.expired_fetches = EventCount(self.periods)
         self.groups = GroupCounts()
         self.listeners: dict[str, ListenerCounts] = {}

@@ -26,6 +26,17 @@ def listen_address(text: str) -> str:
     return text
 
 
+def metrics_address(text: str) -> tuple[str, int]:
+    """(host, port) of ``host:port`` or ``port``. Raises a usage error for other texts."""
+    from kafka_tools.values import parse_listener_address
+
+    try:
+        host, port = parse_listener_address(text if ":" in text else f"127.0.0.1:{text}")
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+    return host or "0.0.0.0", port
+
+
 @click.group("broker", cls=CommandGroup)
 def command() -> None:
     """Run the bundled broker: real segment logs on disk, groups, configs, quotas."""
@@ -66,6 +77,11 @@ def command() -> None:
     "--lost-data-dir", "lost_data_dirs", metavar="DIRECTORY_ID", multiple=True,
     help="Start without this data directory. Its partitions start empty.",
 )  # fmt: skip
+@option(
+    "--metrics-port", metavar="[HOST:]PORT", type=metrics_address,
+    help="Address of a port that shows the broker's metrics to Prometheus, at /metrics. Without a host, the port is on "
+    "127.0.0.1; port 0 picks a free port.",
+)  # fmt: skip
 @option("--release", metavar="VERSION", help="Kafka release whose APIs to advertise, for example 2.2.")
 @option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True,
         help="Lowest level of log lines on stderr.")  # fmt: skip
@@ -74,7 +90,7 @@ def run(properties_file: str | None, token_key: str | None, **given: Any) -> Non
     """Run a broker until SIGTERM or Ctrl-C.
 
     Once clients can connect, the broker prints one line of JSON on stdout: bootstrap_servers (the first listener),
-    listeners (all of them), cluster_id, data_dir, data_dirs and pid.
+    listeners (all of them), cluster_id, data_dir, data_dirs and pid. With --metrics-port, also metrics (its URL).
     """
     from kafka_tools.broker_embedded.broker import DEFAULTS_FOR_TESTS
     from kafka_tools.broker_embedded.configs.server_properties import with_overrides
@@ -100,7 +116,7 @@ def run(properties_file: str | None, token_key: str | None, **given: Any) -> Non
     merged, dirs = with_overrides(properties, listen=given["listen"], data_dir=given["data_dir"], overrides=set_here)
     if given["adopt"] is not None and not dirs:
         raise UsageError("--adopt needs --data-dir, or a server.properties with log.dirs, as the target of the copy")
-    options = {name: given[name] for name in ("release", "fsync", "adopt", "lost_data_dirs")}
+    options = {name: given[name] for name in ("release", "fsync", "adopt", "lost_data_dirs", "metrics_port")}
     serve(merged, dirs, ready=click.echo, **options)
 
 

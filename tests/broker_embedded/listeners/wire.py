@@ -10,6 +10,7 @@ from kafka_tools.broker_embedded.listeners.client_connection import ClientConnec
 from kafka_tools.broker_embedded.listeners.held_memory import AnswerMemory, RequestMemory
 from kafka_tools.broker_embedded.listeners.receiving import Scratch
 from kafka_tools.broker_embedded.listeners.turns import Turns
+from kafka_tools.broker_embedded.metrics.counts import Counts
 from kafka_tools.broker_embedded.timers import Timers
 from kafka_tools.clock import ManualClock
 from kafka_tools.protocol.frames import FrameReader, framed
@@ -42,6 +43,7 @@ class Wire:
         """What has come that was not read."""
         shared: Any = SimpleNamespace(
             clock=self.clock,
+            counts=Counts(self.clock, lambda topic: True),
             timers=SimpleNamespace(call_later=lambda ms, fn: self.timers.append((self._now() + ms / 1000, fn))),
             dispatcher=SimpleNamespace(handle_frame=self._handle),
             max_frame_bytes=1_000_000,

@@ -1,4 +1,4 @@
-"""Families of beans: names whose tags have any value, as in the list of a real broker (``beans-4.4.0.json``)."""
+"""Families of beans: names whose tags have any value, as in the list of a real broker (``kafka_beans.json``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-LIST = Path(__file__).with_name("beans-4.4.0.json")
+LIST = Path(__file__).with_name("kafka_beans.json")
 _TAGS = (
     "topic|partition|request|version|error|networkProcessor|listener|client-id|user|clientSoftwareName|"
     "clientSoftwareVersion|logDirectory|processor|BrokerId|broker|id"

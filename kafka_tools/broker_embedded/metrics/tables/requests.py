@@ -41,12 +41,10 @@ def topic_beans(core: Core) -> Beans:
 
 def request_beans(core: Core) -> Beans:
     """RequestMetrics of each API: distributions of all served APIs, rates of those that were used."""
-    from kafka_tools.broker_embedded.handlers._table import load_handlers
-
     counts = core.counts
     elapsed_s = counts.elapsed_s()
-    for key, handler in sorted(load_handlers(core.release).items()):
-        api = handler.api.name
+    for key in sorted({*counts.served, *counts.requests}):
+        api = registry.row_by_key(key).name
         found = counts.requests.get(key)
         if found is None:
             for name in TIMES:
