@@ -42,6 +42,10 @@ class AutoCommit:
             for topic_partition, (offset, epoch) in self._positions.consumed().items()
         }
 
+    def due_in_s(self) -> float:
+        """Seconds until ``advance`` may commit."""
+        return max(0.0, self._due_at_s - self._clock.monotonic_s()) if self.enabled else float("inf")
+
     def advance(self) -> None:
         """Start a commit if one is due."""
         if not self.enabled or self._clock.monotonic_s() < self._due_at_s:

@@ -6,7 +6,7 @@ A thin layer over an Exchange: everything a consumer asks for is started here an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from kafka_tools.clock import Clock, Deadline
@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 Then = Callable[["Pending"], None]
 
 
-class Calls:
-    """At most one request per key is in progress."""
+class Interruptible(Deadline):
+    """A deadline that passes early, once ``interrupted`` is true."""
 
-    def __init__(self, exchange: Exchange, clock: Clock) -> None:
+    def __init__(self, clock: Clock, timeout_s: float, interrupted: Callable[[], bool]) -> None:
+        super().__init__(clock, timeout_s)
+        self._interrupted = interrupted
+
+    def left_s(self) -> float:
+        return 0.0 if self._interrupted() else super().left_s()
+
+
+class Calls:
+    """At most one request per key is in progress. ``interrupted``: whether ``turn`` must not wait any longer."""
+
+    def __init__(self, exchange: Exchange, clock: Clock, interrupted: Callable[[], bool] = lambda: False) -> None:
         self.exchange = exchange
         self._clock = clock
+        self._interrupted = interrupted
         self._open: dict[Hashable, tuple[Pending, Then]] = {}
 
     def is_under_way(self, key: Hashable) -> bool:
@@ -51,12 +63,18 @@ class Calls:
 
     def turn(self, wait_s: float) -> None:
         """Move bytes, waiting up to ``wait_s`` for a response, and finish answered requests. Raises their errors."""
+        deadline = Interruptible(self._clock, wait_s, self._interrupted)
         if self._open:
-            pendings = [pending for pending, _ in self._open.values()]
-            self.exchange.poll(pendings, Deadline(self._clock, wait_s))
-        elif wait_s > 0:
-            self._clock.sleep(wait_s)
-        for key, (pending, then) in list(self._open.items()):
+            self.finish(list(self._open), deadline)
+        elif not deadline.expired:
+            self.exchange.turn(deadline.left_s())
+
+    def finish(self, keys: Sequence[Hashable], deadline: Deadline) -> None:
+        """As ``turn``, for these requests only."""
+        self.exchange.poll([self._open[key][0] for key in keys if key in self._open], deadline)
+        for key in keys:
             # A failing ``then`` leaves the rest for the next turn.
-            if pending.done and self._open.pop(key, None) is not None:
+            found = self._open.get(key)
+            if found is not None and found[0].done:
+                pending, then = self._open.pop(key)
                 then(pending)

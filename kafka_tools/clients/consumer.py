@@ -1,9 +1,8 @@
-"""A consumer without threads: everything happens inside the caller's calls, most of it in ``poll``.
+"""A consumer: everything but heartbeats happens inside the caller's calls, most of it in ``poll``.
 
-Assigns partitions itself or through a classic group; heartbeats go out from ``poll``, so a member that does not poll
-for ``session.timeout.ms`` is removed from its group and rejoins at the next poll. The parts are ``subscription``,
-``membership`` and ``group`` (the group), ``positions``, ``resets``, ``fetcher`` and ``lookup`` (the partitions),
-``auto_commit``, and ``calls`` (requests in progress).
+Assigns partitions itself or through a classic group. The parts are ``subscription``, ``membership`` and ``group`` (the
+group), ``keep_alive`` (what a background thread does for it between calls), ``positions``, ``resets``, ``fetcher`` and
+``lookup`` (the partitions), ``auto_commit``, and ``calls`` (requests in progress).
 Follows ``KafkaConsumer`` of Kafka's Java client.
 """
 
@@ -12,21 +11,30 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetched_data import ConsumedRecord
 from kafka_tools.clients.fetcher import Fetcher, Plan
+from kafka_tools.clients.fetching.offset_query import OffsetQuery, check_time
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
+from kafka_tools.clients.groups.committed import checked_offsets, committing
+from kafka_tools.clients.keep_alive import KeepAlive
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
 from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clients.subscription import Listener, Subscription
-from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.clients.threads.background import LOOK_AGAIN_S, Background
+from kafka_tools.clients.threads.lock import ClientLock
+from kafka_tools.clients.threads.one_user import OneUser, one_thread
+from kafka_tools.clients.threads.sharing import share
+from kafka_tools.clients.threads.unclosed import Unclosed
+from kafka_tools.clock import Clock, Deadline
 from kafka_tools.closing import Closing
-from kafka_tools.errors import BrokerError, DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
+from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
@@ -41,8 +49,6 @@ if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
-WAKE_CHECK_S = 0.25
-"""Longest wait before ``wakeup`` is noticed."""
 CLOSE_TIMEOUT_S = 30.0
 Start = Callable[[Callable[..., None]], bool]
 """Starts a request, whose end is a call of the function given; whether it could be started."""
@@ -53,7 +59,7 @@ class ConsumerWokenUp(KafkaToolsError):
 
 
 class Consumer(Closing):
-    """Reads records. Use as a context manager: leaving it closes.
+    """Reads records, for one thread at a time. Use as a context manager: leaving it closes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     Raises ConfigError for settings that contradict each other.
@@ -73,9 +79,11 @@ class Consumer(Closing):
 
             config = client_config(config, given, type(self).__name__)
         self.settings = settings or ConsumerSettings.load(config)
-        self._clock = clock or SystemClock()
-        self._exchange = exchange or Exchange(config, clock=self._clock)
-        self._calls = Calls(self._exchange, self._clock)
+        self._lock = ClientLock("consumer")
+        self.use = OneUser(self._lock, self._on_exit)
+        self._exchange, self._clock, is_shared = share(self._lock, config, exchange, clock)
+        self._background = Background(self, self._lock, self._clock, enabled=is_shared)
+        self._calls = Calls(self._exchange, self._clock, self._is_interrupted)
         self._metadata = ClusterMetadata(self._exchange, auto_create=self.settings.allow_auto_create_topics)
         self._positions = Positions()
         self._group = (
@@ -85,16 +93,26 @@ class Consumer(Closing):
         self._resets = Resets(self.settings, self._clock, self._positions, self._group, self._lookup)
         self._fetcher = Fetcher(self.settings, self._metadata, self._positions, self._resets.by_policy)
         self._auto_commit = AutoCommit(self.settings, self._clock, self._positions, self._group)
-        self._subscription = Subscription(
-            self.settings, self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit
+        parts = (self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit)
+        self._subscription = Subscription(self.settings, *parts, self._lock.released)
+        self._keep_alive = (
+            KeepAlive(self.settings, self._clock, self._calls, self._group, self._lock) if self._group else None
         )
         self._wakeup = False
+        self._closing = False
+        """Whether another thread closes the consumer, so that this one must leave its call."""
         self._held_back: KafkaToolsError | None = None
         """The error that occurred while records were returned; the next ``poll`` raises it."""
+        self._leaving = False
+        """Whether ``close`` is at work, which nothing interrupts."""
         self._closed = False
+        self._unclosed = Unclosed(
+            "consumer", lambda: None, self._background.end, partial(self._lock.discard, self._exchange.close)
+        )
 
     # Subscriptions
 
+    @one_thread
     def subscribe(
         self,
         topics: Many[str] | re.Pattern[str] | NamePattern,
@@ -123,6 +141,7 @@ class Consumer(Closing):
         else:
             self.unsubscribe()
 
+    @one_thread
     def assign(self, partitions: Many[TopicPartition]) -> None:
         """Read exactly these partitions, without group management. InputError while subscribed to topics."""
         self._check_open()
@@ -132,6 +151,7 @@ class Consumer(Closing):
         self._positions.replace(chosen, keep=True)
         self._metadata.watch({topic for topic, _ in chosen})
 
+    @one_thread
     def unsubscribe(self) -> None:
         """Leave the group and drop every partition."""
         self._check_open()
@@ -139,14 +159,17 @@ class Consumer(Closing):
         self._positions.replace((), keep=False)
         self._fetcher.drop()
 
+    @one_thread
     def assignment(self) -> list[TopicPartition]:
         """The partitions read now, in order of assignment."""
         return list(self._positions)
 
+    @one_thread
     def subscription(self) -> tuple[str, ...]:
         """The topics subscribed to; for a pattern those that match it now."""
         return self._subscription.topics
 
+    @one_thread
     def unknown_topics(self) -> list[str]:
         """Topics subscribed to, or with partitions assigned, that the brokers do not know at this moment."""
         names = {*self._subscription.topics, *(topic for topic, _ in self._positions)}
@@ -155,6 +178,7 @@ class Consumer(Closing):
             name for name in names if name in known and known[name].error == error_codes.UNKNOWN_TOPIC_OR_PARTITION
         )
 
+    @one_thread
     def unknown_partitions(self) -> list[TopicPartition]:
         """Partitions assigned by number that their topics do not have at this moment."""
         known = self._metadata.topics
@@ -168,6 +192,7 @@ class Consumer(Closing):
 
     # Reading
 
+    @one_thread
     def poll(self, timeout_s: float) -> list[ConsumedRecord]:
         """The next records, at most ``max.poll.records``; empty when none came within ``timeout_s`` seconds.
 
@@ -183,9 +208,13 @@ class Consumer(Closing):
         if self._held_back is not None:
             error, self._held_back = self._held_back, None
             raise error
+        if self._keep_alive is not None:
+            self._keep_alive.raise_failure()
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
+            if self._keep_alive is not None:
+                self._keep_alive.polled()
             self._advance()
             if not self._subscription.is_rebalancing:
                 records = self._fetcher.records(self.settings.max_poll_records)
@@ -208,35 +237,42 @@ class Consumer(Closing):
         except KafkaToolsError as error:
             self._held_back = error
 
+    @one_thread
     def pause(self, partitions: Many[TopicPartition]) -> None:
         """Hand out nothing from these assigned partitions until ``resume``; causes no rebalance."""
         for topic_partition in several("partitions", partitions, "TopicPartition"):
             self._assigned(topic_partition, "pause").paused = True
 
+    @one_thread
     def resume(self, partitions: Many[TopicPartition]) -> None:
         """Undo ``pause``; partitions that are not paused stay as they are."""
         for topic_partition in several("partitions", partitions, "TopicPartition"):
             self._assigned(topic_partition, "resume").paused = False
 
+    @one_thread
     def paused(self) -> list[TopicPartition]:
         return [topic_partition for topic_partition, position in self._positions.items() if position.paused]
 
     # Positions
 
+    @one_thread
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
         """Return ``offset`` next."""
         if offset < 0:
             raise InputError("seek offset must not be a negative number")
         self._assigned(topic_partition, "seek").seek(offset)
 
+    @one_thread
     def seek_to_beginning(self, partitions: Many[TopicPartition] = ()) -> None:
         """Go to the log start, looked up at the next ``poll`` or ``position``; all assigned ones if none is given."""
         self._request_resets(partitions, EARLIEST)
 
+    @one_thread
     def seek_to_end(self, partitions: Many[TopicPartition] = ()) -> None:
         """Go to the log end (the last stable offset with read_committed), as ``seek_to_beginning``."""
         self._request_resets(partitions, LATEST)
 
+    @one_thread
     def position(self, topic_partition: TopicPartition, timeout_s: float | None = None) -> int:
         """The offset handed out next; looks it up if need be."""
         position = self._positions.get(topic_partition)
@@ -248,7 +284,7 @@ class Consumer(Closing):
             self._check_wakeup()
             self._advance()
             if position.offset is None:
-                _check(deadline, f"the position for partition {topic_partition} could be determined")
+                check_time(deadline, f"the position for partition {topic_partition} could be determined")
                 self._calls.turn(min(deadline.left_s(), self._wait_s()))
         return position.offset
 
@@ -265,6 +301,7 @@ class Consumer(Closing):
 
     # Commits
 
+    @one_thread
     def commit(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
@@ -276,13 +313,14 @@ class Consumer(Closing):
         DeadlineExceeded after ``timeout_s`` (default ``default.api.timeout.ms``).
         """
         group = self._require_group()
-        chosen = self._auto_commit.consumed() if offsets is None else _checked(offsets)
+        chosen = self._auto_commit.consumed() if offsets is None else checked_offsets(offsets)
         if not chosen:
             return
         deadline = self._deadline(timeout_s)
-        what = "successfully committing the current consumed offsets" if offsets is None else _committing(chosen)
+        what = "successfully committing the current consumed offsets" if offsets is None else committing(chosen)
         self._ask_again(lambda done: group.commit(chosen, done), deadline, what)
 
+    @one_thread
     def commit_async(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
@@ -290,11 +328,17 @@ class Consumer(Closing):
     ) -> None:
         """Start a commit; ``done(error)`` is called from a later ``poll`` or other call. Never raises for brokers."""
         group = self._require_group()
-        chosen = self._auto_commit.consumed() if offsets is None else _checked(offsets)
-        answer = done or (lambda _: None)
+        chosen = self._auto_commit.consumed() if offsets is None else checked_offsets(offsets)
+
+        def answer(error: KafkaToolsError | None) -> None:
+            if done is not None:
+                with self._lock.released():
+                    done(error)
+
         if chosen and not group.commit(chosen, answer):
             answer(NetworkError(f"the coordinator of group '{group.group_id}' is not known yet"))
 
+    @one_thread
     def committed(
         self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -315,88 +359,92 @@ class Consumer(Closing):
 
     # Topics and offsets, independent of the assignment
 
+    @one_thread
     def partitions_for(self, topic: str, timeout_s: float | None = None) -> TopicMetadata:
         """The topic's partitions and leaders; BrokerError when it is refused, DeadlineExceeded when it is not there."""
         self._check_open()
         return self._metadata.wait_for_topic(topic, self._deadline(timeout_s))
 
+    @one_thread
     def beginning_offsets(
         self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, int]:
         """The log start offset of each partition."""
-        return self._end_points(dict.fromkeys(several("partitions", partitions, "TopicPartition"), EARLIEST), timeout_s)
+        return self._ends(EARLIEST, partitions, timeout_s)
 
+    @one_thread
     def end_offsets(
         self, partitions: Many[TopicPartition], timeout_s: float | None = None
     ) -> dict[TopicPartition, int]:
         """The high watermark of each partition; the last stable offset with read_committed."""
-        return self._end_points(dict.fromkeys(several("partitions", partitions, "TopicPartition"), LATEST), timeout_s)
+        return self._ends(LATEST, partitions, timeout_s)
 
+    @one_thread
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], timeout_s: float | None = None
     ) -> dict[TopicPartition, FoundOffset | None]:
         """The first offset whose timestamp is at or after the time (ms) given; None where there is none."""
         check_keys("times", times, "TopicPartition")
-        for topic_partition, time in times.items():
-            if time < 0:
+        for topic_partition, time_ms in times.items():
+            if time_ms < 0:
                 raise InputError(
-                    f"The target time for partition {topic_partition} is {time}. The target time cannot be negative."
+                    f"The target time for partition {topic_partition} is {time_ms}. The target time cannot be negative."
                 )
         return self._look_up(times, timeout_s)
 
-    def _end_points(self, targets: Mapping[TopicPartition, int], timeout_s: float | None) -> dict[TopicPartition, int]:
-        found = self._look_up(targets, timeout_s)
-        return {topic_partition: answer.offset if answer else 0 for topic_partition, answer in found.items()}
+    def _ends(
+        self, timestamp: int, partitions: Many[TopicPartition], timeout_s: float | None
+    ) -> dict[TopicPartition, int]:
+        wanted = dict.fromkeys(several("partitions", partitions, "TopicPartition"), timestamp)
+        return {key: found.offset if found else 0 for key, found in self._look_up(wanted, timeout_s).items()}
 
     def _look_up(
         self, targets: Mapping[TopicPartition, int], timeout_s: float | None
     ) -> dict[TopicPartition, FoundOffset | None]:
         self._check_open()
-        deadline = self._deadline(timeout_s)
-        found: dict[TopicPartition, FoundOffset | None] = {}
-        fatal: list[KafkaToolsError] = []
+        query = OffsetQuery(self.settings, self._calls, self._metadata, self._lookup)
 
-        def answered(
-            topic_partition: TopicPartition, answer: FoundOffset | None, error: KafkaToolsError | None
-        ) -> None:
-            if error is None:
-                found[topic_partition] = answer
-            elif not is_retriable(error):
-                fatal.append(error)
-
-        for topic in {topic for topic, _ in targets}:
-            info = self._metadata.wait_for_topic(topic, deadline)
-            for topic_partition in targets:
-                if topic_partition.topic == topic and topic_partition.partition not in info.partitions:
-                    raise InputError(f"topic '{topic}' has no partition {topic_partition.partition}")
-        while len(found) < len(targets):
-            left = {key: value for key, value in targets.items() if key not in found}
+        def step() -> None:
+            self._check_wakeup()
             self._update_metadata()
-            self._lookup.start(left, answered)
-            self._calls.turn(min(deadline.left_s(), self.settings.retry_backoff_ms / 1000))
-            if fatal:
-                raise fatal[0]
-            if len(found) < len(targets):
-                _check(deadline, f"the offsets of {', '.join(map(str, left))} could be determined")
-        return {topic_partition: found[topic_partition] for topic_partition in targets}
+
+        return query.run(targets, self._deadline(timeout_s), step)
 
     # End
 
     def wakeup(self) -> None:
-        """Make the call that is waiting, or the next one, raise ConsumerWokenUp. May be called by another thread."""
+        """Make the call that is waiting, or the next one, raise ConsumerWokenUp.
+
+        Any thread and any signal handler may call it.
+        """
         self._wakeup = True
+        self._lock.wake()
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Commit (with ``enable.auto.commit``), leave the group, close the connections; within ``timeout_s``.
 
-        The next owners of the partitions read records again whose offsets could not be committed in time.
+        The next owners of the partitions read records again whose offsets could not be committed in time. Any thread
+        may call it. A call of another thread raises KafkaToolsError then.
         """
         if timeout_s < 0:
             raise InputError("The timeout cannot be negative.")
         if self._closed or self._exchange.is_foreign:
             return
-        self._wakeup = False
         deadline = Deadline(self._clock, timeout_s)
+        self._closing = self.use.by_another_thread
+        if self._closing and not self.use.is_left_in(deadline):
+            self._closed = True
+            if self._lock.enter_within(0.0):  # else that thread is at work, and closes the connections when it leaves
+                try:
+                    self._end()
+                finally:
+                    self._lock.__exit__()
+            return
+        with self.use:
+            self._close(deadline)
+
+    def _close(self, deadline: Deadline) -> None:
+        self._leaving = True
         try:
             if self._group is not None and self._group.membership is not None:
                 if self._auto_commit.enabled and self._group.coordinator is not None and not deadline.expired:
@@ -405,8 +453,32 @@ class Consumer(Closing):
                 while self._calls.is_under_way("leave") and not deadline.expired:
                     self._calls.turn(deadline.left_s())
         finally:
-            self._closed = True
-            self._exchange.close()
+            self._end()
+
+    def _end(self) -> None:
+        self._closed = self._unclosed.is_closed = True
+        self._background.end()
+        self._lock.close(self._exchange.close)
+
+    def keep_promises(self) -> float:
+        """What the background thread does. Returns the seconds until it is needed again, infinity at rest."""
+        if self._keep_alive is None:
+            return float("inf")
+        if not self._lock.enter_within(0.0):
+            return LOOK_AGAIN_S
+        try:
+            return self._background.sleeps_for(self._keep_alive.work())
+        finally:
+            self._lock.__exit__()
+
+    def _on_exit(self) -> None:
+        """A call ends: from now on the background thread keeps the member alive."""
+        if self._closed and not self._lock.closed:
+            self._end()
+        if self._keep_alive is not None and not self._closed:
+            due_in_s = self._keep_alive.due_in_s()
+            if due_in_s < float("inf"):
+                self._background.expect(self._clock.monotonic_s() + due_in_s)
 
     def _commit_before_leaving(self, deadline: Deadline) -> None:
         # If it fails, the next owners of the partitions return the records again: at-least-once delivery.
@@ -468,11 +540,13 @@ class Consumer(Closing):
 
     def _wait_s(self) -> float:
         """Seconds until something may be due if no response comes."""
-        wait_s = WAKE_CHECK_S
-        if self._group is not None:
-            wait_s = min(wait_s, self._group.wait_s())
+        wait_s = self._group.wait_s() if self._group is not None else float("inf")
         if not self._positions.all_known or self._metadata.update_wanted or self._subscription.is_rebalancing:
             wait_s = min(wait_s, self.settings.retry_backoff_ms / 1000)
+        else:
+            wait_s = min(wait_s, self._auto_commit.due_in_s(), self._positions.retry_in_s(self._clock.monotonic_s()))
+            if not self._calls.is_under_way("metadata"):
+                wait_s = min(wait_s, self._metadata.update_in_s())
         return max(wait_s, 0.001)
 
     def _ask_again(self, start: Start, deadline: Deadline, what: str) -> tuple[Any, ...]:
@@ -483,7 +557,7 @@ class Consumer(Closing):
                 return answer
             if not is_retriable(answer[-1]):
                 raise answer[-1]
-            _check(deadline, what)
+            check_time(deadline, what)
             self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
 
     def _ask(self, start: Start, deadline: Deadline, what: str) -> tuple[Any, ...]:
@@ -497,7 +571,7 @@ class Consumer(Closing):
         """Turn until ``step()`` is true; DeadlineExceeded, naming ``what``, when the deadline passes first."""
         while not step():
             self._check_wakeup()
-            _check(deadline, what)
+            check_time(deadline, what)
             if self._group is not None:
                 self._group.keep_alive()
             self._calls.turn(min(deadline.left_s(), self._wait_s()))
@@ -510,30 +584,17 @@ class Consumer(Closing):
             raise KafkaToolsError("This consumer has already been closed.")
         self._exchange.check_process()
 
+    def _is_interrupted(self) -> bool:
+        return (self._wakeup or self._closing) and not self._leaving
+
     def _check_wakeup(self) -> None:
+        if self._leaving:
+            return
+        if self._closing:
+            raise KafkaToolsError("the consumer was closed by another thread while this call was in progress")
         if self._wakeup:
             self._wakeup = False
             raise ConsumerWokenUp("the consumer was woken up")
 
 
 _FATAL_TOPIC_ERRORS = (error_codes.INVALID_TOPIC_EXCEPTION, error_codes.TOPIC_AUTHORIZATION_FAILED)
-
-
-def _check(deadline: Deadline, what: str) -> None:
-    if deadline.expired:
-        raise DeadlineExceeded(f"Timeout of {round(deadline.timeout_s * 1000)}ms expired before {what}")
-
-
-def _checked(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The offsets to commit. Raises InputError for another type and for an offset below 0."""
-    check_keys("offsets", offsets, "TopicPartition")
-    for topic_partition, value in offsets.items():
-        if not isinstance(value, OffsetAndMetadata):
-            raise InputError(f"{topic_partition}: expected OffsetAndMetadata, not {type(value).__name__}")
-        if not isinstance(value.offset, int) or value.offset < 0:
-            raise InputError(f"{topic_partition}: invalid offset {value.offset!r}: expected an integer from 0 on")
-    return dict(offsets)
-
-
-def _committing(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
-    return "committing offsets " + ", ".join(f"{key}={value.offset}" for key, value in offsets.items())

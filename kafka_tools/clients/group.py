@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.groups.committed import Committed as Committed
 from kafka_tools.clients.groups.committed import OffsetAndMetadata as OffsetAndMetadata
-from kafka_tools.clients.membership import NO_GENERATION, ConsumerMembership
+from kafka_tools.clients.membership import LEAVING, NO_GENERATION, ConsumerMembership, GroupRequest
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
@@ -84,9 +84,22 @@ class GroupClient:
         self.find_coordinator()
         if self.coordinator is None:
             return
-        now_s = self._clock.monotonic_s()
-        request = self.membership.next_request(now_s) if self.membership is not None else None
-        if request is not None:
+        self._start(self.membership.next_request(self._clock.monotonic_s()) if self.membership is not None else None)
+
+    def beat(self) -> None:
+        """Look the coordinator up, or send what keeps the membership and starts no rebalance, if it is due."""
+        self.find_coordinator()
+        if self.coordinator is not None and self.membership is not None:
+            self._start(self.membership.next_beat(self._clock.monotonic_s()))
+
+    def beat_in_s(self, now_s: float) -> float:
+        """Seconds until ``beat`` may have something to do, were nothing to arrive."""
+        if self.coordinator is None or self.membership is None:
+            return max(0.0, self._look_up_at_s - now_s) if self.membership is not None else float("inf")
+        return self.membership.beat_in_s(now_s)
+
+    def _start(self, request: GroupRequest | None) -> None:
+        if request is not None and self.coordinator is not None:
             timeout_s = self._settings.request_timeout_ms / 1000
             if isinstance(request, JoinGroupRequest):
                 # The coordinator answers when every member has joined or the rebalance timeout is over.
@@ -144,11 +157,22 @@ class GroupClient:
     def leave(self, timeout_s: float) -> None:
         """Start to leave the group, if this is a member that should."""
         membership, self.membership = self.membership, None
-        if membership is None or self.coordinator is None or membership.leave_request(0) is None:
+        if membership is not None:
+            self._start_to_leave(membership, LEAVING, timeout_s)
+
+    def leave_unpolled(self, timeout_s: float) -> None:
+        """Start to leave because nobody polls. The next poll revokes the partitions and joins again."""
+        assert self.membership is not None
+        self._start_to_leave(self.membership, "consumer poll timeout has expired.", timeout_s)
+        self.membership.lapse()
+
+    def _start_to_leave(self, membership: ConsumerMembership, reason: str, timeout_s: float) -> None:
+        if self.coordinator is None or membership.leave_request(0, reason) is None:
             return
+        request_of = {version: membership.leave_request(version, reason) for version in (0, 3)}
 
         def build(versions: NodeVersions) -> LeaveGroupRequest:
-            request = membership.leave_request(versions.newest(LeaveGroupRequest))
+            request = request_of[3 if versions.newest(LeaveGroupRequest) >= 3 else 0]
             assert request is not None
             return request
 
@@ -162,6 +186,10 @@ class GroupClient:
         """Start a commit; ``done(error)`` later. False when the coordinator is not known yet."""
         if self.coordinator is None:
             return False
+        if self.membership is not None and not self.membership.is_member:
+            # The coordinator of an empty group would take it, as the commit of a consumer without membership.
+            done(self._refused(OffsetCommitRequest, error_codes.UNKNOWN_MEMBER_ID, _any_of(offsets)))
+            return True
         rows: dict[str, list[OffsetCommitRequest.RequestTopic.RequestPartition]] = {}
         for (name, number), committed in sorted(offsets.items()):
             rows.setdefault(name, []).append(
@@ -274,6 +302,10 @@ class GroupClient:
                     else None
                 )
         done(found, None)
+
+
+def _any_of(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
+    return str(next(iter(offsets), "no partition"))
 
 
 def is_retriable(error: KafkaToolsError) -> bool:

@@ -10,27 +10,31 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from kafka_tools.clients.assignors import ASSIGNORS, SubscribedMember
+from kafka_tools.clients.groups.consumer_protocol import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import DecodeError, KafkaToolsError
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.codec import decode_prefix, encode_versioned
 from kafka_tools.protocol.enums import CONSUMER_PROTOCOL_TYPE
 from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from kafka_tools.protocol.schema import Stored
-from kafka_tools.protocol.stored.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_tools.values import TopicPartition
 
 GroupRequest: TypeAlias = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 GroupResponse: TypeAlias = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse
 
 NO_GENERATION = -1
+LEAVING = "the consumer is being closed"
 
 
 class State(enum.Enum):
@@ -105,15 +109,36 @@ class ConsumerMembership:
         elif self.state is State.SYNCING:
             request = self._sync()
         elif self.state is State.STABLE and now_s >= self._heartbeat_at_s:
-            self._heartbeat_at_s = now_s + self.settings.heartbeat_interval_ms / 1000
-            request = HeartbeatRequest(
-                group_id=self.group_id,
-                generation_id=self.generation_id,
-                member_id=self.member_id,
-                group_instance_id=self.settings.group_instance_id,
-            )
+            request = self._heartbeat(now_s)
         self._in_flight = request is not None
         return request
+
+    @property
+    def is_member(self) -> bool:
+        """Whether the coordinator knows it as a member of a generation."""
+        return self.generation_id != NO_GENERATION
+
+    def next_beat(self, now_s: float) -> GroupRequest | None:
+        """The request that keeps the membership and starts no rebalance, if one is due while nobody polls."""
+        if self.beat_in_s(now_s) > 0:
+            return None
+        if self.state is State.SYNCING:
+            request: GroupRequest = self._sync()
+        else:
+            request = self._heartbeat(now_s)
+        self._in_flight = True
+        return request
+
+    def beat_in_s(self, now_s: float) -> float:
+        """Seconds until ``next_beat`` has something, were no answer to come."""
+        if self._in_flight or not self.is_member or self.state is State.JOINING:
+            return float("inf")
+        due_s = self._retry_at_s if self.state is State.SYNCING else max(self._heartbeat_at_s, self._retry_at_s)
+        return max(0.0, due_s - now_s)
+
+    def lapse(self) -> None:
+        """The member leaves because nobody polled; it joins again when somebody does."""
+        self._forget_generation(keep_member_id=False)
 
     def wait_s(self, now_s: float) -> float:
         """Seconds until ``next_request`` may have something, were no answer to come."""
@@ -134,13 +159,13 @@ class ConsumerMembership:
         taken, self._assignment = self._assignment, None
         return taken
 
-    def leave_request(self, version: int) -> LeaveGroupRequest | None:
+    def leave_request(self, version: int, reason: str = LEAVING) -> LeaveGroupRequest | None:
         """The LeaveGroup request of a dynamic member. A static member does not leave: it may return (KIP-345)."""
         if not self.member_id or self.settings.group_instance_id is not None:
             return None
         if version < 3:
             return LeaveGroupRequest(group_id=self.group_id, member_id=self.member_id)
-        member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason="the consumer is being closed")
+        member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason=reason)
         return LeaveGroupRequest(group_id=self.group_id, members=[member])
 
     # Responses of the coordinator
@@ -180,16 +205,7 @@ class ConsumerMembership:
     # Requests
 
     def _join(self) -> JoinGroupRequest:
-        subscription = ConsumerProtocolSubscription(
-            topics=list(self.topics),
-            owned_partitions=[
-                ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
-                for topic, numbers in _by_topic(self.owned).items()
-            ],
-            generation_id=self.generation_id,
-            rack_id=self.settings.client_rack or None,
-        )
-        metadata = encode_versioned(subscription, ConsumerProtocolSubscription.MAX_VERSION)
+        metadata = encode_subscription(self.topics, self.owned, self.generation_id, self.settings.client_rack or None)
         reason, self._rejoin_reason = self._rejoin_reason, None
         return JoinGroupRequest(
             group_id=self.group_id,
@@ -204,17 +220,20 @@ class ConsumerMembership:
             reason=reason,
         )
 
+    def _heartbeat(self, now_s: float) -> HeartbeatRequest:
+        self._heartbeat_at_s = now_s + self.settings.heartbeat_interval_ms / 1000
+        return HeartbeatRequest(
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            group_instance_id=self.settings.group_instance_id,
+        )
+
     def _sync(self) -> SyncGroupRequest:
-        assignments = []
-        for member_id, partitions in self._assignments.items():
-            assigned = ConsumerProtocolAssignment(
-                assigned_partitions=[
-                    ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=numbers)
-                    for topic, numbers in _by_topic(partitions).items()
-                ]
-            )
-            data = encode_versioned(assigned, ConsumerProtocolAssignment.MAX_VERSION)
-            assignments.append(SyncGroupRequest.RequestAssignment(member_id=member_id, assignment=data))
+        assignments = [
+            SyncGroupRequest.RequestAssignment(member_id=member_id, assignment=encode_assignment(partitions))
+            for member_id, partitions in self._assignments.items()
+        ]
         return SyncGroupRequest(
             group_id=self.group_id,
             generation_id=self.generation_id,
@@ -231,6 +250,7 @@ class ConsumerMembership:
         code = response.error_code
         if code == error_codes.NONE:
             self._joined(response)
+            self._heartbeat_at_s = now_s + self.settings.heartbeat_interval_ms / 1000
             return
         self.state = State.UNJOINED
         if code == error_codes.MEMBER_ID_REQUIRED:
@@ -263,7 +283,7 @@ class ConsumerMembership:
 
     def _member(self, row: JoinGroupResponse.ResponseMember) -> SubscribedMember:
         try:
-            subscription = _decode(ConsumerProtocolSubscription, row.metadata)
+            subscription = decode_subscription(row.metadata)
         except DecodeError as error:
             raise KafkaToolsError(
                 f"group '{self.group_id}': cannot read the subscription of member '{row.member_id}': {error}"
@@ -284,15 +304,10 @@ class ConsumerMembership:
         self._assignment = self.owned = self._assigned(bytes(response.assignment))
 
     def _assigned(self, data: bytes) -> list[TopicPartition]:
-        if not data:
-            return []
         try:
-            assignment = _decode(ConsumerProtocolAssignment, data)
+            return decode_assignment(data)
         except DecodeError as error:
             raise KafkaToolsError(f"group '{self.group_id}': cannot read the assignment: {error}") from error
-        return [
-            TopicPartition(row.topic, number) for row in assignment.assigned_partitions for number in row.partitions
-        ]
 
     def _retry_or_raise(self, code: int, now_s: float) -> None:
         row = error_codes.error(code)
@@ -311,25 +326,3 @@ class ConsumerMembership:
 
     def _back_off(self, now_s: float) -> None:
         self._retry_at_s = now_s + self.settings.retry_backoff_ms / 1000
-
-
-S = TypeVar("S", bound=Stored)
-
-
-def _decode(cls: type[S], data: bytes | memoryview) -> S:
-    """A subscription or assignment. One newer than known is read as the newest known: they only append (KIP-429)."""
-    raw = bytes(data)
-    if len(raw) < 2:
-        raise DecodeError(f"{len(raw)} bytes are too short for a version number", position=0, field="version")
-    version = int.from_bytes(raw[:2], "big", signed=True)
-    if version < 0:
-        raise DecodeError(f"version {version} is negative", position=0, field="version")
-    message, _ = decode_prefix(cls, min(version, cls.MAX_VERSION), raw, 2)
-    return message
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    grouped: dict[str, list[int]] = {}
-    for topic, number in sorted(partitions):
-        grouped.setdefault(topic, []).append(number)
-    return grouped

@@ -7,6 +7,7 @@ Follows ``SubscriptionState`` of Kafka's Java client.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 
 from kafka_tools.errors import InputError
 from kafka_tools.protocol.enums import OffsetSpec
@@ -91,6 +92,12 @@ class Positions:
                 else:
                     resets[topic_partition] = position.reset
         return ask, resets
+
+    def retry_in_s(self, now_s: float) -> float:
+        """Seconds until a partition may be fetched from again, after a failure; infinity if none failed."""
+        return min(
+            (each.retry_at_s - now_s for each in self._positions.values() if each.retry_at_s > now_s), default=inf
+        )
 
     @property
     def all_known(self) -> bool:

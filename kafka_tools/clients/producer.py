@@ -1,38 +1,47 @@
-"""A producer without threads: records are grouped, sent and retried from ``send``, ``poll`` and ``flush``.
+"""A producer: records are grouped, sent and retried by the thread that is inside a call.
 
-All I/O happens in the caller's thread. ``accumulator`` orders waiting records, ``sender`` sends requests and
-processes responses, and ``partitioner`` selects the partition of a key. Works with brokers 0.11 and later.
-Follows ``KafkaProducer`` of Kafka's Java client.
+While no thread is inside, a background thread does it (``threads``). ``accumulator`` orders waiting records, ``sender``
+sends requests and processes responses, and ``partitioner`` selects the partition of a key. Works with brokers 0.11 and
+later. Follows ``KafkaProducer`` of Kafka's Java client.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from kafka_tools.clients.accumulator import Accumulator
 from kafka_tools.clients.batch import Header, ProducerBatch
 from kafka_tools.clients.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
-from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
+from kafka_tools.clients.producing.accumulator import Accumulator
+from kafka_tools.clients.producing.delivery import Delivery as Delivery
+from kafka_tools.clients.producing.delivery import OnDelivery, adapted
+from kafka_tools.clients.producing.delivery import RecordMetadata as RecordMetadata
+from kafka_tools.clients.producing.partitions import PartitionChoice, Partitioner
+from kafka_tools.clients.producing.sender import Sender
+from kafka_tools.clients.producing.upkeep import QUIET_S, ProducerUpkeep
 from kafka_tools.clients.reports import OnFailure, RecordsLost, Reports
-from kafka_tools.clients.sender import Sender
 from kafka_tools.clients.settings import ProducerSettings
-from kafka_tools.clock import Clock, Deadline, SystemClock
+from kafka_tools.clients.threads.background import Background
+from kafka_tools.clients.threads.lock import ClientLock
+from kafka_tools.clients.threads.sharing import share
+from kafka_tools.clients.threads.unclosed import Unclosed
+from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.topic_metadata import TopicMetadata
 from kafka_tools.records.chain import HEADER_BYTES, RECORD_OVERHEAD_BYTES
-from kafka_tools.values import as_int, can_be_sent
+from kafka_tools.values import can_be_sent
 
 if TYPE_CHECKING:
     from kafka_tools.net.given_settings import Given
 
+_CALLBACKS_CHECK_S = 0.001
 _OVERHEAD_BYTES = HEADER_BYTES + RECORD_OVERHEAD_BYTES
 
 
@@ -40,57 +49,8 @@ class RecordTooLarge(InputError):
     """A record is above ``max.request.size`` or ``buffer.memory``."""
 
 
-class RecordMetadata(NamedTuple):
-    """The location of a record. ``offset`` is -1 if the broker did not return it (acks=0, a duplicate)."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-
-
-class Delivery:
-    """The result of one record."""
-
-    __slots__ = ("_batch", "_index", "_producer")
-
-    def __init__(self, producer: Producer, batch: ProducerBatch, index: int) -> None:
-        self._producer = producer
-        self._batch = batch
-        self._index = index
-
-    @property
-    def done(self) -> bool:
-        """Whether the record was acknowledged or has failed."""
-        return self._batch.locate(self._index)[0].done
-
-    @property
-    def error(self) -> KafkaToolsError | None:
-        """The reason why the record failed; None before it is done, and when it was acknowledged."""
-        batch, _ = self._batch.locate(self._index)
-        self._producer.note_seen(batch)
-        return batch.error
-
-    def result(self, timeout_s: float | None = None) -> RecordMetadata:
-        """Wait until the record is acknowledged (at most ``timeout_s``) and say where it is.
-
-        Raises what made it fail (BrokerError, DeadlineExceeded after ``delivery.timeout.ms``, ...), or
-        DeadlineExceeded when ``timeout_s`` passed first; the record may still arrive then.
-        """
-        self._producer.wait_for(self, timeout_s)
-        batch, index = self._batch.locate(self._index)
-        self._producer.note_seen(batch)
-        if batch.error is not None:
-            raise batch.error
-        return metadata_of(batch, index)
-
-
-Partitioner = Callable[[str, bytes | None, Sequence[int]], int]
-"""(topic, key, its partitions) -> the partition of a record."""
-
-
 class Producer:
-    """Sends records. Use as a context manager: leaving it without an error flushes.
+    """Sends records. Use as a context manager: leaving it without an error flushes. Thread-safe.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
     ``on_failure(topic_partition, record, error)`` is called for each record that fails, as ``on_delivery`` is.
@@ -116,21 +76,28 @@ class Producer:
 
             config = client_config(config, given, type(self).__name__)
         self.settings = settings or ProducerSettings.load(config)
-        self._clock = clock or SystemClock()
-        self._exchange = exchange or Exchange(config, clock=self._clock)
-        self._random = random or Random()
+        self._lock = ClientLock("producer")
+        self._exchange, self._clock, is_shared = share(self._lock, config, exchange, clock)
+        self._background = Background(self, self._lock, self._clock, enabled=is_shared)
         self._metadata = ClusterMetadata(self._exchange, auto_create=True)
         self._reports = Reports(on_failure)
         self._accumulator = Accumulator(self.settings, self._reports)
-        self._sender = Sender(
-            self.settings, self._exchange, self._metadata, self._accumulator, self._clock, self._reports
-        )
-        self._partitioner = partitioner
-        self._sticky: dict[str, StickyPartitioner] = {}
+        self._sender = Sender(self.settings, self._exchange, self._metadata, self._accumulator, self._clock)
+        self._partitions = PartitionChoice(self.settings, self._metadata, partitioner, random or Random())
         self._record_limit_bytes = (
             min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
         )
+        self._upkeep = ProducerUpkeep(self.settings, self._clock, self._accumulator, self._sender, self._lock)
+        self._linger_s = self.settings.linger_ms / 1000
         self._closed = False
+        self._gave_up = False
+        """Whether records failed because the producer was closed."""
+        self._unclosed = Unclosed(
+            "producer",
+            self._sender.lost,
+            self._background.end,
+            partial(self._lock.discard, self._exchange.close),
+        )
 
     # Records in
 
@@ -143,19 +110,20 @@ class Producer:
         *,
         partition: int | None = None,
         timestamp_ms: int | None = None,
-        on_delivery: Callable[[RecordMetadata | None, KafkaToolsError | None], None] | None = None,
+        on_delivery: OnDelivery | None = None,
     ) -> Delivery:
         """Queue a record; it leaves when its batch is full or ``linger.ms`` old, or on ``flush``.
 
-        ``timestamp_ms``: None means now. ``on_delivery(metadata, None)`` or ``(None, error)`` is called later, from
-        ``send``, ``poll``, ``flush`` or ``close``. Blocks up to ``max.block.ms`` for metadata and for memory.
+        ``timestamp_ms``: None means now. ``on_delivery(metadata, None)`` or ``(None, error)`` is called later, in a
+        thread that is inside a call, or in the background thread. Blocks up to ``max.block.ms`` for metadata and for
+        memory.
 
         Raises RecordTooLarge, InputError for values that cannot be sent and for a partition that does not exist,
         BrokerError or NetworkError when the topic cannot be looked up, DeadlineExceeded when ``max.block.ms`` passed.
         The record is queued if nothing is raised here, and only then.
         """
         if self._closed:
-            raise KafkaToolsError("Cannot perform operation after producer has been closed")
+            raise self._is_closed()
         if self._exchange.is_foreign:
             self._exchange.check_process()
         if key is not None and key.__class__ is not bytes:
@@ -170,31 +138,52 @@ class Producer:
             raise InputError("invalid on_delivery: expected a function")
         info = self._metadata.topics.get(topic)
         if info is None or not info.available:
-            if not (isinstance(topic, str) and can_be_sent(topic)):
-                raise InputError(f"invalid topic {topic!r}: expected its name as a str")
-            info = self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
+            info = self._look_up(topic)
         size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
             size_bytes += headers_size_bytes(headers)
         if size_bytes > self._record_limit_bytes:
             self._refuse(size_bytes)
-        number = self._partition(info, key, partition, size_bytes)
-        if self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
-            self._wait_for_memory(size_bytes)
-        now_s = self._clock.monotonic_s()
-        record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
-        batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)
-        index = len(batch.records) - 1
-        if on_delivery is not None:
-            batch.callbacks.append((index, _adapted(on_delivery)))
-        if filled or now_s >= self._sender.next_pump_s:
-            self._sender.pump(Deadline(self._clock, 0), hurry=False)
+        number = self._partitions.chosen(info, key, partition)
+        lock = self._lock
+        with lock.mutex:  # as ``with lock``, without the calls
+            if lock.held:
+                raise lock.nested()
+            lock.held = True
+            try:
+                if number is None:
+                    number = self._partitions.stick(info, size_bytes)
+                if self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
+                    self._wait_for_memory(size_bytes)
+                if self._closed:
+                    raise self._is_closed()
+                now_s = self._clock.monotonic_s()
+                record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
+                batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)
+                index = len(batch.records) - 1
+                if on_delivery is not None:
+                    batch.callbacks.append((index, adapted(on_delivery)))
+                if filled or now_s >= self._sender.next_pump_s:
+                    self._turn(Deadline(self._clock, 0), hurry=False)
+                if not index:
+                    self._background.expect(max(now_s + self._linger_s, self._upkeep.active_s + QUIET_S))
+            finally:
+                lock.held = False
+        if self._reports.due:
+            self._reports.run_callbacks(keep_errors=True)
         return Delivery(self, batch, index)
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Send what is due and take in answers, waiting at most ``timeout_s`` for something to happen."""
+        """Send what is due and take in answers, waiting at most ``timeout_s`` for something to happen.
+
+        Raises an exception of a callback, and errors that the background thread met.
+        """
         self._exchange.check_process()
-        self._sender.pump(Deadline(self._clock, timeout_s), hurry=False)
+        with self._lock:
+            if self._closed:
+                raise self._is_closed()
+            self._turn(Deadline(self._clock, timeout_s), hurry=False)
+        self._report()
 
     def wait_s(self) -> float:
         """Seconds until ``poll`` should be called again for records to leave in time; infinity when none waits."""
@@ -207,30 +196,40 @@ class Producer:
         ``timeout_s`` passes first; without it, ``delivery.timeout.ms`` bounds the wait.
         """
         self._exchange.check_process()
-        deadline = Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
-        while self._accumulator.unfinished:
-            deadline.check(f"{self._accumulator.unfinished} batches to be acknowledged")
-            self._sender.pump(deadline, hurry=True)
+        deadline = self._within(timeout_s)
+        with self._lock:
+            self._flush(deadline)
+            if self._gave_up:
+                raise KafkaToolsError("Producer was closed by another thread before all records were acknowledged")
+        self._report()
+        while self._reports.others_run and not deadline.expired:
+            self._clock.sleep(_CALLBACKS_CHECK_S)
 
     def close(self, timeout_s: float | None = None) -> None:
         """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail.
 
-        Raises RecordsLost if failures of records were not reported: they had no ``on_delivery``, the producer has no
-        ``on_failure``, and the caller did not read their ``Delivery``.
+        Calls of other threads that wait raise KafkaToolsError. Raises RecordsLost if failures of records were not
+        reported: they had no ``on_delivery``, the producer has no ``on_failure``, and the caller did not read their
+        ``Delivery``.
         """
         if self._closed or self._exchange.is_foreign:
             return
-        self._closed = True
+        deadline = self._within(timeout_s)
+        if not self._lock.enter_within(deadline.left_s()):
+            self._closed = True
+            self._background.end()
+            raise DeadlineExceeded(
+                f"the producer could not be closed within {timeout_s:g} s: another thread does not leave its call"
+            )
         try:
-            self.flush(timeout_s)
-        except DeadlineExceeded:
-            pass  # the records that are left fail one by one below
+            self._close(deadline)
         finally:
-            self._sender.close()
+            self._lock.__exit__()
         error: BaseException | None = None
         while True:
             try:
                 self._reports.run_callbacks()
+                self._reports.raise_kept()
                 break
             except Exception as raised:  # noqa: BLE001 - the first is raised once all were called
                 error = error or raised
@@ -238,9 +237,62 @@ class Producer:
             raise error
         self._reports.check()
 
+    def _close(self, deadline: Deadline) -> None:
+        if self._closed:
+            return  # another thread closed it a moment ago
+        self._closed = True
+        self._background.end()
+        try:
+            self._flush(deadline)
+        except DeadlineExceeded:
+            self._gave_up = True  # the records that are left fail one by one below
+        except BaseException:
+            self._gave_up = True
+            raise
+        finally:
+            self._lock.close(self._sender.close)
+            self._unclosed.is_closed = True
+
+    def _flush(self, deadline: Deadline) -> None:
+        while self._accumulator.unfinished and not self._lock.closed:
+            deadline.check(f"{self._accumulator.unfinished} batches to be acknowledged")
+            self._turn(deadline, hurry=True)
+
+    def keep_promises(self) -> float:
+        """What the background thread does. Returns the seconds until it is needed again, infinity at rest."""
+        if not self._lock.enter_within(0.0):
+            return QUIET_S  # a thread of the application is inside: the work is its own, and so is the lock
+        try:
+            wait_s = self._background.sleeps_for(float("inf") if self._closed else self._upkeep.work())
+        finally:
+            self._lock.__exit__()
+        self._reports.run_callbacks(keep_errors=True)
+        return wait_s
+
+    def _turn(self, deadline: Deadline, hurry: bool) -> None:
+        """A turn of the application."""
+        try:
+            self._sender.pump(deadline, hurry)
+        finally:
+            self._upkeep.active_s = self._clock.monotonic_s()
+
+    def _report(self) -> None:
+        """Without the lock: call the callbacks that are due, and raise what they and the background thread met."""
+        self._reports.run_callbacks()
+        self._reports.raise_kept()
+        self._upkeep.raise_failure()
+
+    def _is_closed(self) -> KafkaToolsError:
+        return KafkaToolsError("Cannot perform operation after producer has been closed")
+
+    def _within(self, timeout_s: float | None) -> Deadline:
+        return Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
+
     def note_seen(self, batch: ProducerBatch) -> None:
         """The caller has read the result of a batch, so ``close`` does not report it."""
-        self._reports.note_seen(batch)
+        if batch.unreported:
+            with self._lock:
+                self._reports.note_seen(batch)
 
     def __enter__(self) -> Producer:
         return self
@@ -257,15 +309,30 @@ class Producer:
     def partitions_for(self, topic: str) -> TopicMetadata:
         """The topic's partitions and leaders; errors as ``send``."""
         self._exchange.check_process()
-        return self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
+        return self._look_up(topic)
 
     def wait_for(self, delivery: Delivery, timeout_s: float | None = None) -> None:
         """Drive the producer until ``delivery`` is done; DeadlineExceeded when ``timeout_s`` passes first."""
         self._exchange.check_process()
-        deadline = Deadline(self._clock, timeout_s if timeout_s is not None else float("inf"))
-        while not delivery.done:
-            deadline.check("the record to be acknowledged")
-            self._sender.pump(deadline, hurry=True)
+        deadline = self._within(timeout_s)
+        with self._lock:
+            while not delivery.done:
+                deadline.check("the record to be acknowledged")
+                self._turn(deadline, hurry=True)
+        self._report()
+
+    def _look_up(self, topic: str) -> TopicMetadata:
+        if not (isinstance(topic, str) and can_be_sent(topic)):
+            raise InputError(f"invalid topic {topic!r}: expected its name as a str")
+        with self._lock:
+            if self._closed:
+                raise self._is_closed()
+            try:
+                return self._metadata.wait_for_topic(topic, self._deadline(self.settings.max_block_ms))
+            except KafkaToolsError as error:
+                if self._closed:
+                    raise self._is_closed() from error
+                raise
 
     def _refuse(self, size_bytes: int) -> NoReturn:
         """Raise RecordTooLarge, naming the setting."""
@@ -278,60 +345,18 @@ class Producer:
             f"which is the value of the {name} configuration."
         )
 
-    def _partition(self, info: TopicMetadata, key: bytes | None, partition: int | None, size_bytes: int) -> int:
-        if partition is None and self._partitioner is not None:
-            partition = self._partitioner(info.name, key, sorted(info.partitions))
-        if partition is not None:
-            number = as_int(partition)
-            if number is None or number not in info.partitions:
-                raise InputError(
-                    f"Invalid partition {partition!r} for topic '{info.name}': it has partitions 0 to "
-                    f"{len(info.partitions) - 1}"
-                )
-            return number
-        if key is not None and not self.settings.ignore_keys:
-            return partition_for_key(key, len(info.partitions))
-        sticky = self._sticky.get(info.name)
-        if sticky is None:
-            sticky = self._sticky[info.name] = StickyPartitioner(self.settings.batch_size_bytes, self._random)
-        near = partial(self._near, info) if self.settings.near_rack else None
-        return sticky.choose(info.available, size_bytes, near)
-
-    def _near(self, info: TopicMetadata) -> list[int]:
-        """The partitions whose leader is in the producer's own rack."""
-        nodes, rack = self._metadata.nodes, self.settings.near_rack
-        leaders = ((number, nodes.get(info.partitions[number].leader_id)) for number in info.available)
-        return [number for number, leader in leaders if leader is not None and leader.rack == rack]
-
     def _wait_for_memory(self, size_bytes: int) -> None:
         deadline = self._deadline(self.settings.max_block_ms)
         while self._accumulator.buffered_bytes + size_bytes > self.settings.buffer_memory_bytes:
+            if self._closed:
+                raise self._is_closed()
             if deadline.expired:
                 raise DeadlineExceeded(
                     f"Failed to allocate {size_bytes} bytes within the configured max blocking time "
                     f"{self.settings.max_block_ms} ms.",
                     hint="brokers accept records more slowly than they are sent; check buffer.memory",
                 )
-            self._sender.pump(deadline, hurry=True)
+            self._turn(deadline, hurry=True)
 
     def _deadline(self, timeout_ms: int) -> Deadline:
         return Deadline(self._clock, timeout_ms / 1000)
-
-
-def metadata_of(batch: ProducerBatch, index: int) -> RecordMetadata:
-    """The location of record ``index`` of an acknowledged batch."""
-    offset = batch.base_offset + index if batch.base_offset >= 0 else -1
-    timestamp_ms = batch.append_time_ms if batch.append_time_ms >= 0 else batch.records[index][0]
-    return RecordMetadata(*batch.topic_partition, offset, timestamp_ms)
-
-
-def _adapted(
-    on_delivery: Callable[[RecordMetadata | None, KafkaToolsError | None], None],
-) -> Callable[[ProducerBatch, int], None]:
-    def call(batch: ProducerBatch, index: int) -> None:
-        if batch.error is not None:
-            on_delivery(None, batch.error)
-        else:
-            on_delivery(metadata_of(batch, index), None)
-
-    return call

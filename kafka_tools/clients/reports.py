@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.errors import KafkaToolsError
@@ -25,11 +26,17 @@ class RecordsLost(KafkaToolsError):
 
 
 class Reports:
-    """Callbacks wait here until no batch is between two states, so that an exception leaves the producer consistent."""
+    """Callbacks wait here until no batch is between two states, so that an exception leaves the producer consistent.
+
+    Only ``run_callbacks`` and ``raise_kept`` are called without the producer's lock.
+    """
 
     def __init__(self, on_failure: OnFailure | None = None) -> None:
         self._on_failure = on_failure
         self._calls: deque[Callable[[], Any]] = deque()
+        self._kept: deque[Exception] = deque()
+        self._running = Lock()
+        self._runner = 0
         self._unreported = 0
         self._first: KafkaToolsError | None = None
 
@@ -53,10 +60,40 @@ class Reports:
         self._unreported -= batch.unreported
         batch.unreported = 0
 
-    def run_callbacks(self) -> None:
-        """Call the callbacks that are due. An exception ends it; the remaining callbacks are called next time."""
-        while self._calls:
-            self._calls.popleft()()
+    @property
+    def due(self) -> bool:
+        """Whether callbacks wait to be called."""
+        return bool(self._calls)
+
+    def run_callbacks(self, *, keep_errors: bool = False) -> None:
+        """Call the callbacks that are due, without the producer's lock. One thread at a time does, to keep their order.
+
+        An exception ends it; the remaining callbacks are called next time. ``keep_errors``: exceptions end nothing,
+        and ``raise_kept`` raises them later.
+        """
+        while self._calls and self._running.acquire(blocking=False):
+            self._runner = get_ident()
+            try:
+                while self._calls:
+                    try:
+                        self._calls.popleft()()
+                    except Exception as error:
+                        if not keep_errors:
+                            raise
+                        self._kept.append(error)
+            finally:
+                self._runner = 0
+                self._running.release()
+
+    @property
+    def others_run(self) -> bool:
+        """Whether another thread calls callbacks now."""
+        return self._runner not in (0, get_ident())
+
+    def raise_kept(self) -> None:
+        """Raise the oldest exception of a callback that nobody has seen."""
+        if self._kept:
+            raise self._kept.popleft()
 
     def check(self) -> None:
         """Raise RecordsLost if a failure was not reported: no callback, and the ``Delivery`` was not read."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
@@ -36,7 +37,9 @@ class Subscription:
         fetcher: Fetcher,
         group: GroupClient | None,
         auto_commit: AutoCommit,
+        released: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """``released`` is entered around listeners: other threads may use the client meanwhile."""
         self.active = False
         self.topics: tuple[str, ...] = ()
         self._settings = settings
@@ -46,12 +49,16 @@ class Subscription:
         self._fetcher = fetcher
         self._group = group
         self._auto_commit = auto_commit
+        self._released = released
         self._pattern: re.Pattern[str] | NamePattern | None = None
         self._partition_counts: dict[str, int] = {}
         self._on_assigned: Listener | None = None
         self._on_revoked: Listener | None = None
         self._prepared = False
         self._commit_before_join = False
+        """Whether the commit before the next join is in progress."""
+        self._committed_before_join = False
+        """Whether it was started."""
 
     def begin(
         self,
@@ -113,7 +120,8 @@ class Subscription:
             self._positions.replace(assigned, keep=False)
             self._auto_commit.restart()
             if self._on_assigned is not None:
-                self._on_assigned(assigned)
+                with self._released():
+                    self._on_assigned(assigned)
 
     def _match_topics(self) -> None:
         """Bring the subscription up to date with the topics that match the pattern."""
@@ -160,17 +168,20 @@ class Subscription:
         if self._prepared or self._commit_before_join:
             return self._prepared
         offsets = self._auto_commit.consumed()
-        if offsets and self._auto_commit.enabled and group.commit(offsets, self._on_commit_before_join):
-            self._commit_before_join = True
-            return False
-        self._on_commit_before_join(None)
+        if offsets and self._auto_commit.enabled and not self._committed_before_join:
+            self._commit_before_join = self._committed_before_join = True
+            if not group.commit(offsets, self._on_commit_before_join):
+                self._commit_before_join = False
+            if self._commit_before_join:
+                return False
+        self._committed_before_join = False
+        self.revoke()
+        self._prepared = True
         return True
 
     def _on_commit_before_join(self, _: KafkaToolsError | None) -> None:
         # If it failed, the next owners of the partitions return the records again: at-least-once delivery.
         self._commit_before_join = False
-        self.revoke()
-        self._prepared = True
 
     def revoke(self) -> None:
         """Revoke every partition and call the listener."""
@@ -179,7 +190,8 @@ class Subscription:
             return
         self._fetcher.drop()
         if self._on_revoked is not None:
-            self._on_revoked(partitions)
+            with self._released():
+                self._on_revoked(partitions)
         self._positions.replace((), keep=False)
 
     def _assign_group(self, membership: ConsumerMembership) -> None:

@@ -7,7 +7,8 @@ does not handle topics, leaders or retries: the caller (``admin.driver``, ``clie
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from selectors import BaseSelector
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clock import Clock, Deadline, SystemClock
@@ -38,7 +39,7 @@ BOOTSTRAP_STAGGER_S = 0.25
 
 
 class Exchange(Closing):
-    """See the module. Not thread-safe.
+    """See the module. Not thread-safe, unless ``shared`` (as for ``ConnectionPool``) makes it so for its owner.
 
     ``trace`` gets an event per connection change, request and response. ``rng`` is for the jitter of backoffs.
     """
@@ -50,10 +51,11 @@ class Exchange(Closing):
         clock: Clock | None = None,
         trace: Trace | None = None,
         rng: random.Random | None = None,
+        shared: Callable[[BaseSelector], BaseSelector] | None = None,
     ) -> None:
         self.config = config
         self.clock: Clock = clock or SystemClock()
-        self._pool = ConnectionPool(config, self.clock, trace, rng)
+        self._pool = ConnectionPool(config, self.clock, trace, rng, shared)
         self._process_id = os.getpid()
         self.is_foreign = False
         """Whether this is an unusable copy, in a forked process, of an exchange that the parent uses."""
@@ -139,6 +141,11 @@ class Exchange(Closing):
             if done or not pending or deadline.expired:
                 return done
             self._pool.turn(deadline.left_s())
+
+    def turn(self, wait_s: float) -> None:
+        """Move bytes once, waiting at most ``wait_s`` seconds for something to happen."""
+        self.check_process()
+        self._pool.turn(wait_s)
 
     def wait(self, pending: Sequence[Pending]) -> None:
         """Move bytes until all of ``pending`` are done, each at its own deadline at the latest."""

@@ -41,6 +41,12 @@ class Freshness:
         """Whether it is stale, and a request is allowed now."""
         return self.is_stale and self.pause_s() <= 0.0
 
+    def due_in_s(self) -> float:
+        """Seconds until ``is_due``."""
+        if self.wanted:
+            return self.pause_s()
+        return max(self.pause_s(), self._updated_s + self._max_age_s - self._clock.monotonic_s())
+
     def pause_s(self) -> float:
         """Seconds until the next request is allowed; 0 for now. Retries must not overload the brokers."""
         return max(0.0, self._attempted_s + self._backoff_s - self._clock.monotonic_s())

@@ -120,6 +120,10 @@ class ClusterMetadata:
         """Whether a refresh is wanted or the metadata is too old, and the backoff since the last request is over."""
         return self._freshness.is_due
 
+    def update_in_s(self) -> float:
+        """Seconds until ``update_due``."""
+        return self._freshness.due_in_s()
+
     def request(self) -> MetadataRequest:
         """The request for the topics of interest; the backoff starts now."""
         self._freshness.attempted()
@@ -149,6 +153,9 @@ class ClusterMetadata:
             topics[row.name] = topic = topic_metadata(row.name, row, self.topics.get(row.name))
             if error_codes.error(row.error_code).retriable or len(topic.available) < len(topic.partitions):
                 self.request_update()
+        if self._interest is not None:
+            # The request may be older than the interest in a topic.
+            topics |= {name: row for name, row in self.topics.items() if name in self._interest and name not in topics}
         self.topics = topics
 
     def take_nodes(self, response: MetadataResponse) -> None:

@@ -7,7 +7,8 @@ does not interpret requests.
 
 from __future__ import annotations
 
-from selectors import EVENT_READ, EVENT_WRITE
+from collections.abc import Callable
+from selectors import EVENT_READ, EVENT_WRITE, BaseSelector, SelectorKey
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clock import Clock
@@ -48,9 +49,19 @@ class _Backoff(NamedTuple):
 
 
 class ConnectionPool:
-    """See the module. ``rng`` is for the jitter of backoffs; None creates one."""
+    """See the module. ``rng`` is for the jitter of backoffs; None creates one.
 
-    def __init__(self, config: ClientConfig, clock: Clock, trace: Trace | None, rng: random.Random | None) -> None:
+    ``shared`` wraps the selector of a client that several threads use: its waits let the other threads in.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        clock: Clock,
+        trace: Trace | None,
+        rng: random.Random | None,
+        shared: Callable[[BaseSelector], BaseSelector] | None = None,
+    ) -> None:
         self.config = config
         self.clock = clock
         self.reached: Node | None = None
@@ -58,7 +69,8 @@ class ConnectionPool:
         self._trace = trace
         self._rng = rng
         self._network = network.current()
-        self._selector = self._network.selector()
+        self._shared = shared
+        self._selector = self._new_selector()
         self._connections: dict[Key, NodeConnection] = {}
         self._registered: dict[NodeConnection, tuple[SocketTransport, int]] = {}
         """The sockets that the selector watches, and their events."""
@@ -72,6 +84,7 @@ class ConnectionPool:
         self._tls_settings: TlsSettings | None = None
         self._tokens: Tokens | None = None
         self._was_used = False
+        self._is_closed = False
         given = config["metadata.cluster.check.enable"], config["metadata.recovery.strategy"]
         self.cluster_check = ClusterCheck([word.lower() for word in given] == ["true", "rebootstrap"])
 
@@ -105,11 +118,16 @@ class ConnectionPool:
                 connection.transport.close()
         self._connections.clear()
         self._registered.clear()
-        self._selector = self._network.selector()
+        self._selector = self._new_selector()
         return self._was_used
+
+    def _new_selector(self) -> BaseSelector:
+        selector = self._network.selector()
+        return selector if self._shared is None else self._shared(selector)
 
     def close(self) -> None:
         """Close every connection; pending requests fail."""
+        self._is_closed = True
         for connection in list(self._connections.values()):
             self._drop(connection, Disconnected("the client was closed"), count=False)
         self._selector.close()
@@ -119,6 +137,8 @@ class ConnectionPool:
 
         ``left_s``: how long the caller can wait for the node's name to be resolved.
         """
+        if self._is_closed:
+            raise KafkaToolsError("the client was closed")
         key = node.host, node.port, channel
         connection = self._connections.get(key)
         if connection is not None and connection.ready and connection.idle and not self._is_fresh(connection):
@@ -305,18 +325,19 @@ class ConnectionPool:
         timeout_s = max(0.0, min(wait_s, due - now_s, MAX_WAIT_S))
         for connection in list(self._registered):
             self._watch(connection)
-        if self._registered:
+        if self._registered or self._shared is not None:
             ready = self._selector.select(timeout_s)
         else:
             ready = []
             self.clock.sleep(timeout_s)
         for key, mask in ready:
-            self._advance(key.data, bool(mask & EVENT_READ), bool(mask & EVENT_WRITE))
+            self._advance(key, bool(mask & EVENT_READ), bool(mask & EVENT_WRITE))
         self._run_timers()
 
-    def _advance(self, connection: NodeConnection, readable: bool, writable: bool) -> None:
-        if connection not in self._registered:
-            return  # dropped while this turn handled another connection
+    def _advance(self, key: SelectorKey, readable: bool, writable: bool) -> None:
+        connection: NodeConnection = key.data
+        if self._registered.get(connection, (None, 0))[0] is not key.fileobj:
+            return  # dropped, or at its next address, while another connection or thread had its turn
         try:
             connection.advance(readable, writable)
             connection.flush_queue()

@@ -102,6 +102,11 @@ class FakeCluster:
             self._answer()
         return [item for item in pending if item.done]
 
+    def turn(self, wait_s: float) -> None:
+        self._answer()
+        self.clock.advance(min(wait_s, 0.25))
+        self._answer()
+
     is_foreign = False
 
     def check_process(self) -> None:
@@ -112,18 +117,26 @@ class FakeCluster:
 
     def _answer(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for pending in waiting:
-            if pending.request is None:
-                self._receive(pending)
-            if pending.done:
-                continue
-            answer = self._answer_to(pending)
-            if answer is NEVER:
-                self._waiting.append(pending)
-            elif isinstance(answer, KafkaToolsError):
-                pending.fail(answer)
-            else:
-                pending.succeed(_through_codec(answer, pending.version) if answer is not None else None)
+        while waiting:
+            try:
+                self._answer_one(waiting[0])
+            except BaseException:  # Ctrl-C: the requests are answered later
+                self._waiting += waiting
+                raise
+            del waiting[0]
+
+    def _answer_one(self, pending: Pending) -> None:
+        if pending.request is None:
+            self._receive(pending)
+        if pending.done:
+            return
+        answer = self._answer_to(pending)
+        if answer is NEVER:
+            self._waiting.append(pending)
+        elif isinstance(answer, KafkaToolsError):
+            pending.fail(answer)
+        else:
+            pending.succeed(_through_codec(answer, pending.version) if answer is not None else None)
 
     def _receive(self, pending: Pending) -> None:
         ranges = {

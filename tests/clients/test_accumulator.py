@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.clients.accumulator import Accumulator
 from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
+from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import KafkaToolsError

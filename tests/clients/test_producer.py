@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.clients.producer import Partitioner, Producer
+from kafka_tools.clients.producer import Producer
+from kafka_tools.clients.producing.partitions import Partitioner
 from kafka_tools.clients.reports import RecordsLost
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, Disconnected, InputError, KafkaToolsError
@@ -378,10 +379,11 @@ def test_refused_producer_id_fails_records_with_a_hint(
 
 def test_full_memory_blocks_and_then_reports(make: Callable[..., Producer], log: Log, cluster: FakeCluster) -> None:
     cluster.answers[ProduceRequest] = lambda *_: NEVER
-    producer = make(buffer_memory="1000", max_block_ms="500")
+    producer = make(buffer_memory="1000", max_block_ms="500", linger_ms="0")
     with pytest.raises(DeadlineExceeded, match=r"within the configured max blocking time 500 ms"):
         for _ in range(3):
-            producer.send("t", b"x" * 400)
+            producer.send("t", b"x" * 400, on_delivery=lambda *_: None)
+    producer.close(0.0)
 
 
 def test_callbacks_say_where_or_why(make: Callable[..., Producer], log: Log) -> None:
@@ -549,10 +551,10 @@ def test_records_survive_an_interrupt_while_they_are_sent(
     make: Callable[..., Producer], log: Log, cluster: FakeCluster
 ) -> None:
     def interrupted(*_: object) -> None:
-        del cluster.answers[InitProducerIdRequest]
+        cluster.answers[ProduceRequest] = log.produce
         raise KeyboardInterrupt
 
-    cluster.answers[InitProducerIdRequest] = interrupted
+    cluster.answers[ProduceRequest] = interrupted
     with make(linger_ms="600000") as producer:
         producer.send("t", b"1")
         with pytest.raises(KeyboardInterrupt):

@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from kafka_tools.errors import UnsupportedVersion
+from kafka_tools.errors import InputError, UnsupportedVersion
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from kafka_tools.values import ZERO_UUID, TopicPartition
+from kafka_tools.values import ZERO_UUID, TopicPartition, check_keys
 
 TOPIC_IDS_VERSION = 10
 """First OffsetCommit and OffsetFetch that name topics by id."""
@@ -161,3 +161,19 @@ def _version(newest: int, by: OffsetCommitter, ids: Mapping[str, uuid.UUID]) -> 
     # Classic members name topics, as Java's do.
     can_use_ids = by.has_member_epoch and ZERO_UUID not in ids.values()
     return newest if can_use_ids else min(newest, TOPIC_IDS_VERSION - 1)
+
+
+def checked_offsets(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The offsets to commit. Raises InputError for another type and for an offset below 0."""
+    check_keys("offsets", offsets, "TopicPartition")
+    for topic_partition, value in offsets.items():
+        if not isinstance(value, OffsetAndMetadata):
+            raise InputError(f"{topic_partition}: expected OffsetAndMetadata, not {type(value).__name__}")
+        if not isinstance(value.offset, int) or value.offset < 0:
+            raise InputError(f"{topic_partition}: invalid offset {value.offset!r}: expected an integer from 0 on")
+    return dict(offsets)
+
+
+def committing(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
+    """What a commit of ``offsets`` does, in Kafka's words."""
+    return "committing offsets " + ", ".join(f"{key}={value.offset}" for key, value in offsets.items())

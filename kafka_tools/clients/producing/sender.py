@@ -1,39 +1,33 @@
-"""The part of a producer that sends batches to brokers and processes responses, in the caller's thread.
+"""The part of a producer that sends batches to brokers and processes responses, in the thread that calls ``pump``.
 
-Takes from the accumulator what is ready, per leader; asks for a producer id where one is needed; retries, splits and
-gives up. Follows ``Sender`` of Kafka's Java client. Works with brokers 0.11 and later (magic 2, topic ids from
-Produce v13).
+Takes from the accumulator what is ready, per leader; retries, splits and gives up. Knows no threads: whoever calls it
+holds the producer's lock, which ``net`` releases while it waits.
+Follows ``Sender`` of Kafka's Java client.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.clients.accumulator import Accumulator
-from kafka_tools.clients.batch import MAX_EPOCH, ProducerBatch, ProducerIdentity
-from kafka_tools.clients.reports import Reports
+from kafka_tools.clients.batch import ProducerBatch
+from kafka_tools.clients.producing.accumulator import Accumulator
+from kafka_tools.clients.producing.produce_request import ProduceRequests
+from kafka_tools.clients.producing.producer_id import ProducerId
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Clock, Deadline
-from kafka_tools.errors import DeadlineExceeded, KafkaToolsError, NetworkError
+from kafka_tools.errors import ConnectFailed, DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
-from kafka_tools.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceResponse
-from kafka_tools.records.build import BatchBuilder
-from kafka_tools.values import ZERO_UUID, Node
+from kafka_tools.values import Node
 
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
-    from kafka_tools.net.versions import NodeVersions
 
-MAGIC_2_VERSION = 3
-"""First version of Produce that carries magic 2."""
-ZSTD_VERSION = 7
-TOPIC_ID_VERSION = 13
 _SEQUENCE_LOST = (error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, error_codes.UNKNOWN_PRODUCER_ID)
 _REQUEST_OVERHEAD_BYTES = 512
 _PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
@@ -50,7 +44,6 @@ class Sender:
         metadata: ClusterMetadata,
         accumulator: Accumulator,
         clock: Clock,
-        reports: Reports,
     ) -> None:
         self.settings = settings
         self.next_pump_s = 0.0
@@ -59,50 +52,63 @@ class Sender:
         self._metadata = metadata
         self._accumulator = accumulator
         self._clock = clock
-        self._reports = reports
-        self._identity: ProducerIdentity | None = None
+        self._id = ProducerId(settings, exchange, metadata)
+        self._requests = ProduceRequests(settings, metadata)
         self._in_flight: list[_Sent] = []
         self._asking: Pending | None = None
         """The request for metadata in progress."""
+        self._closed = False
 
     def wait_s(self) -> float:
         """Seconds until ``pump`` should be called for records to leave in time; infinity when none waits."""
         return 0.0 if self._in_flight else self._accumulator.next_event_s(self._clock.monotonic_s())
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether responses are awaited."""
+        return bool(self._in_flight) or self._asking is not None or self._id.asking is not None
+
+    def lost(self) -> str | None:
+        """What would be lost if the producer ended now; None if nothing would."""
+        batches = [batch for sent in self._in_flight for batch in sent.batches]
+        batches += [batch for name in self._accumulator.waiting() for batch in self._accumulator.batches(name)]
+        count = sum(batch.record_count for batch in batches)
+        return f"{count} record{'s were' if count > 1 else ' was'} not acknowledged" if count else None
+
     def close(self) -> None:
         """Give up every record that is not acknowledged, and close the connections."""
+        self._closed = True
         error = KafkaToolsError("Producer is closed forcefully.")
         for sent in self._in_flight:
             for batch in sent.batches:
                 self._fail(batch, error)
         self._in_flight.clear()
-        for batch in self._accumulator.drop_all():
-            self._fail(batch, error, in_flight=False)
+        self._fail_waiting(error)
         self._exchange.close()
 
-    def pump(self, deadline: Deadline, hurry: bool) -> None:
-        """One turn: expire, refresh metadata, send what is ready, wait for an answer until the deadline at most."""
+    def pump(self, deadline: Deadline, hurry: bool) -> float:
+        """One turn: expire, refresh metadata, send what is ready, wait for a response until the deadline at most.
+
+        Returns the seconds until something is due without a response. Raises KafkaToolsError once it is closed.
+        """
+        if self._closed:
+            raise KafkaToolsError("Producer was closed while this call was in progress")
         now_s = self._clock.monotonic_s()
         for batch in self._accumulator.expired(now_s):
             self._fail(batch, self._too_old(batch), in_flight=False)
         self._update_metadata()
-        self._send_ready(now_s, hurry)
-        if self._in_flight or self._asking is not None:
-            wait_s = deadline.left_s()
-            if self._accumulator.unfinished > sum(len(sent.batches) for sent in self._in_flight):
-                wait_s = min(wait_s, self._wake_s(hurry))
-            self._collect(Deadline(self._clock, wait_s))
+        held_s = min(self._send_ready(now_s, hurry), self._accumulator.expires_in_s(now_s))
+        waiting = [sent.pending for sent in self._in_flight]
+        waiting += [pending for pending in (self._asking, self._id.asking) if pending is not None]
+        if waiting:
+            if self._collect(waiting, _Within(deadline, self._clock, held_s)):
+                held_s = 0.0
         elif self._accumulator.unfinished and not deadline.expired:
-            self._clock.sleep(min(deadline.left_s(), self._wake_s(hurry)))
+            self._clock.sleep(min(deadline.left_s(), max(held_s, _PUMP_AT_LEAST_S)))
         now_s = self._clock.monotonic_s()
         wait_s = self._accumulator.next_event_s(now_s)
         self.next_pump_s = now_s + min(max(wait_s, _PUMP_AT_LEAST_S), _PUMP_AT_MOST_S)
-        self._reports.run_callbacks()
-
-    def _wake_s(self, hurry: bool) -> float:
-        """Seconds to wait for batches that are held back: until their next event, or less: leaders may appear."""
-        wait_s = self._accumulator.next_event_s(self._clock.monotonic_s())
-        return min(max(wait_s, 0.001), 0.05 if hurry else max(self.settings.retry_backoff_ms / 1000, 0.005))
+        return max(held_s, _PUMP_AT_LEAST_S)
 
     def _update_metadata(self) -> None:
         """Take an answer that has come; ask when an update is due."""
@@ -115,12 +121,45 @@ class Sender:
                 self._metadata.request_update()
         if self._asking is None and self._metadata.update_due:
             timeout_s = self.settings.request_timeout_ms / 1000
-            node = self._metadata.next_node(timeout_s)
-            self._asking = self._exchange.send(node, self._metadata.request(), Deadline(self._clock, timeout_s))
+            request = self._metadata.request()
+            with contextlib.suppress(ConnectFailed, DeadlineExceeded):  # again after the backoff, as above
+                node = self._metadata.next_node(timeout_s)
+                self._asking = self._exchange.send(node, request, Deadline(self._clock, timeout_s))
 
-    def _send_ready(self, now_s: float, hurry: bool) -> None:
+    def _send_ready(self, now_s: float, hurry: bool) -> float:
+        """Send what may leave. Returns the seconds until more may leave, unless a response comes first."""
+        if self._accumulator.unfinished and self.settings.idempotent:
+            try:
+                held_s = self._identify(now_s)
+            except KafkaToolsError as error:
+                self._fail_waiting(error)
+                return float("inf")
+            if held_s is not None:
+                return held_s
+        held_s = 0.0
+        while held_s == 0.0:
+            held_s = self._send_once(now_s, hurry)
+        return held_s
+
+    def _identify(self, now_s: float) -> float | None:
+        """See that there is a producer id. Returns None, or the seconds until it should be tried again."""
+        identity = self._id.identity
+        if identity is not None and self._accumulator.epochs_used_up(identity.producer_id):
+            self._id.forget()
+        if self._id.identity is None:
+            try:
+                wait_s = self._id.advance(now_s)
+            except NetworkError:
+                return self.settings.retry_backoff_ms / 1000
+            if self._id.identity is None:
+                return wait_s
+        return None
+
+    def _send_once(self, now_s: float, hurry: bool) -> float:
+        """One request at most for each node, with one batch at most of each partition. Returns as ``_send_ready``."""
         per_node: dict[Node, list[ProducerBatch]] = {}
         sizes: dict[Node, int] = {}
+        held_s = float("inf")
         busy: dict[int, int] = {}
         for sent in self._in_flight:
             busy[sent.node.id] = busy.get(sent.node.id, 0) + 1
@@ -129,13 +168,16 @@ class Sender:
             if node is None:
                 self._metadata.add(topic_partition.topic)
                 self._metadata.request_update()
+                held_s = min(held_s, max(self._metadata.update_in_s(), _PUMP_AT_LEAST_S))
                 continue
             if busy.get(node.id, 0) >= self.settings.max_in_flight:
                 continue
             # A batch may have failed because its leader moved: wait for the new metadata before a retry.
             batch = self._accumulator.take(topic_partition, now_s, hurry, no_retries=self._asking is not None)
             if batch is None:
+                held_s = min(held_s, self._accumulator.held_s(topic_partition, now_s))
                 continue
+            held_s = 0.0
             size_bytes = sizes.get(node, _REQUEST_OVERHEAD_BYTES) + batch.size_bytes
             if node in sizes and size_bytes > self.settings.max_request_size_bytes:
                 self._accumulator.put_back(batch)
@@ -144,17 +186,18 @@ class Sender:
             per_node.setdefault(node, []).append(batch)
         for node, batches in per_node.items():
             self._send(node, batches)
+        return held_s
+
+    def _fail_waiting(self, error: KafkaToolsError) -> None:
+        for batch in self._accumulator.drop_all():
+            self._fail(batch, error, in_flight=False)
 
     def _send(self, node: Node, batches: list[ProducerBatch]) -> None:
         try:
-            if self.settings.idempotent:
-                identity = self._producer_identity(self._deadline(self.settings.request_timeout_ms))
+            if self._id.identity is not None:
                 for batch in batches:
-                    self._accumulator.number(batch, identity)
-            request = self._request(batches)
-        except NetworkError as error:
-            self._retry_or_fail(batches, error)
-            return
+                    self._accumulator.number(batch, self._id.identity)
+            request = self._requests.build(batches)
         except KafkaToolsError as error:
             for batch in batches:
                 self._fail(batch, error)
@@ -164,71 +207,18 @@ class Sender:
                 self._accumulator.put_back(batch)
             raise
         deadline = self._deadline(self.settings.request_timeout_ms)
-        pending = self._exchange.send(node, partial(self._in_version, request), deadline)
+        pending = self._exchange.send(node, self._requests.in_version(request), deadline)
         self._in_flight.append(_Sent(node, batches, request, pending))
 
-    def _in_version(self, request: ProduceRequest, versions: NodeVersions) -> tuple[ProduceRequest, int]:
-        """The request with the version that a node takes; topics without an id cannot go by id."""
-        version = versions.newest(ProduceRequest)
-        if any(topic.topic_id == ZERO_UUID for topic in request.topic_data):
-            version = min(version, TOPIC_ID_VERSION - 1)
-        if version < MAGIC_2_VERSION:
-            raise KafkaToolsError(f"{versions.peer} is older than Kafka 0.11, which this producer needs")
-        if self.settings.codec == "zstd" and version < ZSTD_VERSION:
-            raise KafkaToolsError(
-                f"{versions.peer} does not support zstd, which is new in Kafka 2.1",
-                hint="choose another compression.type: gzip, snappy or lz4",
-            )
-        return request, version
+    def _collect(self, waiting: list[Pending], deadline: Deadline) -> bool:
+        """Wait until one of the requests is answered or has failed, and handle every produce request that is.
 
-    def _producer_identity(self, deadline: Deadline) -> ProducerIdentity:
-        if self._identity is not None and not self._accumulator.epochs_used_up(self._identity.producer_id):
-            return self._identity
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
-        while True:
-            response = self._metadata.call_any(request, deadline)
-            assert isinstance(response, InitProducerIdResponse)
-            row = error_codes.error(response.error_code)
-            if not row.code:
-                self._identity = ProducerIdentity(response.producer_id, response.producer_epoch)
-                assert self._identity.epoch <= MAX_EPOCH
-                return self._identity
-            if not row.retriable or deadline.expired:
-                hint = _IDEMPOTENT_HINTS.get(row.code)
-                raise refused(InitProducerIdRequest, row.code, "asking for a producer id", hint=hint)
-            self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
-
-    def _request(self, batches: list[ProducerBatch]) -> ProduceRequest:
-        rows: dict[str, list[ProduceRequest.TopicProduceData.PartitionProduceData]] = {}
-        for batch in batches:
-            name, number = batch.topic_partition
-            data = ProduceRequest.TopicProduceData.PartitionProduceData(index=number, records=self._encoded(batch))
-            rows.setdefault(name, []).append(data)
-        topics = [
-            ProduceRequest.TopicProduceData(
-                name=name, topic_id=self._metadata.topic_id(name), partition_data=rows[name]
-            )
-            for name in rows
-        ]
-        return ProduceRequest(acks=self.settings.acks, timeout_ms=self.settings.request_timeout_ms, topic_data=topics)
-
-    def _encoded(self, batch: ProducerBatch) -> bytes:
-        if batch.encoded is None:
-            identity = batch.identity or _NO_IDENTITY
-            builder = BatchBuilder(codec=self.settings.codec, level=self.settings.compression_level)
-            for record in batch.records:
-                builder.append(*record)
-            batch.encoded = builder.build(
-                producer_id=identity.producer_id,
-                producer_epoch=identity.epoch,
-                base_sequence=batch.base_sequence,
-            )
-        return batch.encoded
-
-    def _collect(self, deadline: Deadline) -> None:
-        """Wait until a request is answered or has failed, and handle every produce request that is."""
-        waiting = [sent.pending for sent in self._in_flight]
-        self._exchange.poll([*waiting, self._asking] if self._asking is not None else waiting, deadline)
+        Returns whether any is.
+        """
+        if deadline.expired:
+            self._exchange.turn(0.0)
+        else:
+            self._exchange.poll(waiting, deadline)
         done = [sent for sent in self._in_flight if sent.pending.done]
         self._in_flight = [sent for sent in self._in_flight if not sent.pending.done]
         for sent in done:
@@ -241,6 +231,7 @@ class Sender:
             else:
                 for batch in sent.batches:
                     self._fail(batch, error)
+        return any(pending.done for pending in waiting)
 
     def _take_answer(self, sent: _Sent, response: ProduceResponse | None) -> None:
         if response is None or self.settings.acks == 0:
@@ -335,6 +326,17 @@ class Sender:
         return Deadline(self._clock, timeout_ms / 1000)
 
 
+class _Within(Deadline):
+    """A deadline that is ``seconds`` from now, or the outer one if that passes first."""
+
+    def __init__(self, outer: Deadline, clock: Clock, seconds: float) -> None:
+        super().__init__(clock, seconds)
+        self._outer = outer
+
+    def left_s(self) -> float:
+        return min(super().left_s(), self._outer.left_s())
+
+
 class _Sent(NamedTuple):
     """A produce request whose answer has not come."""
 
@@ -342,12 +344,3 @@ class _Sent(NamedTuple):
     batches: list[ProducerBatch]
     request: ProduceRequest
     pending: Pending
-
-
-_NO_IDENTITY = ProducerIdentity(-1, -1)
-_IDEMPOTENT_HINTS = {
-    error_codes.CLUSTER_AUTHORIZATION_FAILED: (
-        "before Kafka 2.8, an idempotent producer needs IdempotentWrite on the cluster: grant it, or set "
-        "enable.idempotence=false"
-    )
-}

@@ -8,7 +8,7 @@ per partition (KIP-98). A new producer epoch for that partition alone closes the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kafka_tools.clients.batch import MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
 from kafka_tools.clients.reports import Reports
@@ -75,6 +75,10 @@ class Accumulator:
     def waiting(self) -> Iterator[TopicPartition]:
         """The partitions that have batches to send."""
         return (topic_partition for topic_partition, queue in self._queues.items() if queue.batches)
+
+    def batches(self, topic_partition: TopicPartition) -> Sequence[ProducerBatch]:
+        """The waiting batches of a partition, oldest first."""
+        return self._queues[topic_partition].batches
 
     def take(
         self, topic_partition: TopicPartition, now_s: float, hurry: bool, *, no_retries: bool = False
@@ -168,9 +172,9 @@ class Accumulator:
         if batch.error is not None and batch.base_sequence >= 0:
             # Its sequence numbers will never arrive, so the broker would refuse the ones after them.
             queue.reset_wanted = True
-        batch.done = True
         batch.encoded = None
         self._reports.note(batch)
+        batch.done = True  # last, for threads that look at it without the lock
 
     def expired(self, now_s: float) -> list[ProducerBatch]:
         """Remove and return waiting batches older than the delivery timeout; the caller calls ``finish`` for each."""
@@ -212,6 +216,20 @@ class Accumulator:
                     due_s = now_s
                 wait_s = min(wait_s, max(due_s, queue.muted_until_s) - now_s)
         return max(0.0, wait_s)
+
+    def held_s(self, topic_partition: TopicPartition, now_s: float) -> float:
+        """Seconds until ``take`` may return a batch that it does not return now; infinity if a response must come."""
+        queue = self._queues[topic_partition]
+        batch = queue.batches[0]
+        due_s = max(batch.retry_at_s if batch.attempts else self._linger_end_s(batch), queue.muted_until_s)
+        return due_s - now_s if due_s > now_s else float("inf")
+
+    def expires_in_s(self, now_s: float) -> float:
+        """Seconds until ``expired`` returns a batch; infinity when nothing waits."""
+        oldest_s = min((queue.batches[0].created_s for queue in self._queues.values() if queue.batches), default=None)
+        if oldest_s is None:
+            return float("inf")
+        return max(0.0, oldest_s + self._settings.delivery_timeout_ms / 1000 - now_s)
 
     def _is_muted(self, queue: _Queue, now_s: float) -> bool:
         """Strict order (one request in flight) keeps a partition quiet while a batch is out, and after a throttle."""
