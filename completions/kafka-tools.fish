@@ -45,6 +45,8 @@ complete --no-files --command kafka-log-dirs --arguments '(_kafka_tools_complete
 complete --no-files --command kafka-log-dirs.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-reassign-partitions --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-reassign-partitions.sh --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-replica-verification --arguments '(_kafka_tools_complete)'
+complete --no-files --command kafka-replica-verification.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-dump-log --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-dump-log.sh --arguments '(_kafka_tools_complete)'
 complete --no-files --command kafka-storage --arguments '(_kafka_tools_complete)'

@@ -62,6 +62,7 @@ COMMANDS: dict[str, Registered] = {
     "reassign-partitions": Registered(
         "partitions.reassign_partitions", "Move partitions between brokers and log directories."
     ),
+    "replica-verification": Registered("partitions.replica_verification", "Compare the replicas of partitions."),
     "dump-log": Registered("logs.dump_log", "Print the batches, records and index entries in a log directory's files."),
     "storage": Registered("logs.storage", "Format the log directories of a KRaft server and show their state."),
     "metadata-shell": Registered(

@@ -167,6 +167,11 @@ KINDS: Mapping[str, RowKind] = {
         "broker log_dir topic partition size_bytes offset_lag is_future error", "{broker}:{log_dir}",
         more="total_bytes usable_bytes cordoned", lines=_each("partitions"),
     ),
+    # kafka-replica-verification
+    "replica-verification": _kind(
+        "topic partition replicas start_offset verified_offset batches result", _PARTITION,
+        more="difference_count differences",
+    ),
     # kafka-reassign-partitions
     "proposed-reassignments": _kind(
         "topic partition current_replicas replicas", _PARTITION,

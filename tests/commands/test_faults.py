@@ -23,6 +23,7 @@ NOT_HERE = {
     "storage": "reads and writes directories",
     "console-producer": "a producer's faults are those of tests/clients",
     "console-consumer": "as console-producer",
+    "replica-verification": "tests/commands/partitions/test_replica_verification.py",
     "producer-perf-test": "as console-producer",
     "consumer-perf-test": "as console-producer",
     "e2e-latency": "as console-producer",

@@ -316,6 +316,7 @@ CASES = (
         "client-metrics", "--delete --name metrics-{n}", "delete",
         ["client-metrics --alter --name metrics-{n} --interval 1000"],
     ),
+    Case("replica-verification", "--once --topics-include orders"),
     Case("producer-perf-test", f"--topic load {_LOAD}"),
     Case(
         "consumer-perf-test",
