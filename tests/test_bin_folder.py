@@ -14,7 +14,7 @@ def test_every_script_of_kafka_new1_has_a_row() -> None:
     states = {script: state for script, state, _ in bin_folder.rows()}
     assert len(states) == 43
     assert states["kafka-topics.sh"] == "here"
-    assert states["kafka-verifiable-share-consumer.sh"] == "not yet"
+    assert "not yet" not in states.values()
     assert states["connect-standalone.sh"] == "out of scope"
 
 

@@ -82,8 +82,14 @@ COMMANDS: dict[str, Registered] = {
         "console.producer", "Write the lines of standard input to a topic, one record each."
     ),
     "console-consumer": Registered("console.consumer", "Print the records of topics."),
+    "console-share-consumer": Registered(
+        "console.share_consumer", "Print the records of a topic that a share group delivers."
+    ),
     "producer-perf-test": Registered("performance.producer_perf_test", "Write records, and show rates and latencies."),
     "consumer-perf-test": Registered("performance.consumer_perf_test", "Read records, and show rates."),
+    "share-consumer-perf-test": Registered(
+        "performance.share_consumer_perf_test", "Read records in a share group, and show rates."
+    ),
     "e2e-latency": Registered(
         "performance.e2e_latency", "Measure the time from writing a record until it has been read."
     ),
@@ -92,6 +98,10 @@ COMMANDS: dict[str, Registered] = {
     ),
     "verifiable-consumer": Registered(
         "verifiable.consumer", "Read a topic in a group, and print a JSON line for everything that happens."
+    ),
+    "verifiable-share-consumer": Registered(
+        "verifiable.share_consumer",
+        "Read a topic in a share group, and print a JSON line for everything that happens.",
     ),
     "audit": Registered(
         "logs.audit",

@@ -237,6 +237,10 @@ KINDS: Mapping[str, RowKind] = {
         "phase mb mb_per_s records records_per_s rebalance_time_ms fetch_time_ms fetch_mb_per_s fetch_records_per_s",
         "{phase}", more="start_time_ms end_time_ms complete",
     ),
+    "share-consumer-performance": _kind(
+        "phase member mb mb_per_s records records_per_s fetch_time_ms", "{phase}",
+        more="client_id start_time_ms end_time_ms complete",
+    ),
     "end-to-end-latency": _kind(
         "topic records avg_latency_ms max_latency_ms p50_ms p99_ms p999_ms", "{topic}", more="acks record_size_bytes"
     ),

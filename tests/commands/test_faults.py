@@ -27,6 +27,9 @@ NOT_HERE = {
     "producer-perf-test": "as console-producer",
     "consumer-perf-test": "as console-producer",
     "e2e-latency": "as console-producer",
+    "console-share-consumer": "as console-producer",
+    "share-consumer-perf-test": "as console-producer",
+    "verifiable-share-consumer": "as console-producer",
     "verifiable-producer": "as console-producer",
     "verifiable-consumer": "as console-producer",
 }

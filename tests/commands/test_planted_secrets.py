@@ -36,6 +36,8 @@ OWN_WORDS = {
     "metadata-shell": "--snapshot {folder}/client.properties ls",
     "console-producer": "--topic orders",
     "console-consumer": "--topic orders --from-beginning --max-messages 1 --timeout-ms 200",
+    "console-share-consumer": "--topic orders --max-messages 1 --timeout-ms 200",
+    "verifiable-share-consumer": "--topic orders --group-id secrets --max-messages 0",
     "verifiable-producer": "--topic orders --max-messages 1",
     "verifiable-consumer": "--topic orders --group-id secrets --max-messages 1",
     "audit": "{folder}/no-such-directory",

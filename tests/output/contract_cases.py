@@ -48,6 +48,8 @@ OWN_FORMS = {
     "audit": "table, and json of its own, schemas/audit.v1.schema.json",
     "console-producer": "reads records",
     "console-consumer": "prints records, as --formatter says",
+    "console-share-consumer": "prints records, as --formatter says",
+    "verifiable-share-consumer": "prints events, as Kafka's",
     "verifiable-producer": "prints events, as Kafka's",
     "verifiable-consumer": "prints events, as Kafka's",
     "broker": "runs until it is stopped",
@@ -322,6 +324,12 @@ CASES = (
         "consumer-perf-test",
         "--topic read-{n} --num-records 20 --timeout 500",
         before=[f"producer-perf-test --topic read-{{n}} {_LOAD}"],
+    ),
+    # The bundled broker has no share groups: nothing is read, and nobody is asked.
+    Case(
+        "share-consumer-perf-test",
+        "--topic t --num-records 0 --command-property bootstrap.servers=localhost:1",
+        offline=True,
     ),
     Case("e2e-latency", "--topic trip-{n} --num-records 2 --producer-acks all --record-size 5"),
 )  # fmt: skip

@@ -20,9 +20,9 @@ from kafka_tools.commands.console.connection import (
     open_exchange,
     pick_renamed,
 )
+from kafka_tools.commands.console.text_options import text_options
 from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import console_connection_options
-from kafka_tools.commands.options.values import key_value
 
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kafka_tools.texts.name_patterns import NamePattern
 
 reading_option = section("What to read")
-text_option = section("Text")
 LONGEST_WRITE_S = 2.0
 """Maximum time that printing delays Ctrl-C and SIGTERM: the reader of the output may have stopped reading."""
 FIRST_LOOK_S = 2.0
@@ -74,40 +73,7 @@ FIRST_LOOK_S = 2.0
 @reading_option(
     "--skip-message-on-error", is_flag=True, help="Skip records that cannot be printed instead of stopping."
 )
-@text_option(
-    "--formatter",
-    default="org.apache.kafka.tools.consumer.DefaultMessageFormatter",
-    metavar="CLASS",
-    help="Class that prints the records: DefaultMessageFormatter, NoOpMessageFormatter, OffsetsMessageFormatter, "
-    "GroupMetadataMessageFormatter, TransactionLogMessageFormatter, ShareGroupMessageFormatter, "
-    "ShareGroupStateMessageFormatter. The package can be left out.",
-)
-@text_option(
-    "--formatter-property",
-    "formatter_properties",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Property of the formatter, for example print.key=true. Keys: print.timestamp, print.partition, "
-    "print.offset, print.epoch, print.headers, print.key, print.value (true or false); key.separator, "
-    "line.separator, headers.separator, null.literal; key.deserializer, value.deserializer, headers.deserializer.",
-)
-@text_option("--formatter-config", metavar="FILE", help="Properties file of formatter properties.")
-@text_option(
-    "--property",
-    "old_formatter_properties",
-    type=key_value,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Older name of --formatter-property.",
-)
-@text_option(
-    "--key-deserializer",
-    metavar="CLASS",
-    help="Deserializer of keys: StringDeserializer, LongDeserializer, IntegerDeserializer, DoubleDeserializer, ...",
-)
-@text_option("--value-deserializer", metavar="CLASS", help="Deserializer of values, as in --key-deserializer.")
-@text_option("--enable-systest-events", is_flag=True, help="Print 'shutdown_complete' at the end.")
+@text_options()
 @console_connection_options("consumer")
 def command(**options: Any) -> int:
     """Print the records of topics.

@@ -15,6 +15,7 @@ from kafka_tools.errors import InputError, WireError
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetched_data import ConsumedRecord
+    from kafka_tools.clients.sharing.held_records import SharedRecord
     from kafka_tools.commands.console.record_text import Formatter
     from kafka_tools.protocol.schema import Stored
     from kafka_tools.protocol.stored.group_metadata import GroupMetadataValue, MemberMetadata
@@ -49,7 +50,7 @@ def formatter(name: str) -> Formatter | None:
     return None if kind is None else lambda record: _json(kind, record)
 
 
-def _json(kind: _Kind, record: ConsumedRecord) -> bytes:
+def _json(kind: _Kind, record: ConsumedRecord | SharedRecord) -> bytes:
     import json
 
     from kafka_tools.protocol.as_json import stored_to_json, to_json
@@ -65,7 +66,7 @@ def _json(kind: _Kind, record: ConsumedRecord) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _offset_line(record: ConsumedRecord) -> bytes:
+def _offset_line(record: ConsumedRecord | SharedRecord) -> bytes:
     from kafka_tools.protocol.stored.offset_commit import LegacyOffsetCommitKey, OffsetCommitKey
 
     found = _decode(_JSON["OffsetsMessageFormatter"], record)
@@ -91,7 +92,7 @@ def _offset_text(value: Stored) -> str:
     )
 
 
-def _group_line(record: ConsumedRecord) -> bytes:
+def _group_line(record: ConsumedRecord | SharedRecord) -> bytes:
     from kafka_tools.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
 
     found = _decode(_JSON["GroupMetadataMessageFormatter"], record)
@@ -125,7 +126,7 @@ def _member_text(member: MemberMetadata, protocol: str | None) -> str:
     )
 
 
-def _decode(kind: _Kind, record: ConsumedRecord) -> tuple[int, Stored, tuple[int, Stored] | None] | None:
+def _decode(kind: _Kind, record: ConsumedRecord | SharedRecord) -> tuple[int, Stored, tuple[int, Stored] | None] | None:
     """(record type, key, (version, value) or None for a tombstone); None for a record that is not printed."""
     if record.key is None or len(record.key) < 2:
         return None

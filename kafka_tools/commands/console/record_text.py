@@ -20,8 +20,9 @@ from kafka_tools.texts.java_numbers import java_double
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetched_data import ConsumedRecord
+    from kafka_tools.clients.sharing.held_records import SharedRecord
 
-Formatter = Callable[["ConsumedRecord"], bytes]
+Formatter = Callable[["ConsumedRecord | SharedRecord"], bytes]
 Deserializer = Callable[[bytes], bytes]
 
 DEFAULT = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
@@ -73,16 +74,22 @@ def default_formatter(properties: Mapping[str, str]) -> Formatter:
     return lambda record: separator.join([column(record) for column in columns]) + line_end
 
 
-def _timestamp(record: ConsumedRecord) -> bytes:
+def _timestamp(record: ConsumedRecord | SharedRecord) -> bytes:
     kind = _TIMESTAMP_TYPES.get(record.timestamp_type)
     return b"NO_TIMESTAMP" if kind is None else kind + b"%d" % record.timestamp_ms
+
+
+def _delivery(record: ConsumedRecord | SharedRecord) -> bytes:
+    """How often a share group has delivered a record. Other groups do not count."""
+    count = getattr(record, "delivery_count", None)
+    return b"Delivery:NOT_PRESENT" if count is None else b"Delivery:%d" % count
 
 
 _PLAIN_COLUMNS: dict[str, Formatter] = {
     "timestamp": _timestamp,
     "partition": lambda record: b"Partition:%d" % record.partition,
     "offset": lambda record: b"Offset:%d" % record.offset,
-    "delivery": lambda _: b"Delivery:NOT_PRESENT",  # share groups count deliveries, others do not
+    "delivery": _delivery,
     "epoch": lambda record: b"Epoch:%d" % record.leader_epoch if record.leader_epoch >= 0 else b"Epoch:NOT_PRESENT",
 }
 
@@ -104,7 +111,7 @@ def _headers(properties: Mapping[str, str], null: bytes) -> Formatter:
     name = "headers.deserializer" if "headers.deserializer" in properties else "header.deserializer"
     read = _deserializer(properties, name)
 
-    def column(record: ConsumedRecord) -> bytes:
+    def column(record: ConsumedRecord | SharedRecord) -> bytes:
         if not record.headers:
             return b"NO_HEADERS"
         return separator.join(

@@ -17,7 +17,7 @@ MOST_DIFFERENCES = 100
 """Differences that are kept for a partition. All are counted."""
 
 
-class Fetched(NamedTuple):
+class FetchedReplica(NamedTuple):
     """What one replica returned: its high watermark, and batches from the fetch offset on."""
 
     high_watermark: int
@@ -69,7 +69,7 @@ class ComparedPartition:
     def is_done(self) -> bool:
         return self.is_misaligned or (self.end_offset is not None and self.offset >= self.end_offset)
 
-    def compare(self, fetched: Mapping[int, Fetched]) -> list[Difference]:
+    def compare(self, fetched: Mapping[int, FetchedReplica]) -> list[Difference]:
         """Compare what all replicas returned, and move behind it. Returns the differences that were found."""
         if set(self.replicas) - fetched.keys():
             return []

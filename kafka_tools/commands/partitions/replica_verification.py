@@ -84,9 +84,9 @@ def command(connection: ConnectionOptions, output_format: str | None, **options:
         spec = at_or_after(spec)
     connection.check()
 
-    from kafka_tools.commands.partitions.verification_rounds import Verification
+    from kafka_tools.commands.partitions.verification_rounds import ReplicaVerification
 
-    verification = Verification(connection, options, is_quiet=output_format is not None)
+    verification = ReplicaVerification(connection, options, is_quiet=output_format is not None)
     rows = verification.run(spec, KIND)
     status = running.finish(rows, output_format, "cannot verify")
     return status or (running.FAILED if verification.differs else 0)

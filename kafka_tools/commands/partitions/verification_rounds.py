@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.clock import Clock, Deadline, SystemClock
 from kafka_tools.commands import running, standard_streams
 from kafka_tools.commands.options.connection import tracer
-from kafka_tools.commands.partitions.replica_comparison import ComparedPartition, Fetched
+from kafka_tools.commands.partitions.replica_comparison import ComparedPartition, FetchedReplica
 from kafka_tools.commands.topics.patterns import TopicPattern
 from kafka_tools.errors import CorruptBatch, InputError, KafkaToolsError
 from kafka_tools.net.broker_errors import broker_error
@@ -35,7 +35,7 @@ PAUSE_S = 0.2
 _TOPIC_ID_VERSION, _STATE_VERSION = 13, 15
 
 
-class Verification:
+class ReplicaVerification:
     """One run. ``is_quiet``: print no lines."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Verification:
 
     def _fetch(
         self, exchange: Exchange, parts: Sequence[ComparedPartition]
-    ) -> dict[TopicPartition, dict[int, Fetched]]:
+    ) -> dict[TopicPartition, dict[int, FetchedReplica]]:
         """Ask each broker for its replicas. Partition -> replica -> what it returned."""
         self._turn += 1
         at = self._turn % len(parts)
@@ -134,7 +134,7 @@ class Verification:
         asked = [(replica, each) for replica, each in wanted.items() if replica in self._nodes]
         timeout_s = exchange.config.number("request.timeout.ms") / 1000 + self._options["max_wait_ms"] / 1000
         requests = [(self._nodes[replica], self._request(each)) for replica, each in asked]
-        found: dict[TopicPartition, dict[int, Fetched]] = {}
+        found: dict[TopicPartition, dict[int, FetchedReplica]] = {}
         for (replica, each), answer in zip(
             asked, exchange.call_many(requests, Deadline(self._clock, timeout_s)), strict=True
         ):
@@ -171,7 +171,9 @@ class Verification:
 
         return build
 
-    def _take(self, replica: int, response: FetchResponse, found: dict[TopicPartition, dict[int, Fetched]]) -> None:
+    def _take(
+        self, replica: int, response: FetchResponse, found: dict[TopicPartition, dict[int, FetchedReplica]]
+    ) -> None:
         names = {id: name for name, id in self._ids.items()}
         for topic in response.responses:
             for data in topic.partitions:
@@ -181,9 +183,9 @@ class Verification:
                 if data.error_code or response.error_code:
                     self._note_failure(key, replica, broker_error(data.error_code or response.error_code))
                 else:
-                    found.setdefault(key, {})[replica] = Fetched(data.high_watermark, bytes(data.records or b""))
+                    found.setdefault(key, {})[replica] = FetchedReplica(data.high_watermark, bytes(data.records or b""))
 
-    def _compare(self, fetched: Mapping[TopicPartition, Mapping[int, Fetched]]) -> bool:
+    def _compare(self, fetched: Mapping[TopicPartition, Mapping[int, FetchedReplica]]) -> bool:
         """Compare what arrived. Returns whether a partition moved on."""
         moved = False
         for key, by_replica in fetched.items():

@@ -62,3 +62,18 @@ def latency_total(row: Row) -> str:
         f"Avg latency: {java_fixed(row['avg_latency_ms'], 4)} ms\n"
         f"Percentiles: 50th = {int(row['p50_ms'])}, 99th = {int(row['p99_ms'])}, 99.9th = {int(row['p999_ms'])}\n"
     )
+
+
+SHARED_HEADER = "start.time, end.time, data.consumed.in.MB, MB.sec, nMsg.sec, data.consumed.in.nMsg, fetch.time.ms\n"
+
+
+def shared_line(row: Row, date: Callable[[int], str]) -> str:
+    """A line of ``kafka-share-consumer-perf-test``: the total, a member's total, or an interval of a member."""
+    line = (
+        f"{date(row['start_time_ms'])}, {date(row['end_time_ms'])}, {java_fixed(row['mb'], 4)}, "
+        f"{java_fixed(row['mb_per_s'], 4)}, {java_fixed(row['records_per_s'], 4)}, {row['records']}, "
+        f"{row['fetch_time_ms']}"
+    )
+    if row["phase"] == "member":
+        line = f"Share consumer {row['member']} having client id {row['client_id']} consumption metrics- {line}"
+    return f"{line} for share consumer {row['member']}\n" if row["phase"] == "window" else f"{line}\n"

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_tools import cli
 from kafka_tools.commands import running
-from kafka_tools.commands.partitions.replica_comparison import MOST_DIFFERENCES, ComparedPartition, Fetched
+from kafka_tools.commands.partitions.replica_comparison import MOST_DIFFERENCES, ComparedPartition, FetchedReplica
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -44,28 +44,28 @@ SAME = batch(0, 2) + batch(2) + batch(3)
 
 def test_equal_batches_move_the_partition_on() -> None:
     part = ComparedPartition(T0, (1, 2, 3), 0, 4)
-    assert part.compare({replica: Fetched(4, SAME) for replica in (1, 2, 3)}) == []
+    assert part.compare({replica: FetchedReplica(4, SAME) for replica in (1, 2, 3)}) == []
     assert (part.offset, part.batches, part.lag, part.is_done) == (4, 3, 0, True)
 
 
 def test_batches_above_a_high_watermark_wait() -> None:
     part = ComparedPartition(T0, (1, 2), 0, None)
-    part.compare({1: Fetched(4, SAME), 2: Fetched(3, SAME)})
+    part.compare({1: FetchedReplica(4, SAME), 2: FetchedReplica(3, SAME)})
     assert (part.offset, part.batches, part.lag) == (3, 2, 1)
-    part.compare({1: Fetched(4, SAME), 2: Fetched(3, batch(0, 2))})
+    part.compare({1: FetchedReplica(4, SAME), 2: FetchedReplica(3, batch(0, 2))})
     assert not part.is_done
 
 
 def test_nothing_is_compared_before_all_replicas_have_answered() -> None:
     part = ComparedPartition(T0, (1, 2), 0, 4)
-    assert part.compare({1: Fetched(4, batch(0, 4))}) == []
+    assert part.compare({1: FetchedReplica(4, batch(0, 4))}) == []
     assert part.offset == 0
 
 
 def test_another_checksum_is_a_difference_and_the_next_batch_is_compared() -> None:
     part = ComparedPartition(T0, (1, 2, 3), 0, 4)
     other = batch(0, 2) + batch(2, value=b"w") + batch(3)
-    (found,) = part.compare({1: Fetched(4, SAME), 2: Fetched(4, SAME), 3: Fetched(4, other)})
+    (found,) = part.compare({1: FetchedReplica(4, SAME), 2: FetchedReplica(4, SAME), 3: FetchedReplica(4, other)})
     assert found.text(T0) == (
         f"partition t-0 has unmatched checksum at offset 2; replica 1's checksum {crc(batch(2))}; "
         f"replica 3's checksum {crc(batch(2, value=b'w'))}"
@@ -75,7 +75,7 @@ def test_another_checksum_is_a_difference_and_the_next_batch_is_compared() -> No
 
 def test_batches_that_end_elsewhere_end_the_comparison() -> None:
     part = ComparedPartition(T0, (1, 2), 0, 4)
-    (found,) = part.compare({1: Fetched(4, SAME), 2: Fetched(4, batch(0, 2) + batch(2, 2))})
+    (found,) = part.compare({1: FetchedReplica(4, SAME), 2: FetchedReplica(4, batch(0, 2) + batch(2, 2))})
     assert found.text(T0) == "partition t-0: replica 1's offset 2 doesn't match replica 2's offset 3"
     assert (part.offset, part.is_misaligned, part.is_done) == (2, True, True)
 
@@ -84,7 +84,7 @@ def test_differences_are_all_counted_and_the_first_ones_kept() -> None:
     part = ComparedPartition(T0, (1, 2), 0, 500)
     ours = b"".join(batch(offset) for offset in range(500))
     theirs = b"".join(batch(offset, value=b"w") for offset in range(500))
-    assert len(part.compare({1: Fetched(500, ours), 2: Fetched(500, theirs)})) == 500
+    assert len(part.compare({1: FetchedReplica(500, ours), 2: FetchedReplica(500, theirs)})) == 500
     assert part.row()["difference_count"] == 500
     assert len(part.row()["differences"]) == MOST_DIFFERENCES
 
