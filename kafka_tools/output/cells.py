@@ -65,5 +65,5 @@ def plain(value: Any) -> Any:
 
 
 def rounded(row: Row) -> Row:
-    """A row of measurements with three decimals."""
-    return {name: round(value, 3) if isinstance(value, float) else value for name, value in row.items()}
+    """A row of measurements with three decimals; None for NaN and the infinities."""
+    return {name: plain(round(value, 3)) if isinstance(value, float) else value for name, value in row.items()}
