@@ -78,8 +78,8 @@ measuring_option = section("Measuring")
 def command(output_format: str | None, **options: Any) -> int:
     """Read records in a share group, and show rates.
 
-    The records are accepted. A new share group starts at the end of the topic: set its config
-    share.auto.offset.reset to earliest to read what is there.
+    The records are accepted. A new share group starts at the end of the topic. To read existing records, set its
+    config share.auto.offset.reset to earliest.
     """
     from kafka_tools.texts.simple_date_format import java_date_format
 

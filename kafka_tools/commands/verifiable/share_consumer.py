@@ -42,8 +42,8 @@ TYPES = ("accept", "release", "reject", "renew")
     "--acknowledgement-mode",
     type=click.Choice(["auto", "sync", "async"], case_sensitive=False),
     default="auto",
-    help="When to send acknowledgements: with the next poll, and wait after each poll (sync) or not (async).  "
-    "[default: auto]",
+    help="Mode of sending acknowledgements: with the next poll (auto), or after each poll, waiting for the answer "
+    "(sync) or not (async).  [default: auto]",
 )
 @acknowledging_option(
     "--ack-pattern",

@@ -132,7 +132,7 @@ def test_many_causes_of_failure_stay_few() -> None:
     load, _ = run(failing={number: NetworkError(f"cause {number}") for number in range(100)})
     assert len(load.complaints) == 10
     assert load.complaints[-1].item == "91 records not delivered"
-    assert load.result("k").rows[0]["avg_latency_ms"] != load.result("k").rows[0]["avg_latency_ms"], "no records: NaN"
+    assert load.result("k").rows[0]["avg_latency_ms"] is None
 
 
 def test_lines_are_those_of_kafka_to_the_byte() -> None:
