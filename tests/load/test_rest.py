@@ -87,9 +87,16 @@ def test_errors_have_the_statuses_of_trogdor() -> None:
 
 
 @pytest.mark.parametrize(
-    "request_", [{"body": b"{"}, {"body": b"[" * 100_000}, {"body": b"3"}, {"body": b" " * LARGEST_BODY_BYTES + b"{}"},
-                 {"query": "&".join(["a=1"] * 1_001)}],
-)  # fmt: skip
+    "request_",
+    [
+        {"body": b"{"},
+        {"body": b"[" * 100_000},
+        {"body": b"3"},
+        {"body": b'{"a": NaN}'},
+        {"body": b" " * LARGEST_BODY_BYTES + b"{}"},
+        {"query": "&".join(["a=1"] * 1_001)},
+    ],
+)
 def test_bodies_and_queries_are_bounded(request_: dict[str, Any]) -> None:
     assert answered(application(x=lambda called: {}), **request_)[0] == 400
 

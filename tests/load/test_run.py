@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +18,10 @@ from kafka_tools.admin import AdminClient
 from kafka_tools.admin.client import NewTopic
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients import Consumer
+from kafka_tools.clock import SystemClock
 from kafka_tools.commands import running
+from kafka_tools.load.local_run import LocalRun
+from kafka_tools.load.run_document import read_run_document
 from kafka_tools.values import TopicPartition
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -352,3 +357,28 @@ def test_check_starts_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     path.write_text(json.dumps(document), encoding="utf-8")
     assert running.run(cli.load("load"), ["run", "--check", str(path)], "kafka-tools load") == 0
     assert capfd.readouterr().out == f"{path}: the document is valid\n"
+
+
+def test_ctrl_c_stops_the_tasks_and_reports_what_they_did(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    task = produce(broker, "stopped", targetMessagesPerSec=100, maxMessages=10**6)
+    path.write_text(json.dumps({"tasks": {"send": task, "later": task | {"startAfterMs": 10**6}}}), encoding="utf-8")
+    command = [sys.executable, "-m", "kafka_tools", "load", "run", str(path), "-o", "json"]
+    with AdminClient(broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic("stopped", 2, 1)])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        contents(broker, "stopped", 2, 5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    tasks = {task["id"]: task for task in json.loads(out)["data"]["tasks"]}
+    assert all(task["cancelled"] and task["state"] == "DONE" for task in tasks.values())
+    assert tasks["send"]["status"]["totalSent"] >= 5
+    assert tasks["later"]["started_ms"] == -1
+
+
+def test_a_terminal_shows_the_messages_so_far(broker: EmbeddedBroker) -> None:
+    local = LocalRun(read_run_document(produce(broker, "followed"), "f"), SystemClock())
+    assert local.progress() == (0, 20)
+    local.perform()
+    assert local.progress() == (20, 20)

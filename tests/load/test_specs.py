@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from kafka_tools.errors import InputError
 from kafka_tools.load.run_document import read_run_document
 from kafka_tools.load.specs.classes import CLASSES, UnknownTaskClass, read_spec, short_name
 from kafka_tools.load.specs.fault_specs import BrokerFaultSpec
+from kafka_tools.load.specs.generators import read_transactions
 from kafka_tools.load.specs.members import JsonMembers
 from kafka_tools.load.specs.payloads import read_payloads
 from kafka_tools.load.specs.topic_ranges import TopicLayout, expand
 from kafka_tools.load.specs.workload_specs import ConsumeBenchSpec, ProduceBenchSpec
+from kafka_tools.load.workloads.transactions import TransactionSteps
 
 PRODUCE: dict[str, Any] = {
     "class": "org.apache.kafka.trogdor.workload.ProduceBenchSpec",
@@ -253,3 +256,83 @@ def test_mistakes_in_a_document(value: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_run_document(value, "f")
     assert str(caught.value) == message
+
+
+_CLIENT = {"bootstrapServers": "h:1", "durationMs": 5}
+_TOPIC = {"t": {"numPartitions": 2}}
+BASES: list[dict[str, Any]] = [
+    PRODUCE,
+    CONSUME,
+    {"class": "ProduceBench", "activeTopics": _TOPIC, **_CLIENT},
+    {"class": "RoundTrip", "targetMessagesPerSec": 3, "activeTopics": _TOPIC, **_CLIENT},
+    {"class": "ConfigurableProducer", "activeTopic": _TOPIC, **_CLIENT},
+    {"class": "SustainedConnection", "metadataConnectionCount": 2, **_CLIENT},
+    {"class": "ProcessStop", "processName": "p", "durationMs": 5},
+    {"class": "NetworkPartition", "partitions": [["a"], ["b"]], "durationMs": 5},
+    {"class": "BrokerFault", "fault": "disconnect", "durationMs": 5},
+    {"class": "NoOp"},
+]
+STRANGE: list[Any] = [
+    None, True, -1, 0, 3, 2**70, 1.5, float("inf"), "", "x", "[1-3]", "a:b", "sequential", "\ud800", [], [1], ["a"],
+    [["a"], ["b"]], {}, {"a": 1}, {"type": "constant", "size": 3}, {"type": "uniform"}, {"x": {"numPartitions": 2}},
+]  # fmt: skip
+
+
+def test_strange_values_are_refused_with_one_line_or_read() -> None:
+    """Every member of every class gets strange values, and members that it does not have."""
+    random = Random(11)
+    members = sorted({*PRODUCE, *CONSUME, "activeTopic", "nodeNames", "partitions", "fault", "api", "processName",
+                      "transactionGenerator", "throughputGenerator", "flushGenerator", "producerConf", "topicName",
+                      "numThreads", "metadataConnectionCount", "inactiveTopics", "recordProcessor", "zzz"})  # fmt: skip
+    read = 0
+    for _ in range(4_000):
+        value = dict(random.choice(BASES))
+        value |= {random.choice(members): random.choice(STRANGE) for _ in range(random.randrange(3))}
+        try:
+            spec = read_run_document(value, "f").entries[0].spec("")
+        except InputError as error:
+            assert "\n" not in str(error) and len(str(error)) < 400
+        else:
+            read += 1
+            assert json.loads(json.dumps(spec.to_json(with_secrets=True)))["class"] == spec.CLASS
+            assert read_spec(spec.to_json(with_secrets=True), "x").CLASS == spec.CLASS
+    assert read > 500
+
+
+class RecordedTransactions:
+    """The transactions of a producer, and its time."""
+
+    def __init__(self) -> None:
+        self.producer = self
+        self.transactions = 0
+        self.calls: list[str] = []
+
+    def init_transactions(self) -> None:
+        self.calls.append("init")
+
+    def begin_transaction(self) -> None:
+        self.calls.append("begin")
+
+    def commit_transaction(self) -> None:
+        self.calls.append("commit")
+
+
+@pytest.mark.parametrize(
+    ("given", "calls"),
+    [
+        ({"type": "uniform", "messagesPerTransaction": 2}, "init begin m m commit begin m m commit begin m commit"),
+        ({"type": "interval", "transactionIntervalMs": 3000}, "init begin m m m commit begin m m commit"),
+    ],
+)
+def test_transactions_end_after_their_messages_or_their_time(given: dict[str, Any], calls: str) -> None:
+    recorded, clock = RecordedTransactions(), ManualClock()
+    plan = read_transactions(JsonMembers({"t": given}, "x"), "t")
+    steps = TransactionSteps(recorded, plan, clock)  # type: ignore[arg-type]
+    for _ in range(5):
+        steps.before_message()
+        recorded.calls.append("m")
+        clock.advance(1)
+        steps.after_message()
+    steps.end()
+    assert recorded.calls == calls.split()
+    assert recorded.transactions == calls.count("commit")

@@ -10,7 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import parse_qs
 
 from kafka_tools.errors import InputError, KafkaToolsError
@@ -110,10 +110,14 @@ def _members(body: bytes) -> JsonMembers:
     if len(body) > LARGEST_BODY_BYTES:
         raise InputError(f"the body has more than {LARGEST_BODY_BYTES} bytes")
     try:
-        value = json.loads(body) if body.strip() else {}
+        value = json.loads(body, parse_constant=_not_json) if body.strip() else {}
     except (ValueError, RecursionError):
         raise InputError("invalid body: expected JSON") from None
     return JsonMembers({} if value is None else value, "body")
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _query(text: str) -> dict[str, list[str]]:

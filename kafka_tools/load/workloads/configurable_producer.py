@@ -48,7 +48,7 @@ class ConfigurableProducerWorker(TaskWorker):
             if sizes is not None:
                 until_flush -= 1
                 if until_flush <= 0:
-                    sending.producer.flush()
+                    sending.flush()
                     until_flush = sizes()
 
     def status(self) -> Any:

@@ -15,7 +15,7 @@ from kafka_tools.clients import Producer
 from kafka_tools.clients.batch import Header
 from kafka_tools.clients.producer import RecordMetadata
 from kafka_tools.clock import Clock
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import DeadlineExceeded, KafkaToolsError
 from kafka_tools.load.latency import LatencySketch, Timeline
 
 _TURN_S = 0.1
@@ -93,6 +93,15 @@ class PacedProducer:
                 self._first_error = self._first_error or error
         if then is not None:
             then(intended_s, error)
+
+    def flush(self) -> None:
+        """Wait until every message is acknowledged or has failed, or ``stopping`` is set."""
+        while not self._stopping.is_set():
+            try:
+                self.producer.flush(_TURN_S)
+            except DeadlineExceeded:
+                continue
+            return
 
     def close(self) -> None:
         """Wait for the acknowledgements, at most 10 s, and close. Messages without one count as failed."""
