@@ -20,9 +20,7 @@ def command() -> None:
     \b
     Examples:
       kafka-tools load run produce.yaml
-      kafka-tools load run tasks.json --report load.html -o json
-      kafka-tools load agent -c trogdor.conf -n node0 --token-file token
-      kafka-tools load coordinator -c trogdor.conf -n node0 --token-file token
+      kafka-tools load run tasks.json --report load.html
       kafka-tools load client --show-tasks localhost:8889 --token-file token
     """
 
