@@ -382,3 +382,45 @@ def test_a_terminal_shows_the_messages_so_far(broker: EmbeddedBroker) -> None:
     assert local.progress() == (0, 20)
     local.perform()
     assert local.progress() == (20, 20)
+
+
+EXAMPLE = """// Licensed to the Apache Software Foundation (ASF) under one or more
+// contributor license agreements.
+
+//
+// An example task specification for running a producer benchmark
+//
+{
+  "class": "org.apache.kafka.trogdor.workload.ProduceBenchSpec",
+  "durationMs": 10000000,
+  "producerNode": "node0",
+  "bootstrapServers": "localhost:9092",
+  "targetMessagesPerSec": 1000,
+  "maxMessages": 50000,
+  // the topics
+  "activeTopics": {
+    "foo[1-3]": {
+      "numPartitions": 10,
+      "replicationFactor": 1
+    }
+  }%s
+}
+"""
+"""The form of the files in Kafka's folder tests/spec."""
+
+
+@pytest.mark.parametrize(
+    ("more", "hint"),
+    [("", None), (',\n  "inactiveTopics": {"a//b": {}}', None), (",", "t.json, line 21 column 1: ")],
+)
+def test_examples_of_trogdor_have_comments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], more: str, hint: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.json").write_text(EXAMPLE % more, encoding="utf-8")
+    status = running.run(cli.load("load"), ["run", "--check", "t.json"], "kafka-tools load")
+    out, err = capfd.readouterr()
+    if hint is None:
+        assert (status, out, err) == (0, "t.json: the document is valid\n", "")
+    else:
+        assert status == 1 and err.splitlines()[1].strip().startswith(hint)

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from kafka_tools.commands.documents import parse
-from kafka_tools.commands.options.values import read_text
 from kafka_tools.commands.running import emit
+from kafka_tools.commands.toolkit.loading.read_document import read_document
 from kafka_tools.errors import InputError
 from kafka_tools.load.web.rest_client import RestClient
 
@@ -40,8 +40,11 @@ def perform(client: RestClient, action: str, value: Any, *, is_agent: bool, stop
 def _task(given: str) -> dict[str, Any]:
     """The request in a JSON text, or in a file after ``@``."""
     is_file = given.startswith("@")
-    place = given[1:] if is_file else "--create-task"
-    request = parse(read_text(place, "task") if is_file else given, place, f"{place}: invalid JSON")
+    place = "--create-task"
+    if is_file:
+        request, place = read_document(given[1:], "task")
+    else:
+        request = parse(given, place, f"{place}: invalid JSON")
     if not isinstance(request, dict) or not isinstance(request.get("id"), str) or "spec" not in request:
         raise InputError(f'{place}: invalid task: expected {{"id": ..., "spec": {{...}}}}')
     found: dict[str, Any] = json.loads(json.dumps(request, default=float))

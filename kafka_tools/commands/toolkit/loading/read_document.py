@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from kafka_tools.commands.documents import parse
@@ -11,16 +12,20 @@ from kafka_tools.errors import InputError
 if TYPE_CHECKING:
     import yaml
 
+_COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
+
 
 def read_document(file: str, what: str) -> tuple[Any, str]:
     """The value of the JSON or YAML text in a file (``-``: standard input), and the file's name for messages.
 
-    A text whose first character is ``{`` or ``[`` is JSON. Raises InputError.
+    A text whose first character is ``{`` or ``[`` is JSON, in which lines that start with ``//`` are comments, as in
+    Trogdor's examples. Raises InputError.
     """
     place = "standard input" if file == "-" else file
     text = read_text(file, what)
-    if text.lstrip()[:1] in ("{", "["):
-        return parse(text, place, f"{place}: invalid JSON"), place
+    without_comments = _COMMENT.sub("", text)
+    if without_comments.lstrip()[:1] in ("{", "["):
+        return parse(without_comments, place, f"{place}: invalid JSON"), place
     return _of_yaml(text, place), place
 
 
