@@ -29,6 +29,7 @@ from kafka_tools.clients.threads.background import Background
 from kafka_tools.clients.threads.lock import ClientLock
 from kafka_tools.clients.threads.sharing import share
 from kafka_tools.clients.threads.unclosed import Unclosed
+from kafka_tools.clients.transactions.calls import TransactionalCalls
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
@@ -49,7 +50,7 @@ class RecordTooLarge(InputError):
     """A record is above ``max.request.size`` or ``buffer.memory``."""
 
 
-class Producer:
+class Producer(TransactionalCalls):
     """Sends records. Use as a context manager: leaving it without an error flushes. Thread-safe.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
@@ -157,6 +158,8 @@ class Producer:
                     self._wait_for_memory(size_bytes)
                 if self._closed:
                     raise self._is_closed()
+                if self._sender.transactions is not None:
+                    self._sender.transactions.check_send()
                 now_s = self._clock.monotonic_s()
                 record = (self._clock.now_ms() if timestamp_ms is None else timestamp_ms, key, value, headers)
                 batch, filled = self._accumulator.append((topic, number), record, size_bytes, now_s)

@@ -41,6 +41,8 @@ class ProducerSettings(NamedTuple):
     request_timeout_ms: int = 30_000
     max_block_ms: int = 60_000
     ignore_keys: bool = False
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
     near_rack: str = ""
     """``client.rack`` where ``partitioner.rack.aware`` is true (KIP-1123)."""
 
@@ -62,6 +64,10 @@ class ProducerSettings(NamedTuple):
         retries = config.number("retries")
         codec = read.choice("compression.type", {name: name for name in CODECS}, "none")
         max_in_flight = read.number("max.in.flight.requests.per.connection", 5, 1, INT32_MAX)
+        idempotent = _idempotent(read, acks, retries, max_in_flight)
+        transactional_id = read.text("transactional.id", "") or None
+        if transactional_id is not None and not idempotent:
+            raise ConfigError("transactional.id: transactions need enable.idempotence, acks=all and retries")
         return cls(
             acks=acks,
             codec=codec,
@@ -71,13 +77,15 @@ class ProducerSettings(NamedTuple):
             buffer_memory_bytes=read.number("buffer.memory", 33_554_432, 0, INT64_MAX),
             max_request_size_bytes=read.number("max.request.size", 1_048_576, 0, INT32_MAX),
             max_in_flight=max_in_flight,
-            idempotent=_idempotent(read, acks, retries, max_in_flight),
+            idempotent=idempotent,
             retries=retries,
             retry_backoff_ms=config.number("retry.backoff.ms"),
             retry_backoff_max_ms=config.number("retry.backoff.max.ms"),
             delivery_timeout_ms=delivery_timeout_ms,
             request_timeout_ms=request_timeout_ms,
             max_block_ms=read.number("max.block.ms", 60_000, 0, INT64_MAX),
+            transactional_id=transactional_id,
+            transaction_timeout_ms=read.number("transaction.timeout.ms", 60_000, 1, INT32_MAX),
             ignore_keys=read.boolean("partitioner.ignore.keys", False),
             near_rack=read.text("client.rack", "") if read.boolean("partitioner.rack.aware", False) else "",
         )

@@ -154,7 +154,7 @@ class NodeConnection:
 
     @property
     def versions(self) -> NodeVersions:
-        return NodeVersions(self.session.versions or {}, str(self.node))
+        return NodeVersions(self.session.versions or {}, str(self.node), self.session.features)
 
     @property
     def wants_write(self) -> bool:

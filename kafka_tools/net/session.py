@@ -75,6 +75,8 @@ class ClientSession:
         self._intended = intended
         self.stage = CONNECTED
         self.versions: dict[int, VersionRange] | None = None
+        self.features: dict[str, int] = {}
+        """The finalized features of the cluster and their levels (KIP-584), as this node knows them."""
         self.session_lifetime_ms = 0
         """How long the authentication is valid after it was completed (KIP-368); 0 without limit."""
         self.answered = 0
@@ -237,6 +239,8 @@ class ClientSession:
                 f"{self.peer} refused to return its API versions: {row.name}: {row.text}", node=self.peer
             )
         self.versions = {item.api_key: (item.min_version, item.max_version) for item in response.api_keys}
+        if response.finalized_features_epoch >= 0:
+            self.features = {item.name: item.max_version_level for item in response.finalized_features}
         if self._sasl is None:
             self.stage = READY
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kafka_tools.errors import UnsupportedVersion
@@ -64,9 +64,11 @@ def _who_offers(request: type[Request], version: int, versions: dict[int, Versio
 class NodeVersions:
     """The API versions of one node."""
 
-    def __init__(self, ranges: dict[int, VersionRange], peer: str) -> None:
+    def __init__(self, ranges: dict[int, VersionRange], peer: str, features: Mapping[str, int] | None = None) -> None:
         self.ranges = ranges
         self.peer = peer
+        self.features: Mapping[str, int] = features or {}
+        """The finalized features of the cluster, name -> level; empty if the node does not tell."""
 
     def newest(self, request: type[Request]) -> int:
         """The newest version of an API that both sides support; UnsupportedVersion when there is none."""

@@ -201,6 +201,11 @@ class Accumulator:
         queue = self._queues[batch.topic_partition]
         return queue.in_flight > 1 or any(other.attempts and _sent_before(other, batch) for other in queue.batches)
 
+    def restart_sequences(self) -> None:
+        """The producer has another id or epoch: every partition begins at sequence 0. No batch is in flight."""
+        for queue in self._queues.values():
+            queue.identity, queue.next_sequence, queue.reset_wanted = None, 0, False
+
     def request_reset(self, topic_partition: TopicPartition) -> None:
         """The broker lost the producer's state for a partition: continue with a new epoch from sequence 0."""
         self._queues[topic_partition].reset_wanted = True

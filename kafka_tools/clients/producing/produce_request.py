@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
+from kafka_tools.clients.transactions.requests import PRODUCE_BEFORE_V2
+from kafka_tools.clients.transactions.state import Transactions
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol.messages.produce import ProduceRequest
@@ -28,8 +30,11 @@ _NO_IDENTITY = ProducerIdentity(-1, -1)
 class ProduceRequests:
     """Builds the requests of one producer."""
 
-    def __init__(self, settings: ProducerSettings, metadata: ClusterMetadata) -> None:
+    def __init__(
+        self, settings: ProducerSettings, metadata: ClusterMetadata, transactions: Transactions | None
+    ) -> None:
         self._settings = settings
+        self._transactions = transactions
         self._metadata = metadata
 
     def build(self, batches: Sequence[ProducerBatch]) -> ProduceRequest:
@@ -45,7 +50,12 @@ class ProduceRequests:
             )
             for name in rows
         ]
-        return ProduceRequest(acks=self._settings.acks, timeout_ms=self._settings.request_timeout_ms, topic_data=topics)
+        return ProduceRequest(
+            transactional_id=self._settings.transactional_id,
+            acks=self._settings.acks,
+            timeout_ms=self._settings.request_timeout_ms,
+            topic_data=topics,
+        )
 
     def in_version(self, request: ProduceRequest) -> Build:
         """``request`` in the newest version of a node; topics without an id cannot go by id."""
@@ -55,6 +65,8 @@ class ProduceRequests:
         version = versions.newest(ProduceRequest)
         if any(topic.topic_id == ZERO_UUID for topic in request.topic_data):
             version = min(version, TOPIC_ID_VERSION - 1)
+        if self._transactions is not None and not self._transactions.is_v2:
+            version = min(version, PRODUCE_BEFORE_V2)
         if version < MAGIC_2_VERSION:
             raise KafkaToolsError(f"{versions.peer} is older than Kafka 0.11, which this producer needs")
         if self._settings.codec == "zstd" and version < ZSTD_VERSION:
@@ -74,5 +86,6 @@ class ProduceRequests:
                 producer_id=identity.producer_id,
                 producer_epoch=identity.epoch,
                 base_sequence=batch.base_sequence,
+                transactional=self._transactions is not None,
             )
         return batch.encoded

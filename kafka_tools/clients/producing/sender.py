@@ -16,6 +16,7 @@ from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.producing.produce_request import ProduceRequests
 from kafka_tools.clients.producing.producer_id import ProducerId
 from kafka_tools.clients.settings import ProducerSettings
+from kafka_tools.clients.transactions.state import StepKind, Transactions
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import ConnectFailed, DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
@@ -28,6 +29,8 @@ from kafka_tools.values import Node
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
 
+_CHANNEL = "transactions"
+"""The requests of transactions do not wait behind records."""
 _SEQUENCE_LOST = (error_codes.OUT_OF_ORDER_SEQUENCE_NUMBER, error_codes.UNKNOWN_PRODUCER_ID)
 _REQUEST_OVERHEAD_BYTES = 512
 _PUMP_AT_LEAST_S, _PUMP_AT_MOST_S = 0.001, 0.05
@@ -53,7 +56,10 @@ class Sender:
         self._accumulator = accumulator
         self._clock = clock
         self._id = ProducerId(settings, exchange, metadata)
-        self._requests = ProduceRequests(settings, metadata)
+        self.transactions = Transactions(settings, metadata.topic_id) if settings.transactional_id else None
+        self._step: tuple[StepKind, Pending] | None = None
+        """The request of the transaction in progress."""
+        self._requests = ProduceRequests(settings, metadata, self.transactions)
         self._in_flight: list[_Sent] = []
         self._asking: Pending | None = None
         """The request for metadata in progress."""
@@ -66,7 +72,8 @@ class Sender:
     @property
     def is_busy(self) -> bool:
         """Whether responses are awaited."""
-        return bool(self._in_flight) or self._asking is not None or self._id.asking is not None
+        waits = (self._asking, self._id.asking, self._step)
+        return bool(self._in_flight) or any(each is not None for each in waits)
 
     def lost(self) -> str | None:
         """What would be lost if the producer ended now; None if nothing would."""
@@ -84,6 +91,7 @@ class Sender:
                 self._fail(batch, error)
         self._in_flight.clear()
         self._fail_waiting(error)
+        self._step = None
         self._exchange.close()
 
     def pump(self, deadline: Deadline, hurry: bool) -> float:
@@ -97,13 +105,16 @@ class Sender:
         for batch in self._accumulator.expired(now_s):
             self._fail(batch, self._too_old(batch), in_flight=False)
         self._update_metadata()
+        self._advance_transaction(now_s)
         held_s = min(self._send_ready(now_s, hurry), self._accumulator.expires_in_s(now_s))
+        held_s = min(held_s, self._advance_transaction(now_s))
         waiting = [sent.pending for sent in self._in_flight]
-        waiting += [pending for pending in (self._asking, self._id.asking) if pending is not None]
+        step = self._step[1] if self._step is not None else None
+        waiting += [pending for pending in (self._asking, self._id.asking, step) if pending is not None]
         if waiting:
             if self._collect(waiting, _Within(deadline, self._clock, held_s)):
                 held_s = 0.0
-        elif self._accumulator.unfinished and not deadline.expired:
+        elif (self._accumulator.unfinished or held_s < float("inf")) and not deadline.expired:
             self._clock.sleep(min(deadline.left_s(), max(held_s, _PUMP_AT_LEAST_S)))
         now_s = self._clock.monotonic_s()
         wait_s = self._accumulator.next_event_s(now_s)
@@ -128,7 +139,10 @@ class Sender:
 
     def _send_ready(self, now_s: float, hurry: bool) -> float:
         """Send what may leave. Returns the seconds until more may leave, unless a response comes first."""
-        if self._accumulator.unfinished and self.settings.idempotent:
+        if self.transactions is not None:
+            if self.transactions.identity is None:
+                return float("inf")
+        elif self._accumulator.unfinished and self.settings.idempotent:
             try:
                 held_s = self._identify(now_s)
             except KafkaToolsError as error:
@@ -172,6 +186,8 @@ class Sender:
                 continue
             if busy.get(node.id, 0) >= self.settings.max_in_flight:
                 continue
+            if self.transactions is not None and not self.transactions.may_send(topic_partition):
+                continue
             # A batch may have failed because its leader moved: wait for the new metadata before a retry.
             batch = self._accumulator.take(topic_partition, now_s, hurry, no_retries=self._asking is not None)
             if batch is None:
@@ -188,15 +204,42 @@ class Sender:
             self._send(node, batches)
         return held_s
 
+    def _advance_transaction(self, now_s: float) -> float:
+        """Take the answer to the transaction's request, and send the next one. Returns the seconds until a retry."""
+        transactions = self.transactions
+        if transactions is None:
+            return float("inf")
+        if self._step is not None and self._step[1].done:
+            (kind, pending), self._step = self._step, None
+            transactions.take(kind, pending, now_s)
+        if transactions.discards_batches:
+            aborted = KafkaToolsError("Failing batch since transaction was aborted")
+            self._fail_waiting(transactions.error or aborted)
+        step = transactions.next_step(now_s, not self._accumulator.unfinished) if self._step is None else None
+        if transactions.new_identity:
+            transactions.new_identity = False
+            self._accumulator.restart_sequences()
+        if step is not None:
+            try:
+                node = step.node or self._metadata.next_node(self.settings.request_timeout_ms / 1000)
+            except NetworkError:
+                transactions.again(step.kind, now_s)
+            else:
+                deadline = self._deadline(self.settings.request_timeout_ms)
+                self._step = step.kind, self._exchange.send(node, step.build, deadline, channel=_CHANNEL)
+        wait_s = transactions.retry_at_s - now_s
+        return max(_PUMP_AT_LEAST_S, wait_s) if wait_s > 0 else float("inf")
+
     def _fail_waiting(self, error: KafkaToolsError) -> None:
         for batch in self._accumulator.drop_all():
             self._fail(batch, error, in_flight=False)
 
     def _send(self, node: Node, batches: list[ProducerBatch]) -> None:
         try:
-            if self._id.identity is not None:
+            identity = self._id.identity if self.transactions is None else self.transactions.identity
+            if identity is not None:
                 for batch in batches:
-                    self._accumulator.number(batch, self._id.identity)
+                    self._accumulator.number(batch, identity)
             request = self._requests.build(batches)
         except KafkaToolsError as error:
             for batch in batches:
@@ -279,7 +322,7 @@ class Sender:
         lost = code in _SEQUENCE_LOST and batch.identity is not None
         if known.retriable or (lost and self._accumulator.has_earlier(batch)):
             self._retry_or_fail([batch], error)
-        elif lost and code == error_codes.UNKNOWN_PRODUCER_ID:
+        elif lost and code == error_codes.UNKNOWN_PRODUCER_ID and self.transactions is None:
             # Retention removed the broker's state of this producer, so nothing of the batch was written.
             self._accumulator.request_reset(batch.topic_partition)
             self._retry_or_fail([batch], error)
@@ -313,6 +356,8 @@ class Sender:
     def _fail(self, batch: ProducerBatch, error: KafkaToolsError, *, in_flight: bool = True) -> None:
         batch.error = error
         self._accumulator.finish(batch, in_flight=in_flight)
+        if self.transactions is not None:
+            self.transactions.on_batch_failed(error)
 
     def _too_old(self, batch: ProducerBatch, last: KafkaToolsError | None = None) -> DeadlineExceeded:
         age_ms = round((self._clock.monotonic_s() - batch.created_s) * 1000)

@@ -26,7 +26,7 @@ class TransactionSteps:
     def before_message(self) -> None:
         """Begin a transaction if there is none."""
         if self._plan is not None and self._messages is None:
-            self._sending.producer.begin_transaction()  # type: ignore[attr-defined]
+            self._sending.producer.begin_transaction()
             self._messages, self._since_s = 0, self._clock.monotonic_s()
 
     def after_message(self) -> None:
@@ -42,6 +42,6 @@ class TransactionSteps:
     def end(self) -> None:
         """Commit the current transaction."""
         if self._messages is not None:
-            self._sending.producer.commit_transaction()  # type: ignore[attr-defined]
+            self._sending.producer.commit_transaction()
             self._sending.transactions += 1
             self._messages = None
