@@ -20,7 +20,7 @@ from kafka_tools.clients.fetched_data import ConsumedRecord
 from kafka_tools.clients.fetcher import Fetcher, Plan
 from kafka_tools.clients.fetching.offset_query import OffsetQuery, check_time
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
-from kafka_tools.clients.groups.committed import checked_offsets, committing
+from kafka_tools.clients.groups.committed import GroupMetadata, checked_offsets, committing
 from kafka_tools.clients.keep_alive import KeepAlive
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
@@ -351,6 +351,11 @@ class Consumer(Closing):
         found, _ = self._ask_again(lambda done: group.fetch_committed(wanted, done), deadline, what)
         return {topic_partition: found.get(topic_partition) for topic_partition in wanted}
 
+    @one_thread
+    def group_metadata(self) -> GroupMetadata:
+        """Who this member is, for ``Producer.send_offsets_to_transaction``. InputError without ``group.id``."""
+        return self._require_group().metadata()
+
     def _require_group(self) -> GroupClient:
         self._check_open()
         if self._group is None:
@@ -413,10 +418,7 @@ class Consumer(Closing):
     # End
 
     def wakeup(self) -> None:
-        """Make the call that is waiting, or the next one, raise ConsumerWokenUp.
-
-        Any thread and any signal handler may call it.
-        """
+        """Make the call that waits, or the next one, raise ConsumerWokenUp. For any thread and signal handler."""
         self._wakeup = True
         self._lock.wake()
 
@@ -588,11 +590,9 @@ class Consumer(Closing):
         return (self._wakeup or self._closing) and not self._leaving
 
     def _check_wakeup(self) -> None:
-        if self._leaving:
-            return
-        if self._closing:
-            raise KafkaToolsError("the consumer was closed by another thread while this call was in progress")
-        if self._wakeup:
+        if self._is_interrupted():
+            if self._closing:
+                raise KafkaToolsError("the consumer was closed by another thread while this call was in progress")
             self._wakeup = False
             raise ConsumerWokenUp("the consumer was woken up")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.groups.committed import Committed as Committed
+from kafka_tools.clients.groups.committed import GroupMetadata
 from kafka_tools.clients.groups.committed import OffsetAndMetadata as OffsetAndMetadata
 from kafka_tools.clients.membership import LEAVING, NO_GENERATION, ConsumerMembership, GroupRequest
 from kafka_tools.clients.settings import ConsumerSettings
@@ -179,6 +180,13 @@ class GroupClient:
         # The coordinator removes a member without LeaveGroup after the session timeout, so nothing is lost.
         self._calls.forget("leave")
         self._calls.start("leave", self.coordinator, build, timeout_s, lambda _: None, channel=CHANNEL)
+
+    def metadata(self) -> GroupMetadata:
+        """Who this member is, as transactions name it."""
+        if self.membership is None:
+            return GroupMetadata(self.group_id)
+        member = self.membership
+        return GroupMetadata(self.group_id, member.generation_id, member.member_id, self._settings.group_instance_id)
 
     # Committed offsets
 

@@ -103,6 +103,26 @@ def test_offsets_are_committed_with_the_transaction(broker: EmbeddedBroker, make
         assert consumer.committed([source])[source] == OffsetAndMetadata(5)
 
 
+def test_offsets_of_a_member_that_left_are_refused(broker: EmbeddedBroker, make: Callable[..., Producer]) -> None:
+    """KIP-447: the group checks who the consumer is."""
+    producer = make()
+    topic, group = f"member-{id(broker)}", f"member-{id(broker)}"
+    source = TopicPartition(topic, 0)
+    producer.init_transactions()
+    with producer.transaction():
+        producer.send(topic, b"1")
+    with Consumer(broker.bootstrap_servers, group_id=group) as consumer:
+        consumer.subscribe([topic])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        member = consumer.group_metadata()
+        with producer.transaction():
+            producer.send_offsets_to_transaction({source: OffsetAndMetadata(1)}, member)
+        assert consumer.committed([source])[source] == OffsetAndMetadata(1)
+    with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"), producer.transaction():
+        producer.send_offsets_to_transaction({source: OffsetAndMetadata(2)}, member)
+
+
 def test_an_empty_transaction_ends_without_a_request(broker: EmbeddedBroker, make: Callable[..., Producer]) -> None:
     producer = make()
     producer.init_transactions()

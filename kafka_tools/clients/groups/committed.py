@@ -37,6 +37,16 @@ class OffsetAndMetadata(NamedTuple):
     metadata: str = ""
 
 
+class GroupMetadata(NamedTuple):
+    """The consumer whose offsets a transaction commits. Without ``member_id`` the group does not check who it is."""
+
+    group_id: str
+    generation_id: int = -1
+    """Generation, or epoch of a member of a consumer group (KIP-848)."""
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
 
 

@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kafka_tools.clients.groups.committed import OffsetAndMetadata, checked_offsets
-from kafka_tools.clients.transactions.requests import GroupMetadata
+from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata, checked_offsets
 from kafka_tools.clients.transactions.state import Outcome, ProducerFenced, Transactions
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConfigError, DeadlineExceeded, InputError, KafkaToolsError

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from kafka_tools.clients.batch import ProducerIdentity
-from kafka_tools.clients.groups.committed import OffsetAndMetadata
+from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic
@@ -30,16 +29,6 @@ OFFSETS_BY_ID = 6
 
 Versioned = tuple[Request, int]
 TopicIds = Callable[[str], uuid.UUID]
-
-
-class GroupMetadata(NamedTuple):
-    """The consumer whose offsets a transaction commits. Without ``member_id`` the group does not check who it is."""
-
-    group_id: str
-    generation_id: int = -1
-    """Generation, or epoch of a member of a consumer group (KIP-848)."""
-    member_id: str = ""
-    group_instance_id: str | None = None
 
 
 class TransactionRequests:

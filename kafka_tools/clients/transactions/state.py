@@ -13,9 +13,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_tools.clients.batch import ProducerIdentity
-from kafka_tools.clients.groups.committed import OffsetAndMetadata
+from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata
 from kafka_tools.clients.settings import ProducerSettings
-from kafka_tools.clients.transactions.requests import FEATURE, GroupMetadata, TopicIds, TransactionRequests
+from kafka_tools.clients.transactions.requests import FEATURE, TopicIds, TransactionRequests
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
