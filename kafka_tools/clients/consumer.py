@@ -21,7 +21,7 @@ from kafka_tools.clients.fetcher import Fetcher, Plan
 from kafka_tools.clients.fetching.offset_query import OffsetQuery, check_time
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.groups.committed import GroupMetadata, checked_offsets, committing
-from kafka_tools.clients.keep_alive import KeepAlive
+from kafka_tools.clients.groups.keep_alive import KeepAlive
 from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
 from kafka_tools.clients.resets import Resets

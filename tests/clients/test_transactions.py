@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.group import OffsetAndMetadata
 from kafka_tools.clients.producer import Producer
-from kafka_tools.clients.transactions.state import ProducerFenced
+from kafka_tools.clients.transactions.steps import ProducerFenced
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, ConfigError, DeadlineExceeded, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
@@ -274,6 +276,16 @@ def test_an_older_protocol_raises_the_epoch_after_an_error(
         )
     with producer.transaction():
         producer.send("raises", b"2", partition=0)
+
+
+def test_the_example_of_the_page_copies_every_record_once(broker: EmbeddedBroker) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    with Producer(broker.bootstrap_servers) as producer:
+        for number in range(2):
+            producer.send("orders", b"%d" % number, partition=0)
+    exec(example.replace("localhost:9092", broker.bootstrap_servers), {})
+    assert committed(broker, "copies") == [b"0", b"1"]
 
 
 # A scripted broker, in virtual time

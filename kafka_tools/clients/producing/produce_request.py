@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.transactions.requests import PRODUCE_BEFORE_V2
-from kafka_tools.clients.transactions.state import Transactions
+from kafka_tools.clients.transactions.state import TransactionManager
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol.messages.produce import ProduceRequest
@@ -31,7 +31,7 @@ class ProduceRequests:
     """Builds the requests of one producer."""
 
     def __init__(
-        self, settings: ProducerSettings, metadata: ClusterMetadata, transactions: Transactions | None
+        self, settings: ProducerSettings, metadata: ClusterMetadata, transactions: TransactionManager | None
     ) -> None:
         self._settings = settings
         self._transactions = transactions

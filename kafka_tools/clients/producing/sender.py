@@ -16,7 +16,8 @@ from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.producing.produce_request import ProduceRequests
 from kafka_tools.clients.producing.producer_id import ProducerId
 from kafka_tools.clients.settings import ProducerSettings
-from kafka_tools.clients.transactions.state import StepKind, Transactions
+from kafka_tools.clients.transactions.state import TransactionManager
+from kafka_tools.clients.transactions.steps import StepKind
 from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import ConnectFailed, DeadlineExceeded, KafkaToolsError, NetworkError
 from kafka_tools.net.exchange import Exchange
@@ -56,7 +57,7 @@ class Sender:
         self._accumulator = accumulator
         self._clock = clock
         self._id = ProducerId(settings, exchange, metadata)
-        self.transactions = Transactions(settings, metadata.topic_id) if settings.transactional_id else None
+        self.transactions = TransactionManager(settings, metadata.topic_id) if settings.transactional_id else None
         self._step: tuple[StepKind, Pending] | None = None
         """The request of the transaction in progress."""
         self._requests = ProduceRequests(settings, metadata, self.transactions)

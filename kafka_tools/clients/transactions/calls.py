@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata, checked_offsets
-from kafka_tools.clients.transactions.state import Outcome, ProducerFenced, Transactions
+from kafka_tools.clients.transactions.state import TransactionManager
+from kafka_tools.clients.transactions.steps import ProducerFenced, TransactionalResult
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import ConfigError, DeadlineExceeded, InputError, KafkaToolsError
 from kafka_tools.values import TopicPartition
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from kafka_tools.net.exchange import Exchange
 
 
-class TransactionalCalls:
+class TransactionalCalls(ABC):
     """Each call waits, at most ``max.block.ms``, and raises the error of the operation.
 
     ProducerFenced means that a newer producer has the transactional id. After any other error of a call inside a
@@ -32,14 +34,14 @@ class TransactionalCalls:
     _lock: ClientLock
     _sender: Sender
 
-    def _turn(self, deadline: Deadline, hurry: bool) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _turn(self, deadline: Deadline, hurry: bool) -> None: ...
 
-    def _within(self, timeout_s: float | None) -> Deadline:
-        raise NotImplementedError
+    @abstractmethod
+    def _within(self, timeout_s: float | None) -> Deadline: ...
 
-    def _report(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _report(self) -> None: ...
 
     def init_transactions(self) -> None:
         """Get the producer id and epoch. Fences older producers, and aborts or completes their transaction.
@@ -100,7 +102,7 @@ class TransactionalCalls:
             raise
 
     @property
-    def _transactions(self) -> Transactions:
+    def _transactions(self) -> TransactionManager:
         transactions = self._sender.transactions
         if transactions is None:
             raise ConfigError("this producer has no transactions: set transactional.id")
@@ -113,7 +115,7 @@ class TransactionalCalls:
             self._wait_for_outcome(outcome, f"Timeout expired while {'committing' if commit else 'aborting'} in")
         self._report()
 
-    def _wait_for_outcome(self, outcome: Outcome, late: str) -> None:
+    def _wait_for_outcome(self, outcome: TransactionalResult, late: str) -> None:
         """Raises the outcome's error, and DeadlineExceeded with the text ``late``."""
         deadline = self._within(self.settings.max_block_ms / 1000)
         while not outcome.done:

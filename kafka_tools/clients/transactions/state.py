@@ -7,15 +7,21 @@ usable again, or final. Follows ``TransactionManager`` of Kafka's Java client; e
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kafka_tools.clients.batch import ProducerIdentity
 from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.transactions.requests import FEATURE, TopicIds, TransactionRequests
+from kafka_tools.clients.transactions.steps import (
+    ManagerState,
+    ProducerFenced,
+    StepKind,
+    TransactionalResult,
+    TransactionStep,
+)
 from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
@@ -25,7 +31,7 @@ from kafka_tools.protocol.schema import Request
 from kafka_tools.values import Node, TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_tools.net.connection import Build, Pending
+    from kafka_tools.net.connection import Pending
     from kafka_tools.net.versions import NodeVersions
 
 NO_IDENTITY = ProducerIdentity(-1, -1)
@@ -33,56 +39,10 @@ BUMP_VERSION = 3
 """First InitProducerId that raises the epoch of a given id (KIP-360)."""
 
 
-class ProducerFenced(KafkaToolsError):
-    """A newer producer has the same transactional id. This producer cannot be used any more: close it."""
+State, Kind = ManagerState, StepKind
 
 
-class TransactionState(enum.Enum):
-    """As ``TransactionManager.State``."""
-
-    UNINITIALIZED = "before init_transactions"
-    INITIALIZING = "in init_transactions"
-    READY = "between two transactions"
-    IN_TRANSACTION = "in a transaction"
-    COMMITTING = "committing"
-    ABORTING = "aborting"
-    ABORTABLE_ERROR = "in a transaction that must be aborted"
-    FATAL_ERROR = "failed"
-
-
-class StepKind(enum.Enum):
-    """The requests, with the API's name."""
-
-    FIND = "FindCoordinator"
-    FIND_GROUP = "FindCoordinator of the group"
-    INIT = "InitProducerId"
-    ADD = "AddPartitionsToTxn"
-    ADD_OFFSETS = "AddOffsetsToTxn"
-    COMMIT_OFFSETS = "TxnOffsetCommit"
-    END = "EndTxn"
-
-
-class Step(NamedTuple):
-    """A request that is due. ``node`` is None if any node can answer."""
-
-    kind: StepKind
-    node: Node | None
-    build: Build
-
-
-class Outcome:
-    """How an operation ended, once ``done``. ``name`` is what the user called."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.done = False
-        self.error: KafkaToolsError | None = None
-
-
-State, Kind = TransactionState, StepKind
-
-
-class Transactions:
+class TransactionManager:
     """See the module. Times are monotonic seconds."""
 
     def __init__(self, settings: ProducerSettings, topic_id: TopicIds) -> None:
@@ -101,7 +61,7 @@ class Transactions:
         self._requests = TransactionRequests(self._id, topic_id)
         self._coordinator: Node | None = None
         self._group_coordinator: Node | None = None
-        self._outcome: Outcome | None = None
+        self._outcome: TransactionalResult | None = None
         self._can_bump = False
         self._bump = False
         """Whether the epoch must be raised after the abort."""
@@ -116,7 +76,7 @@ class Transactions:
 
     # Calls of the user
 
-    def initialize(self) -> Outcome:
+    def initialize(self) -> TransactionalResult:
         """Get the producer id; again after a timeout continues the same operation."""
         if self.state is State.INITIALIZING and self._outcome is not None:
             return self._outcome
@@ -133,7 +93,9 @@ class Transactions:
         self._added.clear()
         self._to_add.clear()
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata) -> Outcome:
+    def send_offsets(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata
+    ) -> TransactionalResult:
         """Commit offsets of a group with the transaction."""
         if self._outcome is not None and not self._outcome.done and (offsets, group) == (self._offsets, self._group):
             return self._outcome
@@ -143,7 +105,7 @@ class Transactions:
         self._offsets, self._group = dict(offsets), group
         return self._begin("send_offsets_to_transaction")
 
-    def end(self, commit: bool) -> Outcome:
+    def end(self, commit: bool) -> TransactionalResult:
         """Commit or abort. The same call after a timeout continues the same operation."""
         name, state = ("commit_transaction", State.COMMITTING) if commit else ("abort_transaction", State.ABORTING)
         if self._outcome is not None and not self._outcome.done and self._outcome.name == name:
@@ -189,7 +151,7 @@ class Transactions:
         """Whether waiting batches fail: the transaction does not commit any more."""
         return self.state in (State.ABORTING, State.ABORTABLE_ERROR, State.FATAL_ERROR)
 
-    def next_step(self, now_s: float, is_drained: bool) -> Step | None:
+    def next_step(self, now_s: float, is_drained: bool) -> TransactionStep | None:
         """The request that is due. ``is_drained``: no batch waits or is in flight, so the transaction can end."""
         if now_s < self.retry_at_s:
             return None
@@ -197,26 +159,30 @@ class Transactions:
         if kind is None:
             return None
         if kind is Kind.FIND:
-            return Step(kind, None, partial(self._requests.find, self._id, CoordinatorType.TRANSACTION))
+            return TransactionStep(kind, None, partial(self._requests.find, self._id, CoordinatorType.TRANSACTION))
         if kind is Kind.FIND_GROUP:
-            return Step(kind, None, partial(self._requests.find, self._group.group_id, CoordinatorType.GROUP))
+            return TransactionStep(
+                kind, None, partial(self._requests.find, self._group.group_id, CoordinatorType.GROUP)
+            )
         if kind is Kind.INIT:
-            return Step(kind, self._coordinator, self._init_request)
+            return TransactionStep(kind, self._coordinator, self._init_request)
         identity = self.identity or NO_IDENTITY
         if kind is Kind.ADD:
             self._started = True
             self._adding, self._to_add = self._to_add, set()
-            return Step(kind, self._coordinator, partial(self._requests.add_partitions, identity, self._adding))
+            return TransactionStep(
+                kind, self._coordinator, partial(self._requests.add_partitions, identity, self._adding)
+            )
         if kind is Kind.ADD_OFFSETS:
             self._started = True
             request = self._requests.add_offsets(identity, self._group.group_id)
-            return Step(kind, self._coordinator, lambda _: request)
+            return TransactionStep(kind, self._coordinator, lambda _: request)
         if kind is Kind.COMMIT_OFFSETS:
             self._started = True
             build = partial(self._requests.commit_offsets, identity, self._group, self._offsets, self.is_v2)
-            return Step(kind, self._group_coordinator, build)
+            return TransactionStep(kind, self._group_coordinator, build)
         commit = self.state is State.COMMITTING
-        return Step(kind, self._coordinator, partial(self._requests.end, identity, commit, self.is_v2))
+        return TransactionStep(kind, self._coordinator, partial(self._requests.end, identity, commit, self.is_v2))
 
     def _next_kind(self, is_drained: bool) -> StepKind | None:
         if self.state in (State.UNINITIALIZED, State.READY, State.ABORTABLE_ERROR, State.FATAL_ERROR):
@@ -375,8 +341,8 @@ class Transactions:
 
     # Outcomes
 
-    def _begin(self, name: str) -> Outcome:
-        self._outcome = Outcome(name)
+    def _begin(self, name: str) -> TransactionalResult:
+        self._outcome = TransactionalResult(name)
         return self._outcome
 
     def _succeed(self) -> None:
@@ -387,7 +353,7 @@ class Transactions:
             self._outcome.error, self._outcome.done = error, True
             self._outcome = None
 
-    def _require(self, name: str, *states: TransactionState) -> None:
+    def _require(self, name: str, *states: ManagerState) -> None:
         """Raise unless the state is one of ``states`` and no other operation is in progress."""
         if self.state is State.FATAL_ERROR and self.error is not None:
             raise self.error
