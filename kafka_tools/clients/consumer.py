@@ -46,6 +46,7 @@ from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
+    from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
@@ -210,6 +211,8 @@ class Consumer(Closing):
             raise error
         if self._keep_alive is not None:
             self._keep_alive.raise_failure()
+        if self._fetcher.metrics is not None:
+            self._fetcher.metrics.polled()
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
@@ -318,7 +321,10 @@ class Consumer(Closing):
             return
         deadline = self._deadline(timeout_s)
         what = "successfully committing the current consumed offsets" if offsets is None else committing(chosen)
+        began_s = self._clock.monotonic_s()
         self._ask_again(lambda done: group.commit(chosen, done), deadline, what)
+        if self._fetcher.metrics is not None:
+            self._fetcher.metrics.committed(self._clock.monotonic_s() - began_s)
 
     @one_thread
     def commit_async(
@@ -414,6 +420,16 @@ class Consumer(Closing):
             self._update_metadata()
 
         return query.run(targets, self._deadline(timeout_s), step)
+
+    @one_thread
+    def metrics(self) -> dict[MetricName, object]:
+        """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
+        if self._fetcher.metrics is None:
+            from kafka_tools.clients.metrics import ConsumerMetrics
+
+            client_id = self._exchange.config.client_id
+            self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(self._positions))
+        return self._fetcher.metrics.values()
 
     # End
 
@@ -528,9 +544,13 @@ class Consumer(Closing):
             self._send_fetch(plan)
 
     def _send_fetch(self, plan: Plan) -> None:
+        sent_s = self._clock.monotonic_s()
+
         def then(pending: Pending) -> None:
             now_s = self._clock.monotonic_s()
             if pending.error is None:
+                if self._fetcher.metrics is not None:
+                    self._fetcher.metrics.fetched(now_s - sent_s, pending.response)
                 self._fetcher.take(plan, pending.response, now_s)
             elif isinstance(pending.error, NetworkError):
                 self._fetcher.on_failure(plan, now_s)

@@ -48,6 +48,7 @@ class Chunk:
         self.topic_partition = topic_partition
         self.position = offset
         self.exhausted = False
+        self.high_watermark = data.high_watermark
         self.leader_epoch = -1
         """Leader epoch of the last batch that was taken as columns."""
         self._failure: CorruptBatch | None = None

@@ -24,6 +24,7 @@ from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetching.polled_columns import PolledColumns
+    from kafka_tools.clients.metrics import ConsumerMetrics
     from kafka_tools.net.versions import NodeVersions
 
 
@@ -61,6 +62,8 @@ class Fetcher:
         self._metadata = metadata
         self._positions = positions
         self._on_out_of_range = on_out_of_range
+        self.metrics: ConsumerMetrics | None = None
+        """What was consumed since ``Consumer.metrics`` was called first; None before."""
         self._chunks: deque[Chunk] = deque()
         self._replicas: dict[TopicPartition, tuple[int, float]] = {}
 
@@ -135,6 +138,9 @@ class Fetcher:
             if taken:
                 out += taken
                 position.leader_epoch = taken[-1].leader_epoch
+                if self.metrics is not None:
+                    lag = max(0, chunk.high_watermark - chunk.position)
+                    self.metrics.consumed(chunk.topic_partition, len(taken), lag)
             position.offset = chunk.position
             if chunk.exhausted:
                 self._chunks.popleft()
@@ -164,6 +170,9 @@ class Fetcher:
             if columns is not None and len(columns.offsets):
                 found.append(columns)
                 size_bytes += len(columns.data)
+                if self.metrics is not None:
+                    lag = max(0, chunk.high_watermark - chunk.position)
+                    self.metrics.consumed(chunk.topic_partition, len(columns.offsets), lag)
                 position.leader_epoch = chunk.leader_epoch
             position.offset = chunk.position
             if chunk.exhausted:

@@ -8,7 +8,8 @@ A client records once for each batch, request or poll, never for each record. To
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from kafka_tools.clock import Clock
 from kafka_tools.metrics.compound import Meter
@@ -18,6 +19,11 @@ from kafka_tools.metrics.registry import Metrics
 from kafka_tools.metrics.sampled import Avg, Max, WindowedCount
 from kafka_tools.metrics.sensor import Sensor
 
+if TYPE_CHECKING:
+    from kafka_tools.clients.batch import ProducerBatch
+    from kafka_tools.protocol.messages.fetch import FetchResponse
+    from kafka_tools.values import TopicPartition
+
 MOST_LABELS = 1000
 """The maximum number of topics, and of nodes, with metrics of their own."""
 
@@ -26,6 +32,7 @@ class ClientMetrics:
     """The registry of one client, and the sensors that all clients have. ``values`` is what ``metrics()`` returns."""
 
     def __init__(self, clock: Clock, client_id: str) -> None:
+        self._clock = clock
         self.registry = Metrics(clock, MetricConfig(tags={"client-id": client_id}))
         self._labelled: dict[str, set[str]] = {}
 
@@ -116,11 +123,14 @@ class ProducerMetrics(ClientMetrics):
         self.gauge("buffer-available-bytes", group, "The free bytes of the buffer.", lambda: buffer_bytes - buffered())
         self.gauge("requests-in-flight", group, "The requests that wait for a response.", in_flight)
 
-    def sent(self, node_id: int, batches: list[tuple[str, int, int, float]]) -> None:
-        """A request leaves. ``batches``: (topic, records, bytes, seconds in the buffer) of each batch."""
+    def sent(self, node_id: int, batches: Sequence[ProducerBatch]) -> None:
+        """A request with these encoded batches leaves."""
         self._requests.record()
         records = size_bytes = 0
-        for topic, count, batch_bytes, waited_s in batches:
+        now_s = self._clock.monotonic_s()
+        for batch in batches:
+            topic, count, batch_bytes = batch.topic_partition.topic, len(batch.records), len(batch.encoded or b"")
+            waited_s = now_s - batch.created_s
             records += count
             size_bytes += batch_bytes
             self._batch_size.record(batch_bytes)
@@ -189,7 +199,6 @@ class ConsumerMetrics(ClientMetrics):
     def __init__(self, clock: Clock, client_id: str, *, assigned: Callable[[], int]) -> None:
         super().__init__(clock, client_id)
         fetch, coordinator, registry = self.FETCH_GROUP, self.COORDINATOR_GROUP, self.registry
-        self._clock = clock
         self._polled_s: float | None = None
         self._fetch_latency = self.avg_and_max("fetch-latency", "fetch-latency", fetch, "latency of a fetch in ms")
         self.meter(self._fetch_latency, "fetch", fetch, "fetch requests", events=True)
@@ -215,33 +224,36 @@ class ConsumerMetrics(ClientMetrics):
             self._between.record((now_s - self._polled_s) * 1000)
         self._polled_s = now_s
 
-    def fetched(self, latency_s: float, throttle_ms: int, size_bytes: int) -> None:
-        """A fetch response has come, with so many bytes of records."""
+    def fetched(self, latency_s: float, response: FetchResponse) -> None:
+        """A fetch response has come."""
         self._fetch_latency.record(latency_s * 1000)
-        self._throttle.record(throttle_ms)
-        self._bytes.record(size_bytes)
+        self._throttle.record(response.throttle_time_ms)
+        parts = (partition for topic in response.responses for partition in topic.partitions)
+        self._bytes.record(sum(len(partition.records or b"") for partition in parts))
 
-    def consumed(self, topic: str, partition: int, records: int, size_bytes: int, lag: int) -> None:
-        """The application gets records of a partition. ``lag``: the records that it has not got yet."""
+    def consumed(self, partition: TopicPartition, records: int, lag: int) -> None:
+        """The application gets records of a partition. ``lag``: the number of records after them."""
         self._records.record(records)
         self._lag.record(lag)
-        if not self.labelled("partition", f"{topic}-{partition}"):
+        if not self.labelled("partition", str(partition)):
             return
-        name = f"topic.{topic}.records"
-        found = self.registry.find_sensor(name)
-        if found is None:
-            found = self.meter(
-                self.registry.sensor(name), "records-consumed", self.FETCH_GROUP, "records", {"topic": topic}
-            )
-        found.record(records)
-        name = f"partition.{topic}-{partition}.lag"
+        self._of_topic(partition.topic).record(records)
+        name = f"partition.{partition}.lag"
         found = self.registry.find_sensor(name)
         if found is None:
             found = self.registry.sensor(name)
-            tags = {"topic": topic, "partition": str(partition)}
+            tags = {"topic": partition.topic, "partition": str(partition.partition)}
             for suffix, stat in (("-avg", Avg()), ("-max", Max())):
                 found.add(self.registry.name(f"records-lag{suffix}", self.FETCH_GROUP, tags=tags), stat)
         found.record(lag)
+
+    def _of_topic(self, topic: str) -> Sensor:
+        name = f"topic.{topic}.records"
+        found = self.registry.find_sensor(name)
+        if found is None:
+            found = self.registry.sensor(name)
+            self.meter(found, "records-consumed", self.FETCH_GROUP, "records consumed", {"topic": topic})
+        return found
 
     def committed(self, latency_s: float) -> None:
         """A commit was answered."""

@@ -40,6 +40,7 @@ from kafka_tools.records.chain import HEADER_BYTES, RECORD_OVERHEAD_BYTES
 from kafka_tools.values import can_be_sent
 
 if TYPE_CHECKING:
+    from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.given_settings import Given
 
 _CALLBACKS_CHECK_S = 0.001
@@ -207,6 +208,23 @@ class Producer(TransactionalCalls):
         self._report()
         while self._reports.others_run and not deadline.expired:
             self._clock.sleep(_CALLBACKS_CHECK_S)
+
+    def metrics(self) -> dict[MetricName, object]:
+        """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement.
+
+        So a producer whose metrics nobody reads pays nothing for them.
+        """
+        if self._sender.metrics is None:
+            from kafka_tools.clients.metrics import ProducerMetrics
+
+            self._sender.metrics = ProducerMetrics(
+                self._clock,
+                self._exchange.config.client_id,
+                buffer_bytes=self.settings.buffer_memory_bytes,
+                buffered=lambda: self._accumulator.buffered_bytes,
+                in_flight=lambda: self._sender.requests_in_flight,
+            )
+        return self._sender.metrics.values()
 
     def close(self, timeout_s: float | None = None) -> None:
         """Flush, then close the connections. With ``timeout_s``, records that are not through by then fail.

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients import metrics as module
+from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.metrics import ClientMetrics, ConsumerMetrics, ProducerMetrics, printed
+from kafka_tools.clients.producer import Producer
 from kafka_tools.clock import ManualClock
+from kafka_tools.metrics.names import MetricName
+from kafka_tools.values import TopicPartition
 
 
 def shown(metrics: ClientMetrics) -> dict[str, object]:
@@ -21,10 +30,21 @@ def producer_metrics(clock: ManualClock) -> ProducerMetrics:
     return ProducerMetrics(clock, "app", buffer_bytes=1000, buffered=lambda: 300, in_flight=lambda: 2)
 
 
+def batch(topic: str, records: int, size_bytes: int, created_s: float = 0.0) -> Any:
+    """As much of a batch as metrics read."""
+    return SimpleNamespace(
+        topic_partition=TopicPartition(topic, 0),
+        records=[None] * records,
+        encoded=b"x" * size_bytes,
+        created_s=created_s,
+    )
+
+
 def test_a_producer_counts_by_topic_and_node() -> None:
     clock = ManualClock()
+    clock.advance(0.015)
     metrics = producer_metrics(clock)
-    metrics.sent(1, [("orders", 10, 500, 0.005), ("other", 2, 100, 0.015)])
+    metrics.sent(1, [batch("orders", 10, 500, 0.01), batch("other", 2, 100)])
     clock.advance(0.03)
     metrics.answered(1, 0.03, 7)
     metrics.retried("orders", 10)
@@ -49,21 +69,18 @@ def test_a_producer_counts_by_topic_and_node() -> None:
     assert found["producer-node-metrics request-latency-max node-id=node-1"] == 30
 
 
-def test_a_consumer_counts_fetches_records_and_commits() -> None:
+def test_a_consumer_counts_polls_records_and_commits() -> None:
     clock = ManualClock()
     metrics = ConsumerMetrics(clock, "app", assigned=lambda: 3)
     metrics.polled()
     clock.advance(0.2)
     metrics.polled()
-    metrics.fetched(0.05, 0, 4096)
-    metrics.consumed("orders", 0, 20, 2048, 5)
-    metrics.consumed("orders", 1, 10, 2048, 9)
+    metrics.consumed(TopicPartition("orders", 0), 20, 5)
+    metrics.consumed(TopicPartition("orders", 1), 10, 9)
     metrics.committed(0.004)
     found = shown(metrics)
     assert found["consumer-fetch-manager-metrics records-consumed-total"] == 30
     assert found["consumer-fetch-manager-metrics records-consumed-total topic=orders"] == 30
-    assert found["consumer-fetch-manager-metrics bytes-consumed-total"] == 4096
-    assert found["consumer-fetch-manager-metrics fetch-latency-avg"] == 50
     assert found["consumer-fetch-manager-metrics records-lag-max"] == 9
     assert found["consumer-fetch-manager-metrics records-lag-max topic=orders partition=0"] == 5
     assert found["consumer-coordinator-metrics commit-total"] == 1
@@ -71,11 +88,46 @@ def test_a_consumer_counts_fetches_records_and_commits() -> None:
     assert found["consumer-metrics time-between-poll-max"] == 200
 
 
+def test_clients_measure_what_they_send_and_read_from_the_first_question_on() -> None:
+    with EmbeddedBroker(config={"auto.create.topics.enable": "true"}) as broker:
+        config = {"bootstrap.servers": broker.bootstrap_servers, "client.id": "app"}
+        with Producer(config) as producer:
+            producer.send("orders", b"before")
+            producer.flush()
+            assert total(producer.metrics(), "record-send-total") == 0
+            for _ in range(10):
+                producer.send("orders", b"x" * 100)
+            producer.flush()
+            sent = producer.metrics()
+        with Consumer({**config, "group.id": "g", "auto.offset.reset": "earliest"}) as consumer:
+            consumer.metrics()
+            consumer.subscribe(["orders"])
+            records = 0
+            while records < 11:
+                records += len(consumer.poll(10))
+            consumer.commit()
+            read = consumer.metrics()
+        assert total(sent, "record-send-total") == total(sent, "record-send-total", topic="orders") == 10
+        assert total(sent, "request-latency-max") > 0
+        assert total(read, "records-consumed-total") == total(read, "records-consumed-total", topic="orders") == 11
+        written = broker.metrics()["kafka.server:type=BrokerTopicMetrics,name=BytesOutPerSec,topic=orders"]["Count"]
+        assert total(read, "bytes-consumed-total") == written
+        assert total(read, "commit-total") == 1
+
+
+def total(metrics: Mapping[MetricName, Any], name: str, **tags: str) -> float:
+    """The value of the metric with this name and these tags."""
+    (found,) = (
+        value for each, value in metrics.items() if each.name == name and each.tags == {"client-id": "app", **tags}
+    )
+    return float(found)
+
+
 def test_labels_are_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(module, "MOST_LABELS", 2)
     metrics = producer_metrics(ManualClock())
     for number in range(5):
-        metrics.sent(number, [(f"t{number}", 1, 10, 0.0)])
+        metrics.sent(number, [batch(f"t{number}", 1, 10)])
     found = shown(metrics)
     assert found["producer-metrics record-send-total"] == 5
     assert [name for name in found if "record-send-total topic" in name] == [

@@ -28,6 +28,7 @@ from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceRespons
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.metrics import ProducerMetrics
     from kafka_tools.net.connection import Pending
 
 _CHANNEL = "transactions"
@@ -65,6 +66,13 @@ class Sender:
         self._asking: Pending | None = None
         """The request for metadata in progress."""
         self._closed = False
+        self.metrics: ProducerMetrics | None = None
+        """What was sent since ``Producer.metrics`` was called first; None before."""
+
+    @property
+    def requests_in_flight(self) -> int:
+        """The number of produce requests whose answers have not come."""
+        return len(self._in_flight)
 
     def wait_s(self) -> float:
         """Seconds until ``pump`` should be called for records to leave in time; infinity when none waits."""
@@ -252,7 +260,9 @@ class Sender:
             raise
         deadline = self._deadline(self.settings.request_timeout_ms)
         pending = self._exchange.send(node, self._requests.in_version(request), deadline)
-        self._in_flight.append(_Sent(node, batches, request, pending))
+        self._in_flight.append(_Sent(node, batches, request, pending, self._clock.monotonic_s()))
+        if self.metrics is not None:
+            self.metrics.sent(node.id, batches)
 
     def _collect(self, waiting: list[Pending], deadline: Deadline) -> bool:
         """Wait until one of the requests is answered or has failed, and handle every produce request that is.
@@ -278,6 +288,9 @@ class Sender:
         return any(pending.done for pending in waiting)
 
     def _take_answer(self, sent: _Sent, response: ProduceResponse | None) -> None:
+        if self.metrics is not None:
+            latency_s = self._clock.monotonic_s() - sent.sent_s
+            self.metrics.answered(sent.node.id, latency_s, 0 if response is None else response.throttle_time_ms)
         if response is None or self.settings.acks == 0:
             for batch in sent.batches:
                 self._accumulator.finish(batch)
@@ -314,6 +327,8 @@ class Sender:
             return
         if code == error_codes.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._accumulator.split(batch)
+            if self.metrics is not None:
+                self.metrics.split()
             return
         known = error_codes.error(code)
         if known.refresh_metadata:
@@ -353,9 +368,13 @@ class Sender:
                 self._fail(batch, error)
             else:
                 self._accumulator.retry(batch, now_s)
+                if self.metrics is not None:
+                    self.metrics.retried(batch.topic_partition.topic, len(batch.records))
 
     def _fail(self, batch: ProducerBatch, error: KafkaToolsError, *, in_flight: bool = True) -> None:
         batch.error = error
+        if self.metrics is not None:
+            self.metrics.failed(batch.topic_partition.topic, len(batch.records))
         self._accumulator.finish(batch, in_flight=in_flight)
         if self.transactions is not None:
             self.transactions.on_batch_failed(error)
@@ -390,3 +409,4 @@ class _Sent(NamedTuple):
     batches: list[ProducerBatch]
     request: ProduceRequest
     pending: Pending
+    sent_s: float
