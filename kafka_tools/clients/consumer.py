@@ -425,7 +425,7 @@ class Consumer(Closing):
     def metrics(self) -> dict[MetricName, object]:
         """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
         if self._fetcher.metrics is None:
-            from kafka_tools.clients.metrics import ConsumerMetrics
+            from kafka_tools.clients.fetching.metrics import ConsumerMetrics
 
             client_id = self._exchange.config.client_id
             self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(self._positions))

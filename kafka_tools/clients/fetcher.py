@@ -23,8 +23,8 @@ from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.fetching.metrics import ConsumerMetrics
     from kafka_tools.clients.fetching.polled_columns import PolledColumns
-    from kafka_tools.clients.metrics import ConsumerMetrics
     from kafka_tools.net.versions import NodeVersions
 
 

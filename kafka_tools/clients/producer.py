@@ -215,7 +215,7 @@ class Producer(TransactionalCalls):
         So a producer whose metrics nobody reads pays nothing for them.
         """
         if self._sender.metrics is None:
-            from kafka_tools.clients.metrics import ProducerMetrics
+            from kafka_tools.clients.producing.metrics import ProducerMetrics
 
             self._sender.metrics = ProducerMetrics(
                 self._clock,

@@ -28,7 +28,7 @@ from kafka_tools.protocol.messages.produce import ProduceRequest, ProduceRespons
 from kafka_tools.values import Node
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.metrics import ProducerMetrics
+    from kafka_tools.clients.producing.metrics import ProducerMetrics
     from kafka_tools.net.connection import Pending
 
 _CHANNEL = "transactions"
