@@ -17,6 +17,7 @@ from kafka_tools.texts.java_numbers import java_ratio
 
 if TYPE_CHECKING:
     from kafka_tools.clients.fetched_data import ConsumedRecord
+    from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.config import ClientConfig
     from kafka_tools.texts.name_patterns import NamePattern
     from kafka_tools.values import TopicPartition
@@ -42,6 +43,8 @@ class ConsumerLoad:
         self._rows: list[Row] = []
         self._records = 0
         self._size_bytes = 0
+        self.metrics: Mapping[MetricName, object] = {}
+        """The consumer's metrics after the run, with --print-metrics."""
 
     def run(self, config: ClientConfig, topics: list[str] | NamePattern, trace: bool) -> None:
         """Read until there are enough records or none arrives for too long, and print the lines."""
@@ -49,12 +52,16 @@ class ConsumerLoad:
         if not self._options["hide_header"] and not self._is_quiet:
             running.emit(performance_text.consumed_header(is_detailed))
         with open_exchange(config, trace) as exchange, Consumer(config, exchange=exchange) as consumer:
+            if self._options["print_metrics"]:
+                consumer.metrics()  # starts to measure
             start_ms = self._clock.now_ms()
             times = RebalanceTimes(self._clock, start_ms)
             consumer.subscribe(topics, on_assigned=times.assigned, on_revoked=times.revoked)
             self._read(consumer, times, start_ms)
             total = self._row("total", start_ms, self._clock.now_ms(), times.total_ms, (0, 0))
             self._show(total, is_shown=not is_detailed)
+            if self._options["print_metrics"]:
+                self.metrics = consumer.metrics()
 
     def result(self, kind: str) -> Rows:
         """The rows of the run."""

@@ -15,6 +15,7 @@ from kafka_tools.commands.options.command import Command, section
 from kafka_tools.commands.options.connection import client_connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.renamed import newer_of
+from kafka_tools.commands.performance.options import check_print_metrics, print_metrics
 
 if TYPE_CHECKING:
     from kafka_tools.net.config import ClientConfig
@@ -73,6 +74,7 @@ INT32 = click.IntRange(0, 2**31 - 1)
     help="Format of times, as in Java's SimpleDateFormat.  [default: yyyy-MM-dd HH:mm:ss:SSS]",
 )
 @measuring_option("--hide-header", is_flag=True, help="Print no header.")
+@measuring_option("--print-metrics", is_flag=True, help="Print the client's metrics at the end. Not with -o.")
 @client_connection_options("consumer", old_config="--consumer.config")
 @output_options(KIND)
 def command(output_format: str | None, **options: Any) -> int:
@@ -84,6 +86,7 @@ def command(output_format: str | None, **options: Any) -> int:
 
     if (options["topic"] is None) == (options["include"] is None):
         raise click.UsageError("Give exactly one of --topic and --include.")
+    check_print_metrics(options["print_metrics"], output_format)
     options["num_records"] = _count(options)
     topics = [options["topic"]] if options["include"] is None else _pattern(options["include"])
     date = java_date_format(options["date_format"])
@@ -93,7 +96,9 @@ def command(output_format: str | None, **options: Any) -> int:
 
     load = ConsumerLoad(options, date, is_quiet=output_format is not None)
     load.run(config, topics, options["trace"])
-    return running.finish(load.result(KIND), output_format)
+    status = running.finish(load.result(KIND), output_format)
+    print_metrics(load.metrics)
+    return status
 
 
 def _count(options: Mapping[str, Any]) -> int:

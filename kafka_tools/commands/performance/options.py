@@ -1,10 +1,17 @@
-"""Options of several values after one name, as Kafka's tools take them: ``--command-property a=1 b=2``."""
+"""Options of the performance tools: several values after one name (``--command-property a=1 b=2``), and metrics."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from kafka_tools.commands.options.command import Command
+from kafka_tools.errors import UsageError
+
+if TYPE_CHECKING:
+    from kafka_tools.metrics.names import MetricName
 
 
 class SeveralValues(Command):
@@ -30,3 +37,18 @@ class SeveralValues(Command):
                 name = name if name in taking else ""
                 values = 1 if equals else 0
         return super().parse_args(ctx, spread)
+
+
+def check_print_metrics(wanted: bool, output_format: str | None) -> None:
+    """Raise a usage error for --print-metrics with -o."""
+    if wanted and output_format is not None:
+        raise UsageError("--print-metrics prints text: leave out -o")
+
+
+def print_metrics(metrics: Mapping[MetricName, object]) -> None:
+    """Print metrics as Kafka's tools do; nothing if there are none."""
+    if metrics:
+        from kafka_tools.commands.running import emit
+        from kafka_tools.metrics.clients import printed
+
+        emit(printed(metrics))

@@ -18,7 +18,7 @@ from kafka_tools.commands.options.command import section
 from kafka_tools.commands.options.connection import client_connection_options
 from kafka_tools.commands.options.output import output_options
 from kafka_tools.commands.options.renamed import newer_of
-from kafka_tools.commands.performance.options import SeveralValues
+from kafka_tools.commands.performance.options import SeveralValues, check_print_metrics, print_metrics
 
 if TYPE_CHECKING:
     from kafka_tools.commands.performance.payloads import Keys, Source
@@ -96,6 +96,7 @@ _REMOVED = "Option {} has been deprecated and will be removed in a future versio
     metavar="MS",
     help="Interval between lines of progress.  [default: 5000]",
 )
+@measuring_option("--print-metrics", is_flag=True, help="Print the client's metrics at the end. Not with -o.")
 @client_connection_options("producer", old_config="--producer.config", old_property="--producer-props")
 @output_options("producer-performance")
 def command(output_format: str | None, **options: Any) -> int:
@@ -107,6 +108,7 @@ def command(output_format: str | None, **options: Any) -> int:
         --record-size 1000 --throughput 5000
     """
     _check(options)
+    check_print_metrics(options["print_metrics"], output_format)
     config = _config(options)
     values = _values(options, is_quiet=output_format is not None)
     keys = _keys(options)
@@ -117,8 +119,13 @@ def command(output_format: str | None, **options: Any) -> int:
 
     load = ProducerLoad(options, is_quiet=output_format is not None)
     with open_exchange(config, options["trace"]) as exchange, Producer(config, exchange=exchange) as producer:
+        if options["print_metrics"]:
+            producer.metrics()  # starts to measure
         load.run(producer, values, keys)
-    return running.finish(load.result("producer-performance"), output_format, complaints=load.complaints)
+        metrics = producer.metrics() if options["print_metrics"] else {}
+    status = running.finish(load.result("producer-performance"), output_format, complaints=load.complaints)
+    print_metrics(metrics)
+    return status
 
 
 def _check(options: Mapping[str, Any]) -> None:

@@ -280,3 +280,23 @@ def test_another_record_than_the_one_sent_ends_the_latency_test(read: list[Consu
     with pytest.raises(RoundTripFailed, match=message):
         check_read(read, b"k", b"v", ())
     check_read([record(b"v", b"k")], b"k", b"v", ())
+
+
+def test_metrics_of_the_clients_are_printed_at_the_end(servers: str, topic: str, run: Run) -> None:
+    line = f"--bootstrap-server {servers} --topic {topic} --num-records 50"
+    produced = run(PRODUCER, f"{line} --record-size 10 --throughput -1 --print-metrics")
+    assert produced.status == 0, produced.err
+    shown = dict(each.rsplit(" : ", 1) for each in produced.out.splitlines() if " : " in each)
+    found = {name.strip(): value for name, value in shown.items()}
+    assert found["producer-metrics:record-send-total:{client-id=perf-producer-client}"] == "50.000"
+    assert (
+        found[f"producer-topic-metrics:record-send-total:{{client-id=perf-producer-client, topic={topic}}}"] == "50.000"
+    )
+    consumed = run(CONSUMER, f"{line} --print-metrics")
+    assert consumed.status == 0, consumed.err
+    assert re.search(
+        r"consumer-fetch-manager-metrics:records-consumed-total:\{client-id=\S+\} +: 50\.000", consumed.out
+    )
+    refused = run(PRODUCER, f"{line} --record-size 10 --throughput -1 --print-metrics -o json")
+    assert refused.status == 2
+    assert "--print-metrics prints text: leave out -o" in refused.err
