@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.clients.auto_commit import AutoCommit
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetched_data import ConsumedRecord
-from kafka_tools.clients.fetcher import Fetcher, Plan
+from kafka_tools.clients.fetcher import Fetcher, MeasuredConsumer, Plan
 from kafka_tools.clients.fetching.offset_query import OffsetQuery, check_time
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.groups.committed import GroupMetadata, checked_offsets, committing
@@ -46,7 +46,6 @@ from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
-    from kafka_tools.metrics.names import MetricName
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
@@ -59,7 +58,7 @@ class ConsumerWokenUp(KafkaToolsError):
     """``wakeup`` was called."""
 
 
-class Consumer(Closing):
+class Consumer(MeasuredConsumer, Closing):
     """Reads records, for one thread at a time. Use as a context manager: leaving it closes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
@@ -211,8 +210,7 @@ class Consumer(Closing):
             raise error
         if self._keep_alive is not None:
             self._keep_alive.raise_failure()
-        if self._fetcher.metrics is not None:
-            self._fetcher.metrics.polled()
+        self._fetcher.polled()
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
@@ -319,12 +317,8 @@ class Consumer(Closing):
         chosen = self._auto_commit.consumed() if offsets is None else checked_offsets(offsets)
         if not chosen:
             return
-        deadline = self._deadline(timeout_s)
         what = "successfully committing the current consumed offsets" if offsets is None else committing(chosen)
-        began_s = self._clock.monotonic_s()
-        self._ask_again(lambda done: group.commit(chosen, done), deadline, what)
-        if self._fetcher.metrics is not None:
-            self._fetcher.metrics.committed(self._clock.monotonic_s() - began_s)
+        self._ask_again(self._fetcher.measured_commit(group, chosen), self._deadline(timeout_s), what)
 
     @one_thread
     def commit_async(
@@ -420,16 +414,6 @@ class Consumer(Closing):
             self._update_metadata()
 
         return query.run(targets, self._deadline(timeout_s), step)
-
-    @one_thread
-    def metrics(self) -> dict[MetricName, object]:
-        """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
-        if self._fetcher.metrics is None:
-            from kafka_tools.clients.fetching.metrics import ConsumerMetrics
-
-            client_id = self._exchange.config.client_id
-            self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(self._positions))
-        return self._fetcher.metrics.values()
 
     # End
 
@@ -544,13 +528,9 @@ class Consumer(Closing):
             self._send_fetch(plan)
 
     def _send_fetch(self, plan: Plan) -> None:
-        sent_s = self._clock.monotonic_s()
-
         def then(pending: Pending) -> None:
             now_s = self._clock.monotonic_s()
             if pending.error is None:
-                if self._fetcher.metrics is not None:
-                    self._fetcher.metrics.fetched(now_s - sent_s, pending.response)
                 self._fetcher.take(plan, pending.response, now_s)
             elif isinstance(pending.error, NetworkError):
                 self._fetcher.on_failure(plan, now_s)

@@ -23,14 +23,42 @@ from kafka_tools.protocol.messages.fetch import FetchRequest, FetchResponse
 from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kafka_tools.clients.fetching.metrics import ConsumerMetrics
     from kafka_tools.clients.fetching.polled_columns import PolledColumns
+    from kafka_tools.clients.group import GroupClient
+    from kafka_tools.clients.groups.committed import OffsetAndMetadata
+    from kafka_tools.clients.threads.one_user import OneUser
+    from kafka_tools.clock import Clock
+    from kafka_tools.metrics.names import MetricName
+    from kafka_tools.net.exchange import Exchange
     from kafka_tools.net.versions import NodeVersions
 
 
 TOPIC_ID_VERSION = 13
 MOST_COLUMNS_BYTES = 8 * 1024 * 1024
 """About the most bytes of keys and values in one list of columns."""
+
+
+class MeasuredConsumer:
+    """The part of a consumer that gives its metrics."""
+
+    _fetcher: Fetcher
+    _clock: Clock
+    _exchange: Exchange
+    _positions: Positions
+    use: OneUser
+
+    def metrics(self) -> dict[MetricName, object]:
+        """The metrics by name, with Kafka's names and groups: numbers. The first call starts the measurement."""
+        with self.use:
+            if self._fetcher.metrics is None:
+                from kafka_tools.clients.fetching.metrics import ConsumerMetrics
+
+                client_id = self._exchange.config.client_id
+                self._fetcher.metrics = ConsumerMetrics(self._clock, client_id, assigned=lambda: len(self._positions))
+            return self._fetcher.metrics.values()
 
 
 class Plan(NamedTuple):
@@ -40,6 +68,7 @@ class Plan(NamedTuple):
     request: FetchRequest
     asked: dict[TopicPartition, int]
     names: dict[uuid.UUID, str]
+    planned_s: float = 0.0
 
     def build(self, versions: NodeVersions) -> tuple[FetchRequest, int]:
         """The request with the version that the node takes; topics without an id cannot go by id."""
@@ -80,10 +109,33 @@ class Fetcher:
                 self._metadata.request_update()
             elif node.id not in busy:
                 per_node.setdefault(node, []).append((topic_partition, position))
-        return [self._request(node, partitions) for node, partitions in per_node.items()]
+        return [self._request(node, partitions)._replace(planned_s=now_s) for node, partitions in per_node.items()]
+
+    def polled(self) -> None:
+        """The application calls ``poll``."""
+        if self.metrics is not None:
+            self.metrics.polled()
+
+    def measured_commit(
+        self, group: GroupClient, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> Callable[[Callable[..., None]], bool]:
+        """A function that starts a commit, as ``GroupClient.commit``, and measures the time until its answer."""
+        answered = None if self.metrics is None else self.metrics.commit_begins()
+
+        def start(done: Callable[..., None]) -> bool:
+            def answer(error: KafkaToolsError | None) -> None:
+                if answered is not None:
+                    answered()
+                done(error)
+
+            return group.commit(offsets, answer)
+
+        return start
 
     def take(self, plan: Plan, response: FetchResponse, now_s: float) -> None:
         """Keep what a node sent. Raises BrokerError for refusals that no retry mends, CorruptBatch for bad bytes."""
+        if self.metrics is not None:
+            self.metrics.fetched(now_s - plan.planned_s, response)
         if response.error_code:
             if not error_codes.error(response.error_code).retriable:
                 raise refused(FetchRequest, response.error_code, f"fetching from {plan.node}")

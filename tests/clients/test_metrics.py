@@ -78,7 +78,7 @@ def test_a_consumer_counts_polls_records_and_commits() -> None:
     metrics.polled()
     metrics.consumed(TopicPartition("orders", 0), 20, 5)
     metrics.consumed(TopicPartition("orders", 1), 10, 9)
-    metrics.committed(0.004)
+    metrics.commit_begins()()
     found = shown(metrics)
     assert found["consumer-fetch-manager-metrics records-consumed-total"] == 30
     assert found["consumer-fetch-manager-metrics records-consumed-total topic=orders"] == 30

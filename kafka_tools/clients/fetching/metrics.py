@@ -83,9 +83,10 @@ class ConsumerMetrics(ClientMetrics):
             self.meter(found, "records-consumed", self.FETCH_GROUP, "records consumed", {"topic": topic})
         return found
 
-    def committed(self, latency_s: float) -> None:
-        """A commit was answered."""
-        self._commits.record(latency_s * 1000)
+    def commit_begins(self) -> Callable[[], None]:
+        """A commit begins. Returns the function to call when it is answered."""
+        began_s = self._clock.monotonic_s()
+        return lambda: self._commits.record((self._clock.monotonic_s() - began_s) * 1000)
 
     def _since_poll_s(self) -> float:
         return -1.0 if self._polled_s is None else self._clock.monotonic_s() - self._polled_s
