@@ -1,4 +1,7 @@
-"""Producing and consuming as a library: ``Producer("localhost:9092")``, ``Consumer("localhost:9092")``."""
+"""Producing and consuming as a library: ``Producer("localhost:9092")``, ``Consumer("localhost:9092")``.
+
+``ShareConsumer`` reads in a share group (KIP-932).
+"""
 
 from kafka_tools._lazy import lazy_names
 
@@ -6,7 +9,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer as Consumer
     from kafka_tools.clients.producer import Producer as Producer
+    from kafka_tools.clients.sharing.consumer import ShareConsumer as ShareConsumer
+    from kafka_tools.clients.sharing.held_records import AcknowledgeType as AcknowledgeType
+    from kafka_tools.clients.subscription import SubscriptionPattern as SubscriptionPattern
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"Consumer": "kafka_tools.clients.consumer", "Producer": "kafka_tools.clients.producer"}
+    __name__,
+    {
+        "AcknowledgeType": "kafka_tools.clients.sharing.held_records",
+        "Consumer": "kafka_tools.clients.consumer",
+        "Producer": "kafka_tools.clients.producer",
+        "ShareConsumer": "kafka_tools.clients.sharing.consumer",
+        "SubscriptionPattern": "kafka_tools.clients.subscription",
+    },
 )

@@ -12,28 +12,26 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_tools.clients.auto_commit import AutoCommit
-from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetched_data import ConsumedRecord
 from kafka_tools.clients.fetcher import Fetcher, MeasuredConsumer, Plan
+from kafka_tools.clients.fetching.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.fetching.offset_query import OffsetQuery, check_time
+from kafka_tools.clients.fetching.validation import Validation
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
 from kafka_tools.clients.groups.committed import GroupMetadata, checked_offsets, committing
 from kafka_tools.clients.groups.keep_alive import KeepAlive
-from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
+from kafka_tools.clients.groups.listeners import Listener, RebalanceListeners
+from kafka_tools.clients.polled_client import ConsumerWokenUp as ConsumerWokenUp
+from kafka_tools.clients.polled_client import PolledClient
 from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
 from kafka_tools.clients.resets import Resets
 from kafka_tools.clients.settings import ConsumerSettings
-from kafka_tools.clients.subscription import Listener, Subscription
-from kafka_tools.clients.threads.background import LOOK_AGAIN_S, Background
-from kafka_tools.clients.threads.lock import ClientLock
-from kafka_tools.clients.threads.one_user import OneUser, one_thread
-from kafka_tools.clients.threads.sharing import share
-from kafka_tools.clients.threads.unclosed import Unclosed
+from kafka_tools.clients.subscription import Chosen, Subscription, SubscriptionPattern
+from kafka_tools.clients.threads.one_user import one_thread
 from kafka_tools.clock import Clock, Deadline
-from kafka_tools.closing import Closing
 from kafka_tools.errors import BrokerError, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
@@ -46,19 +44,17 @@ from kafka_tools.texts.name_patterns import NamePattern
 from kafka_tools.values import Many, Node, TopicPartition, check_keys, several
 
 if TYPE_CHECKING:
+    from kafka_tools.clients.fetching.polled_columns import PolledColumns
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
-CLOSE_TIMEOUT_S = 30.0
+T = TypeVar("T")
+
 Start = Callable[[Callable[..., None]], bool]
 """Starts a request, whose end is a call of the function given; whether it could be started."""
 
 
-class ConsumerWokenUp(KafkaToolsError):
-    """``wakeup`` was called."""
-
-
-class Consumer(MeasuredConsumer, Closing):
+class Consumer(MeasuredConsumer, PolledClient):
     """Reads records, for one thread at a time. Use as a context manager: leaving it closes.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
@@ -79,51 +75,44 @@ class Consumer(MeasuredConsumer, Closing):
 
             config = client_config(config, given, type(self).__name__)
         self.settings = settings or ConsumerSettings.load(config)
-        self._lock = ClientLock("consumer")
-        self.use = OneUser(self._lock, self._on_exit)
-        self._exchange, self._clock, is_shared = share(self._lock, config, exchange, clock)
-        self._background = Background(self, self._lock, self._clock, enabled=is_shared)
-        self._calls = Calls(self._exchange, self._clock, self._is_interrupted)
+        super().__init__("consumer", config, exchange, clock)
         self._metadata = ClusterMetadata(self._exchange, auto_create=self.settings.allow_auto_create_topics)
         self._positions = Positions()
         self._group = (
-            GroupClient(self.settings, self._calls, self._clock, self._any_node) if self.settings.group_id else None
+            GroupClient(self.settings, self._calls, self._clock, self._any_node, self._metadata.topic_id)
+            if self.settings.group_id
+            else None
         )
         self._lookup = OffsetLookup(self.settings, self._calls, self._metadata)
         self._resets = Resets(self.settings, self._clock, self._positions, self._group, self._lookup)
-        self._fetcher = Fetcher(self.settings, self._metadata, self._positions, self._resets.by_policy)
+        self._validation = Validation(
+            self.settings, self._calls, self._clock, self._metadata, self._positions, self._resets.by_policy
+        )
+        self._fetcher = Fetcher(
+            self.settings, self._metadata, self._positions, self._resets.by_policy, self._validation
+        )
         self._auto_commit = AutoCommit(self.settings, self._clock, self._positions, self._group)
         parts = (self._calls, self._metadata, self._positions, self._fetcher, self._group, self._auto_commit)
-        self._subscription = Subscription(self.settings, *parts, self._lock.released)
-        self._keep_alive = (
-            KeepAlive(self.settings, self._clock, self._calls, self._group, self._lock) if self._group else None
-        )
-        self._wakeup = False
-        self._closing = False
-        """Whether another thread closes the consumer, so that this one must leave its call."""
-        self._held_back: KafkaToolsError | None = None
-        """The error that occurred while records were returned; the next ``poll`` raises it."""
-        self._leaving = False
-        """Whether ``close`` is at work, which nothing interrupts."""
-        self._closed = False
-        self._unclosed = Unclosed(
-            "consumer", lambda: None, self._background.end, partial(self._lock.discard, self._exchange.close)
-        )
+        self._subscription = Subscription(self.settings, *parts, self._clock, self._lock.released)
+        if self._group is not None:
+            self._keep_alive = KeepAlive(self.settings, self._clock, self._calls, self._group, self._lock)
 
     # Subscriptions
 
     @one_thread
     def subscribe(
         self,
-        topics: Many[str] | re.Pattern[str] | NamePattern,
+        topics: Many[str] | re.Pattern[str] | NamePattern | SubscriptionPattern,
         *,
         on_assigned: Listener | None = None,
         on_revoked: Listener | None = None,
+        on_lost: Listener | None = None,
     ) -> None:
         """Read ``topics``: names, or a pattern that must match whole names. Replaces the earlier subscription.
 
-        With ``group.id`` the partitions are shared with the group, and the listeners are called inside ``poll``,
-        around each rebalance. Without it, this consumer reads all of them, new ones from their start.
+        With ``group.id`` the partitions are shared with the group, and the listeners are called inside ``poll``:
+        ``on_revoked`` while the partitions can still be committed, ``on_lost`` (or else ``on_revoked``) when another
+        member may have them already. Without group this consumer reads all partitions, new ones from their start.
         Raises InputError when partitions were assigned by hand.
         """
         self._check_open()
@@ -131,13 +120,13 @@ class Consumer(MeasuredConsumer, Closing):
             raise InputError("Topic pattern to subscribe to cannot be null")
         if len(self._positions) and not self._subscription.active:
             raise InputError("subscribing to topics and assigning partitions cannot be combined")
-        chosen: tuple[str, ...] | re.Pattern[str] | NamePattern
-        if isinstance(topics, re.Pattern | NamePattern):
+        chosen: Chosen
+        if isinstance(topics, re.Pattern | NamePattern | SubscriptionPattern):
             chosen = topics
         else:
             chosen = tuple(dict.fromkeys(several("topics", topics, "str")))
         if chosen:
-            self._subscription.begin(chosen, on_assigned, on_revoked)
+            self._subscription.begin(chosen, RebalanceListeners(on_assigned, on_revoked, on_lost))
         else:
             self.unsubscribe()
 
@@ -200,16 +189,23 @@ class Consumer(MeasuredConsumer, Closing):
         no retry mends, CorruptBatch for bytes that are not records, ConnectFailed when no bootstrap server answers.
         Records that are there are returned before anything is raised: ``wakeup`` and errors wait for the next call.
         """
+        return self._poll(timeout_s, lambda: self._fetcher.records(self.settings.max_poll_records))
+
+    @one_thread
+    def poll_columns(self, timeout_s: float) -> list[PolledColumns]:
+        """As ``poll``, but whole batches as numpy columns: many times faster, whatever ``max.poll.records`` is.
+
+        One entry per partition and run of batches. Needs numpy.
+        """
+        return self._poll(timeout_s, self._fetcher.columns)
+
+    def _poll(self, timeout_s: float, buffered: Callable[[], list[T]]) -> list[T]:
         self._check_open()
         if timeout_s < 0:
             raise InputError("Timeout must not be negative")
         if not (len(self._positions) or self._subscription.active):
             raise InputError("Consumer is not subscribed to any topics or assigned any partitions")
-        if self._held_back is not None:
-            error, self._held_back = self._held_back, None
-            raise error
-        if self._keep_alive is not None:
-            self._keep_alive.raise_failure()
+        self._raise_held_back()
         self._fetcher.polled()
         deadline = Deadline(self._clock, timeout_s)
         while True:
@@ -218,7 +214,7 @@ class Consumer(MeasuredConsumer, Closing):
                 self._keep_alive.polled()
             self._advance()
             if not self._subscription.is_rebalancing:
-                records = self._fetcher.records(self.settings.max_poll_records)
+                records = buffered()
                 if records:
                     self._look_ahead()
                     return records
@@ -417,70 +413,18 @@ class Consumer(MeasuredConsumer, Closing):
 
     # End
 
-    def wakeup(self) -> None:
-        """Make the call that waits, or the next one, raise ConsumerWokenUp. For any thread and signal handler."""
-        self._wakeup = True
-        self._lock.wake()
+    def _say_goodbye(self, deadline: Deadline) -> None:
+        """Commit (with ``enable.auto.commit``) and leave the group.
 
-    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Commit (with ``enable.auto.commit``), leave the group, close the connections; within ``timeout_s``.
-
-        The next owners of the partitions read records again whose offsets could not be committed in time. Any thread
-        may call it. A call of another thread raises KafkaToolsError then.
+        The next owners of the partitions read records again whose offsets could not be committed in time.
         """
-        if timeout_s < 0:
-            raise InputError("The timeout cannot be negative.")
-        if self._closed or self._exchange.is_foreign:
+        if self._group is None or self._group.membership is None:
             return
-        deadline = Deadline(self._clock, timeout_s)
-        self._closing = self.use.by_another_thread
-        if self._closing and not self.use.is_left_in(deadline):
-            self._closed = True
-            if self._lock.enter_within(0.0):  # else that thread is at work, and closes the connections when it leaves
-                try:
-                    self._end()
-                finally:
-                    self._lock.__exit__()
-            return
-        with self.use:
-            self._close(deadline)
-
-    def _close(self, deadline: Deadline) -> None:
-        self._leaving = True
-        try:
-            if self._group is not None and self._group.membership is not None:
-                if self._auto_commit.enabled and self._group.coordinator is not None and not deadline.expired:
-                    self._commit_before_leaving(deadline)
-                self._subscription.end(max(deadline.left_s(), 0.001))
-                while self._calls.is_under_way("leave") and not deadline.expired:
-                    self._calls.turn(deadline.left_s())
-        finally:
-            self._end()
-
-    def _end(self) -> None:
-        self._closed = self._unclosed.is_closed = True
-        self._background.end()
-        self._lock.close(self._exchange.close)
-
-    def keep_promises(self) -> float:
-        """What the background thread does. Returns the seconds until it is needed again, infinity at rest."""
-        if self._keep_alive is None:
-            return float("inf")
-        if not self._lock.enter_within(0.0):
-            return LOOK_AGAIN_S
-        try:
-            return self._background.sleeps_for(self._keep_alive.work())
-        finally:
-            self._lock.__exit__()
-
-    def _on_exit(self) -> None:
-        """A call ends: from now on the background thread keeps the member alive."""
-        if self._closed and not self._lock.closed:
-            self._end()
-        if self._keep_alive is not None and not self._closed:
-            due_in_s = self._keep_alive.due_in_s()
-            if due_in_s < float("inf"):
-                self._background.expect(self._clock.monotonic_s() + due_in_s)
+        if self._auto_commit.enabled and self._group.coordinator is not None and not deadline.expired:
+            self._commit_before_leaving(deadline)
+        self._subscription.end(max(deadline.left_s(), 0.001))
+        while self._calls.is_under_way("leave") and not deadline.expired:
+            self._calls.turn(deadline.left_s())
 
     def _commit_before_leaving(self, deadline: Deadline) -> None:
         # If it fails, the next owners of the partitions return the records again: at-least-once delivery.
@@ -495,6 +439,7 @@ class Consumer(MeasuredConsumer, Closing):
         self._subscription.advance()
         if not self._subscription.is_rebalancing:
             self._resets.advance()
+            self._validation.advance()
             self._auto_commit.advance()
 
     def _update_metadata(self) -> None:
@@ -560,7 +505,8 @@ class Consumer(MeasuredConsumer, Closing):
             if not is_retriable(answer[-1]):
                 raise answer[-1]
             check_time(deadline, what)
-            self._clock.sleep(min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
+            backoff = Deadline(self._clock, min(self.settings.retry_backoff_ms / 1000, deadline.left_s()))
+            self._run(partial(_is_over, backoff), deadline, what, most_s=backoff.left_s)
 
     def _ask(self, start: Start, deadline: Deadline, what: str) -> tuple[Any, ...]:
         """Start a request as soon as it can be, wait, and return what its ``done`` was called with."""
@@ -569,32 +515,30 @@ class Consumer(MeasuredConsumer, Closing):
         self._run(lambda: bool(answers), deadline, what)
         return answers[0]
 
-    def _run(self, step: Callable[[], bool], deadline: Deadline, what: str) -> None:
-        """Turn until ``step()`` is true; DeadlineExceeded, naming ``what``, when the deadline passes first."""
+    def _run(
+        self,
+        step: Callable[[], bool],
+        deadline: Deadline,
+        what: str,
+        most_s: Callable[[], float] = lambda: float("inf"),
+    ) -> None:
+        """Turn until ``step()`` is true; DeadlineExceeded, naming ``what``, when the deadline passes first.
+
+        ``most_s()``: the longest wait until ``step()`` may be true, if nothing arrives.
+        """
         while not step():
             self._check_wakeup()
             check_time(deadline, what)
             if self._group is not None:
                 self._group.keep_alive()
-            self._calls.turn(min(deadline.left_s(), self._wait_s()))
+            self._calls.turn(min(deadline.left_s(), self._wait_s(), most_s()))
 
     def _deadline(self, timeout_s: float | None) -> Deadline:
         return Deadline(self._clock, self.settings.default_api_timeout_ms / 1000 if timeout_s is None else timeout_s)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise KafkaToolsError("This consumer has already been closed.")
-        self._exchange.check_process()
-
-    def _is_interrupted(self) -> bool:
-        return (self._wakeup or self._closing) and not self._leaving
-
-    def _check_wakeup(self) -> None:
-        if self._is_interrupted():
-            if self._closing:
-                raise KafkaToolsError("the consumer was closed by another thread while this call was in progress")
-            self._wakeup = False
-            raise ConsumerWokenUp("the consumer was woken up")
-
 
 _FATAL_TOPIC_ERRORS = (error_codes.INVALID_TOPIC_EXCEPTION, error_codes.TOPIC_AUTHORIZATION_FAILED)
+
+
+def _is_over(deadline: Deadline) -> bool:
+    return deadline.expired

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.fetched_data import Chunk, ConsumedRecord, PartitionData
+from kafka_tools.clients.fetching.session import SESSION_ERRORS, AskedPartition, FetchSession
+from kafka_tools.clients.fetching.validation import Validation
 from kafka_tools.clients.positions import Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import KafkaToolsError
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 
 TOPIC_ID_VERSION = 13
+LAST_EPOCH_VERSION = 12
+"""First Fetch that says the leader epoch of the record before, so that the leader notices a truncation."""
 MOST_COLUMNS_BYTES = 8 * 1024 * 1024
 """About the most bytes of keys and values in one list of columns."""
 
@@ -68,12 +72,18 @@ class Plan(NamedTuple):
     request: FetchRequest
     asked: dict[TopicPartition, int]
     names: dict[uuid.UUID, str]
+    leader_epochs: dict[TopicPartition, int]
     planned_s: float = 0.0
 
     def build(self, versions: NodeVersions) -> tuple[FetchRequest, int]:
         """The request with the version that the node takes; topics without an id cannot go by id."""
         version = versions.newest(FetchRequest)
-        return self.request, min(version, TOPIC_ID_VERSION - 1) if ZERO_UUID in self.names else version
+        version = min(version, TOPIC_ID_VERSION - 1) if ZERO_UUID in self.names else version
+        if version < LAST_EPOCH_VERSION:
+            for topic in self.request.topics:
+                for row in topic.partitions:
+                    row.last_fetched_epoch = -1
+        return self.request, version
 
 
 class Fetcher:
@@ -85,8 +95,11 @@ class Fetcher:
         metadata: ClusterMetadata,
         positions: Positions,
         on_out_of_range: Callable[[TopicPartition, int], None],
+        validation: Validation,
     ) -> None:
         """``on_out_of_range(partition, offset)`` resets a position by policy, or raises when there is none."""
+        self._validation = validation
+        self._sessions: dict[int, FetchSession] = {}
         self._settings = settings
         self._metadata = metadata
         self._positions = positions
@@ -103,6 +116,8 @@ class Fetcher:
         per_node: dict[Node, list[tuple[TopicPartition, Position]]] = {}
         for topic_partition, position in self._positions.items():
             if position.offset is None or position.paused or topic_partition in holding or now_s < position.retry_at_s:
+                continue
+            if self._validation.is_needed(topic_partition, position):
                 continue
             node = self._replica(topic_partition, now_s) or self._metadata.leader(topic_partition)
             if node is None:
@@ -136,6 +151,10 @@ class Fetcher:
         """Keep what a node sent. Raises BrokerError for refusals that no retry mends, CorruptBatch for bad bytes."""
         if self.metrics is not None:
             self.metrics.fetched(now_s - plan.planned_s, response)
+        session = self._sessions[plan.node.id]
+        session.answered(response)
+        if response.error_code in SESSION_ERRORS:
+            return
         if response.error_code:
             if not error_codes.error(response.error_code).retriable:
                 raise refused(FetchRequest, response.error_code, f"fetching from {plan.node}")
@@ -152,7 +171,7 @@ class Fetcher:
                 if position is None or position.offset != plan.asked.get(topic_partition):
                     continue
                 try:
-                    self._take_partition(topic_partition, position, data, now_s)
+                    self._take_partition(topic_partition, position, data, plan.leader_epochs[topic_partition], now_s)
                 except KafkaToolsError as error:
                     failure = failure or error
         if failure is not None:
@@ -160,6 +179,7 @@ class Fetcher:
 
     def on_failure(self, plan: Plan, now_s: float) -> None:
         """A node did not answer: its leaders may have moved."""
+        self._sessions[plan.node.id].lost()
         self._metadata.request_update()
         for topic_partition in plan.asked:
             self._replicas.pop(topic_partition, None)
@@ -246,42 +266,47 @@ class Fetcher:
         return False
 
     def _request(self, node: Node, partitions: list[tuple[TopicPartition, Position]]) -> Plan:
-        rows: dict[str, list[FetchRequest.Topic.Partition]] = {}
-        asked: dict[TopicPartition, int] = {}
+        wanted: dict[TopicPartition, AskedPartition] = {}
         for topic_partition, position in partitions:
             assert position.offset is not None
             known = self._metadata.partition(topic_partition)
-            rows.setdefault(topic_partition.topic, []).append(
-                FetchRequest.Topic.Partition(
-                    partition=topic_partition.partition,
-                    current_leader_epoch=known.leader_epoch if known is not None else -1,
-                    fetch_offset=position.offset,
-                    partition_max_bytes=self._settings.max_partition_fetch_bytes,
-                )
-            )
-            asked[topic_partition] = position.offset
-        ids = {name: self._metadata.topic_id(name) for name in rows}
+            leader_epoch = known.leader_epoch if known is not None else -1
+            topic_id = self._metadata.topic_id(topic_partition.topic)
+            wanted[topic_partition] = AskedPartition(topic_id, position.offset, leader_epoch, position.leader_epoch)
         request = FetchRequest(
             max_wait_ms=self._settings.fetch_max_wait_ms,
             min_bytes=self._settings.fetch_min_bytes,
             max_bytes=self._settings.fetch_max_bytes,
             isolation_level=self._settings.isolation_level,
-            topics=[FetchRequest.Topic(topic=name, topic_id=ids[name], partitions=rows[name]) for name in rows],
             rack_id=self._settings.client_rack,
         )
-        return Plan(node, request, asked, {topic_id: name for name, topic_id in ids.items()})
+        session = self._sessions.setdefault(node.id, FetchSession())
+        session.fill(request, wanted, self._settings.max_partition_fetch_bytes)
+        asked = {topic_partition: row.offset for topic_partition, row in wanted.items()}
+        names = {row.topic_id: name for (name, _), row in wanted.items()}
+        leader_epochs = {topic_partition: row.leader_epoch for topic_partition, row in wanted.items()}
+        return Plan(node, request, asked, names, leader_epochs)
 
     def _take_partition(
-        self, topic_partition: TopicPartition, position: Position, data: PartitionData, now_s: float
+        self,
+        topic_partition: TopicPartition,
+        position: Position,
+        data: PartitionData,
+        leader_epoch: int,
+        now_s: float,
     ) -> None:
         assert position.offset is not None
         code = data.error_code
         if code == error_codes.NONE:
-            if data.preferred_read_replica >= 0:
+            if data.diverging_epoch.end_offset >= 0:
+                diverging = data.diverging_epoch
+                self._validation.compare(topic_partition, position, diverging.epoch, diverging.end_offset)
+            elif data.preferred_read_replica >= 0:
                 # The leader sends no records but the follower that is near (KIP-392); asked anew after a while.
                 until_s = now_s + self._settings.metadata_max_age_ms / 1000
                 self._replicas[topic_partition] = (data.preferred_read_replica, until_s)
             elif data.records:
+                position.compared_with = leader_epoch
                 self._chunks.append(Chunk(topic_partition, position.offset, data, self._settings))
             return
         from_replica = self._replicas.pop(topic_partition, None) is not None

@@ -7,37 +7,58 @@ to the coordinator over a connection of its own, so that heartbeats never wait b
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.groups.committed import Committed as Committed
-from kafka_tools.clients.groups.committed import GroupMetadata
+from kafka_tools.clients.groups.committed import (
+    FetchedOffsets,
+    GroupMetadata,
+    OffsetCommitter,
+    TopicIds,
+    commit_codes,
+    commit_request,
+    fetch_request,
+    fetched,
+)
 from kafka_tools.clients.groups.committed import OffsetAndMetadata as OffsetAndMetadata
-from kafka_tools.clients.membership import LEAVING, NO_GENERATION, ConsumerMembership, GroupRequest
+from kafka_tools.clients.groups.consumer_heartbeats import REGEX_VERSION, ConsumerHeartbeats
+from kafka_tools.clients.groups.membership import LEAVING, ConsumerMembership
+from kafka_tools.clients.groups.share_heartbeats import ShareHeartbeats
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
-from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError
+from kafka_tools.errors import BrokerError, KafkaToolsError, NetworkError, UnsupportedVersion
 from kafka_tools.net.rights import refused
 from kafka_tools.protocol import error_codes
 from kafka_tools.protocol.enums import CoordinatorType
+from kafka_tools.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_tools.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kafka_tools.protocol.messages.heartbeat import HeartbeatRequest
 from kafka_tools.protocol.messages.join_group import JoinGroupRequest
-from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
-from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
-from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from kafka_tools.protocol.messages.offset_commit import OffsetCommitRequest
+from kafka_tools.protocol.messages.offset_fetch import OffsetFetchRequest
 from kafka_tools.protocol.schema import Request
-from kafka_tools.values import Node, TopicPartition
+from kafka_tools.values import ZERO_UUID, Node, TopicPartition
 
 if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.versions import NodeVersions
 
 CHANNEL = "group"
-OFFSETS_BY_NAME_VERSION = 9
-"""Newest OffsetCommit and OffsetFetch that name topics instead of giving ids."""
-
-_ALSO_RETRIABLE = (error_codes.UNKNOWN_TOPIC_OR_PARTITION, error_codes.COORDINATOR_LOAD_IN_PROGRESS)
+Membership = ConsumerMembership | ConsumerHeartbeats | ShareHeartbeats
+_ALSO_RETRIABLE = (
+    error_codes.UNKNOWN_TOPIC_OR_PARTITION,
+    error_codes.COORDINATOR_LOAD_IN_PROGRESS,
+    error_codes.STALE_MEMBER_EPOCH,
+)
+"""STALE_MEMBER_EPOCH: the next heartbeat brings the new epoch (KIP-848)."""
+_OUTDATED = (
+    error_codes.REBALANCE_IN_PROGRESS,
+    error_codes.STALE_MEMBER_EPOCH,
+    error_codes.FENCED_MEMBER_EPOCH,
+)
 _COMMIT_HINT = (
     "the partitions were assigned to another member: poll more often, or raise max.poll.interval.ms or "
     "session.timeout.ms"
@@ -51,11 +72,19 @@ FetchDone = Callable[[Committed | None, KafkaToolsError | None], None]
 class GroupClient:
     """One group as one consumer sees it. ``membership`` is None for a consumer that assigns partitions itself."""
 
-    def __init__(self, settings: ConsumerSettings, calls: Calls, clock: Clock, any_node: Callable[[], Node]) -> None:
+    def __init__(
+        self,
+        settings: ConsumerSettings,
+        calls: Calls,
+        clock: Clock,
+        any_node: Callable[[], Node],
+        topic_ids: TopicIds = lambda _: ZERO_UUID,
+    ) -> None:
         assert settings.group_id
         self.group_id = settings.group_id
         self.coordinator: Node | None = None
-        self.membership: ConsumerMembership | None = None
+        self.membership: Membership | None = None
+        self._topic_ids = topic_ids
         self._settings = settings
         self._calls = calls
         self._clock = clock
@@ -99,13 +128,34 @@ class GroupClient:
             return max(0.0, self._look_up_at_s - now_s) if self.membership is not None else float("inf")
         return self.membership.beat_in_s(now_s)
 
-    def _start(self, request: GroupRequest | None) -> None:
-        if request is not None and self.coordinator is not None:
-            timeout_s = self._settings.request_timeout_ms / 1000
-            if isinstance(request, JoinGroupRequest):
-                # The coordinator answers when every member has joined or the rebalance timeout is over.
-                timeout_s = max(timeout_s, self._settings.max_poll_interval_ms / 1000 + 5)
-            self._calls.start("membership", self.coordinator, request, timeout_s, self._on_membership, channel=CHANNEL)
+    def _start(self, request: Request | None) -> None:
+        membership = self.membership
+        if request is None or self.coordinator is None:
+            return
+        timeout_s = self._settings.request_timeout_ms / 1000
+        if isinstance(request, JoinGroupRequest):
+            # The coordinator answers when every member has joined or the rebalance timeout is over.
+            timeout_s = max(timeout_s, self._settings.max_poll_interval_ms / 1000 + 5)
+        elif isinstance(request, HeartbeatRequest):
+            # Without response within the session timeout the coordinator is taken to be dead.
+            timeout_s = min(timeout_s, self._settings.session_timeout_ms / 1000)
+
+        def build(versions: NodeVersions) -> Request:
+            is_regex = isinstance(request, ConsumerGroupHeartbeatRequest) and request.subscribed_topic_regex
+            if is_regex and versions.newest(ConsumerGroupHeartbeatRequest) < REGEX_VERSION:
+                raise UnsupportedVersion(
+                    "the brokers do not match regular expressions for consumers: this needs Kafka 4.0 or later"
+                )
+            return request
+
+        self._calls.start(
+            "membership",
+            self.coordinator,
+            build,
+            timeout_s,
+            lambda pending: self._on_membership(membership, pending),
+            channel=CHANNEL,
+        )
 
     def wait_s(self) -> float:
         """Seconds until ``step`` may have something to do, were nothing to arrive."""
@@ -145,14 +195,15 @@ class GroupClient:
 
     # Membership
 
-    def _on_membership(self, pending: Pending) -> None:
-        if self.membership is None:
+    def _on_membership(self, membership: Membership | None, pending: Pending) -> None:
+        if self.membership is None or membership is not self.membership:
             return
         now_s = self._clock.monotonic_s()
         if pending.error is not None:
             self.membership.on_failure(now_s)
             _raise_unless_network(pending.error)
             return
+        # Each membership gets the responses to its own requests.
         self.membership.on_response(pending.response, now_s)
 
     def leave(self, timeout_s: float) -> None:
@@ -167,16 +218,14 @@ class GroupClient:
         self._start_to_leave(self.membership, "consumer poll timeout has expired.", timeout_s)
         self.membership.lapse()
 
-    def _start_to_leave(self, membership: ConsumerMembership, reason: str, timeout_s: float) -> None:
-        if self.coordinator is None or membership.leave_request(0, reason) is None:
+    def _start_to_leave(self, membership: Membership, reason: str, timeout_s: float) -> None:
+        if self.coordinator is None:
             return
-        request_of = {version: membership.leave_request(version, reason) for version in (0, 3)}
-
-        def build(versions: NodeVersions) -> LeaveGroupRequest:
-            request = request_of[3 if versions.newest(LeaveGroupRequest) >= 3 else 0]
-            assert request is not None
-            return request
-
+        build = membership.leave_build(reason)
+        if self.membership is None:
+            self._calls.forget("membership")  # a member that joins anew must not get its response
+        if build is None:
+            return
         # The coordinator removes a member without LeaveGroup after the session timeout, so nothing is lost.
         self._calls.forget("leave")
         self._calls.start("leave", self.coordinator, build, timeout_s, lambda _: None, channel=CHANNEL)
@@ -185,8 +234,8 @@ class GroupClient:
         """Who this member is, as transactions name it."""
         if self.membership is None:
             return GroupMetadata(self.group_id)
-        member = self.membership
-        return GroupMetadata(self.group_id, member.generation_id, member.member_id, self._settings.group_instance_id)
+        by = self.membership.committer
+        return GroupMetadata(self.group_id, by.epoch, by.member_id, by.instance_id)
 
     # Committed offsets
 
@@ -198,46 +247,31 @@ class GroupClient:
             # The coordinator of an empty group would take it, as the commit of a consumer without membership.
             done(self._refused(OffsetCommitRequest, error_codes.UNKNOWN_MEMBER_ID, _any_of(offsets)))
             return True
-        rows: dict[str, list[OffsetCommitRequest.RequestTopic.RequestPartition]] = {}
-        for (name, number), committed in sorted(offsets.items()):
-            rows.setdefault(name, []).append(
-                OffsetCommitRequest.RequestTopic.RequestPartition(
-                    partition_index=number,
-                    committed_offset=committed.offset,
-                    committed_leader_epoch=committed.leader_epoch,
-                    committed_metadata=committed.metadata,
-                )
-            )
-        membership = self.membership
-        request = OffsetCommitRequest(
-            group_id=self.group_id,
-            generation_id_or_member_epoch=membership.generation_id if membership is not None else NO_GENERATION,
-            member_id=membership.member_id if membership is not None else "",
-            group_instance_id=self._settings.group_instance_id if membership is not None else None,
-            topics=[OffsetCommitRequest.RequestTopic(name=name, partitions=rows[name]) for name in rows],
-        )
+        by = self._committer
+        ids = {name: self._topic_ids(name) for name, _ in offsets}
         self._commits += 1
         self._calls.start(
             ("commit", self._commits),
             self.coordinator,
-            lambda versions: (request, min(versions.newest(OffsetCommitRequest), OFFSETS_BY_NAME_VERSION)),
+            lambda versions: commit_request(versions, by, offsets, ids.__getitem__),
             self._settings.request_timeout_ms / 1000,
-            lambda pending: done(self._commit_error(pending)),
+            lambda pending: done(self._commit_error(pending, {ids[name]: name for name in ids})),
             channel=CHANNEL,
         )
         return True
 
-    def _commit_error(self, pending: Pending) -> KafkaToolsError | None:
+    @property
+    def _committer(self) -> OffsetCommitter:
+        return OffsetCommitter(self.group_id) if self.membership is None else self.membership.committer
+
+    def _commit_error(self, pending: Pending, names: Mapping[uuid.UUID, str]) -> KafkaToolsError | None:
         if pending.error is not None:
             if isinstance(pending.error, NetworkError):
                 self.coordinator = None
             return pending.error
-        response: OffsetCommitResponse = pending.response
-        for topic in response.topics:
-            for partition in topic.partitions:
-                if partition.error_code:
-                    what = f"{topic.name}-{partition.partition_index}"
-                    return self._refused(OffsetCommitRequest, partition.error_code, what)
+        for topic_partition, code in commit_codes(pending.response, names):
+            if code:
+                return self._refused(OffsetCommitRequest, code, str(topic_partition))
         return None
 
     def _refused(self, request: type[Request], code: int, what: str) -> BrokerError:
@@ -245,82 +279,70 @@ class GroupClient:
         if row.coordinator_moved or code == error_codes.REQUEST_TIMED_OUT:
             self.coordinator = None
         hint = None
-        if row.member_unknown or code == error_codes.REBALANCE_IN_PROGRESS:
+        if row.member_unknown or code in _OUTDATED:
             hint = _COMMIT_HINT
             if self.membership is not None:
                 self.membership.fence(code)
         return refused(request, code, f"offset of {what}, group '{self.group_id}'", hint=hint)
 
     def fetch_committed(self, partitions: Iterable[TopicPartition], done: FetchDone) -> bool:
-        """Start to read committed offsets; ``done(offsets, error)`` later. False when it cannot start now."""
-        key = "committed"
+        """Start to read committed offsets; ``done(offsets, error)`` later.
+
+        False when it cannot start now, also while the same request of this generation is in progress.
+        """
+        wanted = frozenset(partitions)
+        by = self._committer
+        key = ("committed", wanted, None if by.has_member_epoch else by.epoch)
         if self.coordinator is None or self._calls.is_under_way(key):
             return False
-        wanted: dict[str, list[int]] = {}
-        for name, number in sorted(partitions):
-            wanted.setdefault(name, []).append(number)
-
-        def build(versions: NodeVersions) -> tuple[OffsetFetchRequest, int]:
-            version = min(versions.newest(OffsetFetchRequest), OFFSETS_BY_NAME_VERSION)
-            return self._fetch_request(wanted, version), version
-
+        ids = {name: self._topic_ids(name) for name, _ in wanted}
+        names = {ids[name]: name for name in ids}
         timeout_s = self._settings.request_timeout_ms / 1000
         self._calls.start(
-            key, self.coordinator, build, timeout_s, lambda pending: self._on_committed(pending, done), channel=CHANNEL
+            key,
+            self.coordinator,
+            lambda versions: fetch_request(versions, by, wanted, ids.__getitem__),
+            timeout_s,
+            lambda pending: self._on_committed(pending, by, names, done),
+            channel=CHANNEL,
         )
         return True
 
-    def _fetch_request(self, wanted: Mapping[str, list[int]], version: int) -> OffsetFetchRequest:
-        if version < 8:
-            topics = [
-                OffsetFetchRequest.RequestTopic(name=name, partition_indexes=numbers)
-                for name, numbers in wanted.items()
-            ]
-            return OffsetFetchRequest(group_id=self.group_id, topics=topics, require_stable=version >= 7)
-        group = OffsetFetchRequest.RequestGroup(
-            group_id=self.group_id,
-            topics=[
-                OffsetFetchRequest.RequestGroup.RequestTopics(name=name, partition_indexes=numbers)
-                for name, numbers in wanted.items()
-            ],
-        )
-        return OffsetFetchRequest(groups=[group], require_stable=True)
-
-    def _on_committed(self, pending: Pending, done: FetchDone) -> None:
+    def _on_committed(
+        self, pending: Pending, by: OffsetCommitter, names: Mapping[uuid.UUID, str], done: FetchDone
+    ) -> None:
+        if not by.has_member_epoch and by.epoch != self._committer.epoch:
+            # Another member may have committed since: the new generation asks for itself.
+            done(
+                None, OutdatedResponse(f"the committed offsets are those before a rebalance of group '{self.group_id}'")
+            )
+            return
         if pending.error is not None:
             if isinstance(pending.error, NetworkError):
                 self.coordinator = None
             done(None, pending.error)
             return
-        response: OffsetFetchResponse = pending.response
-        group = response.groups[0] if pending.version >= 8 and response.groups else response
-        if group.error_code:
-            done(None, self._refused(OffsetFetchRequest, group.error_code, "any partition"))
-            return
-        found: Committed = {}
-        for topic in group.topics:
-            for row in topic.partitions:
-                topic_partition = TopicPartition(topic.name, row.partition_index)
-                if row.error_code:
-                    done(None, self._refused(OffsetFetchRequest, row.error_code, str(topic_partition)))
-                    return
-                found[topic_partition] = (
-                    OffsetAndMetadata(row.committed_offset, row.committed_leader_epoch, row.metadata or "")
-                    if row.committed_offset >= 0
-                    else None
-                )
-        done(found, None)
+        found: FetchedOffsets = fetched(pending.response, pending.version, names)
+        if found.code:
+            about = "any partition" if found.about is None else str(found.about)
+            done(None, self._refused(OffsetFetchRequest, found.code, about))
+        else:
+            done(found.offsets, None)
 
 
 def _any_of(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> str:
     return str(next(iter(offsets), "no partition"))
 
 
+class OutdatedResponse(KafkaToolsError):
+    """A response that belongs to an earlier generation of the group."""
+
+
 def is_retriable(error: KafkaToolsError) -> bool:
     """Whether the same request about offsets may succeed a moment later."""
     if isinstance(error, BrokerError):
         return bool(error.code.retriable) or error.code.code in _ALSO_RETRIABLE
-    return isinstance(error, NetworkError)
+    return isinstance(error, NetworkError | OutdatedResponse)
 
 
 def _raise_unless_network(error: KafkaToolsError) -> None:

@@ -16,6 +16,9 @@ from kafka_tools.values import TopicPartition
 EARLIEST, LATEST = OffsetSpec.EARLIEST, OffsetSpec.LATEST
 """Timestamps of ListOffsets that mean the log start and the log end."""
 
+NEWEST_EPOCH = 2**31 - 1
+"""Above every leader epoch."""
+
 
 class Position:
     """One assigned partition.

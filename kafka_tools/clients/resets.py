@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kafka_tools.clients.fetching.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.group import GroupClient, OffsetAndMetadata, is_retriable
-from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
-from kafka_tools.clients.positions import EARLIEST, LATEST, Position, Positions
+from kafka_tools.clients.positions import EARLIEST, LATEST, NEWEST_EPOCH, Position, Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Clock
 from kafka_tools.errors import KafkaToolsError
@@ -58,10 +58,11 @@ class Resets:
             position = self._positions.get(topic_partition)
             if position is None or position.offset is not None or position.reset is not None:
                 continue
-            if found is None:
+            if found is None or topic_partition not in found:
+                # The topic is gone: the group takes the partition away, or the topic comes back.
                 self._hold(position)
                 continue
-            committed = found.get(topic_partition)
+            committed = found[topic_partition]
             if committed is not None:
                 position.seek(committed.offset, committed.leader_epoch)
             else:
@@ -78,7 +79,8 @@ class Resets:
         if error is not None:
             self._hold(position)
         elif found is not None:
-            position.seek(found.offset, found.leader_epoch)
+            # The leader itself named this offset: nothing of its log can be missing.
+            position.seek(found.offset, found.leader_epoch, compared_with=NEWEST_EPOCH)
         else:
             position.request_reset(LATEST)  # nothing that young: wait for the next record
 

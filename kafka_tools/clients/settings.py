@@ -17,7 +17,7 @@ from kafka_tools.protocol.enums import CODECS, CoordinatorGroupType, IsolationLe
 
 T = TypeVar("T")
 
-DEFAULT_ASSIGNORS = ("range", "roundrobin")
+DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
 MAX_IN_FLIGHT_IDEMPOTENT = 5
 """Brokers remember this many batches per producer and partition."""
 
@@ -122,6 +122,11 @@ class ConsumerSettings(NamedTuple):
     """``group.protocol`` is ``consumer`` (KIP-848), not ``classic``."""
     remote_assignor: str | None = None
     """``group.remote.assignor``: the assignor of the brokers that this member prefers."""
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether members keep their partitions through a rebalance: if every assignor supports it (KIP-429)."""
+        return set(self.assignors) == {"cooperative-sticky"}
 
     @property
     def isolation_level(self) -> int:
@@ -278,6 +283,8 @@ def _reset_policy(read: _Reader) -> tuple[str, int | None]:
 _JAVA_ASSIGNORS = {
     "org.apache.kafka.clients.consumer.RangeAssignor": "range",
     "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+    "org.apache.kafka.clients.consumer.StickyAssignor": "sticky",
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_tools.clock import Deadline, ManualClock
-from kafka_tools.errors import KafkaToolsError
+from kafka_tools.errors import DeadlineExceeded, KafkaToolsError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.connection import Pending
 from kafka_tools.net.versions import ClusterCheck, NodeVersions
@@ -131,7 +131,9 @@ class FakeCluster:
         if pending.done:
             return
         answer = self._answer_to(pending)
-        if answer is NEVER:
+        if answer is NEVER and self.clock.monotonic_s() >= pending.expires_s:
+            pending.fail(DeadlineExceeded("no response came in time"))
+        elif answer is NEVER:
             self._waiting.append(pending)
         elif isinstance(answer, KafkaToolsError):
             pending.fail(answer)

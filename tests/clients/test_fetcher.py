@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from kafka_tools.clients.calls import Calls
 from kafka_tools.clients.fetched_data import ConsumedRecord
 from kafka_tools.clients.fetcher import Fetcher, Plan
+from kafka_tools.clients.fetching.validation import Validation
 from kafka_tools.clients.positions import Positions
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Deadline, ManualClock
@@ -40,11 +42,18 @@ class Bench:
         for _, position in self.positions.items():
             position.seek(0)
         self.out_of_range: list[tuple[TopicPartition, int]] = []
+        self.calls = Calls(cluster, clock)  # type: ignore[arg-type]
+        chosen = ConsumerSettings()._replace(**settings)
+        self.validation = Validation(
+            chosen, self.calls, clock, self.metadata, self.positions, lambda partition: self.reset.append(partition)
+        )
+        self.reset: list[TopicPartition] = []
         self.fetcher = Fetcher(
-            ConsumerSettings()._replace(**settings),
+            chosen,
             self.metadata,
             self.positions,
             lambda *what: self.out_of_range.append(what),
+            self.validation,
         )
 
     def plan(self) -> Plan:
@@ -87,7 +96,7 @@ def test_request_asks_each_partition_from_its_position(bench: Bench) -> None:
     plan = bench.plan()
     (topic,) = plan.request.topics
     assert [(row.partition, row.fetch_offset) for row in topic.partitions] == [(0, 0), (1, 7)]
-    assert (plan.request.isolation_level, plan.request.session_epoch) == (0, -1)
+    assert (plan.request.isolation_level, plan.request.session_epoch) == (0, 0)
     assert plan.node.id == 1
 
 

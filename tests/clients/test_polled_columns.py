@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_tools.broker_embedded.broker import EmbeddedBroker
+from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.fetched_data import Chunk, PartitionData
+from kafka_tools.clients.producer import Producer
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import CorruptBatch
 from kafka_tools.protocol.codec import encode_versioned
@@ -94,3 +97,23 @@ def test_rows_and_columns_can_take_turns() -> None:
     assert columns is not None
     assert columns.offsets.tolist() == [1, 2, 3, 4]
     assert (found.position, found.leader_epoch) == (5, 6)
+
+
+def test_consumer_returns_columns_of_each_partition_and_goes_on_with_records() -> None:
+    with EmbeddedBroker(config={"num.partitions": 2}) as broker:
+        with Producer(broker.bootstrap_servers) as producer:
+            for number in range(2000):
+                producer.send("t", b"%d" % number, partition=number % 2)
+        with Consumer(broker.bootstrap_servers, max_poll_records=10) as consumer:
+            consumer.assign([T0, TopicPartition("t", 1)])
+            consumer.seek_to_beginning()
+            found: dict[int, list[bytes | None]] = {0: [], 1: []}
+            while sum(map(len, found.values())) < 2000:
+                for columns in consumer.poll_columns(5.0):
+                    assert columns.offsets[0] == len(found[columns.partition])
+                    found[columns.partition] += columns.values()
+            assert found == {half: [b"%d" % number for number in range(half, 2000, 2)] for half in (0, 1)}
+            assert consumer.position(T0) == 1000
+            with Producer(broker.bootstrap_servers) as producer:
+                producer.send("t", b"last", partition=0)
+            assert [record.value for record in consumer.poll(5.0)] == [b"last"]

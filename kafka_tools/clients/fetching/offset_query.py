@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kafka_tools.clients.calls import Calls
+from kafka_tools.clients.fetching.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.group import is_retriable
-from kafka_tools.clients.lookup import FoundOffset, OffsetLookup
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError

@@ -15,11 +15,16 @@ S = TypeVar("S", bound=Stored)
 
 
 def encode_subscription(
-    topics: Iterable[str], owned: Iterable[TopicPartition], generation_id: int, rack: str | None
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition],
+    generation_id: int,
+    rack: str | None,
+    user_data: bytes | None = None,
 ) -> bytes:
-    """What a member subscribes to, and the partitions that it has."""
+    """What a member subscribes to, the partitions that it keeps, and what its assignor adds."""
     subscription = ConsumerProtocolSubscription(
         topics=list(topics),
+        user_data=user_data,
         owned_partitions=[
             ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
             for topic, numbers in _by_topic(owned).items()

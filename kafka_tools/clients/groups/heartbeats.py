@@ -12,6 +12,7 @@ import uuid
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kafka_tools.clients.groups.committed import OffsetCommitter
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError
 from kafka_tools.net.rights import refused
@@ -24,6 +25,7 @@ from kafka_tools.protocol.messages.share_group_heartbeat import ShareGroupHeartb
 from kafka_tools.values import uuid_text
 
 if TYPE_CHECKING:
+    from kafka_tools.net.connection import Build
     from kafka_tools.protocol.schema import Request
 
 JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH = 0, -1, -2
@@ -87,7 +89,6 @@ class MemberHeartbeats(ABC, Generic[R]):
         self._is_due = False
         self._retry_at_s = 0.0
         self._failed_attempts = 0
-        self._polled_at_s: float | None = None
 
     # Calls of the owner
 
@@ -96,9 +97,20 @@ class MemberHeartbeats(ABC, Generic[R]):
         self.topics = tuple(sorted(set(topics)))
         self._join_if_idle()
 
-    def polled(self, now_s: float) -> None:
-        """The application is alive. A member that had to leave because it was not joins again."""
-        self._polled_at_s = now_s
+    @property
+    def is_member(self) -> bool:
+        """Whether the coordinator knows it as a member."""
+        return self.state not in _SILENT and self.epoch > JOIN_EPOCH
+
+    @property
+    def needs_rejoin(self) -> bool:
+        """Never: a join of this protocol stops nobody."""
+        return False
+
+    @property
+    def committer(self) -> OffsetCommitter:
+        """Who commits."""
+        return OffsetCommitter(self.group_id, self.member_id, self.epoch, self.settings.group_instance_id, True)
 
     @property
     def must_drop(self) -> bool:
@@ -121,8 +133,6 @@ class MemberHeartbeats(ABC, Generic[R]):
         """The heartbeat that is due now, at most one at a time; None when there is nothing to send."""
         if self._in_flight or self.state in _SILENT or now_s < self._retry_at_s:
             return None
-        if self._polled_at_s is not None and self._poll_left_s(now_s) <= 0:
-            return self._leave_until_polled()
         if not self._is_urgent and now_s < self._sent_at_s + self._interval_s:
             return None
         self._in_flight = True
@@ -138,17 +148,33 @@ class MemberHeartbeats(ABC, Generic[R]):
         if self._in_flight or self.state in _SILENT:
             return float("inf")
         due_s = 0.0 if self._is_urgent else self._sent_at_s + self._interval_s
-        left_s = max(due_s, self._retry_at_s) - now_s
-        return max(0.0, min(left_s, self._poll_left_s(now_s)))
+        return max(0.0, max(due_s, self._retry_at_s) - now_s)
+
+    def next_beat(self, now_s: float) -> R | None:
+        """The heartbeat that is due while nobody polls: it joins nothing."""
+        return self.next_request(now_s) if self.is_member else None
+
+    def beat_in_s(self, now_s: float) -> float:
+        """Seconds until ``next_beat`` has something, were no response to come."""
+        return self.wait_s(now_s) if self.is_member else float("inf")
 
     def leave_request(self) -> R | None:
         """The heartbeat with which the member leaves; None if it is not a member. No response is needed."""
-        is_member = self.state not in _SILENT
+        is_known = self.state not in _SILENT
         self.state = MemberState.UNSUBSCRIBED
-        if not is_member:
+        if not is_known:
             return None
         self.epoch = self._leave_epoch
         return self._heartbeat(everything=False)
+
+    def leave_build(self, reason: str) -> Build | None:
+        """As ``leave_request``, for any version."""
+        request = self.leave_request()
+        return None if request is None else lambda _: request
+
+    def lapse(self) -> None:
+        """The member left because nobody polled: its partitions are lost, and it joins when somebody polls."""
+        self.state = MemberState.STALE
 
     # Responses of the coordinator
 
@@ -181,11 +207,16 @@ class MemberHeartbeats(ABC, Generic[R]):
         self._forget_sent()
         self._back_off(now_s)
 
-    def fence(self) -> None:
-        """The coordinator no longer knows the member: its partitions are lost."""
-        if self.state not in _SILENT:
-            self.state = MemberState.FENCED
-            self.epoch = JOIN_EPOCH
+    def fence(self, code: int) -> bool:
+        """A commit was refused. Returns whether the next heartbeat, which is due now, will tell what has changed."""
+        is_outdated = code in (
+            error_codes.STALE_MEMBER_EPOCH,
+            error_codes.UNKNOWN_MEMBER_ID,
+            error_codes.FENCED_MEMBER_EPOCH,
+        )
+        if is_outdated:
+            self.heartbeat_soon()
+        return is_outdated
 
     # Inside
 
@@ -225,24 +256,13 @@ class MemberHeartbeats(ABC, Generic[R]):
     def _forget_sent(self) -> None:
         self._sent.clear()
 
-    def _poll_left_s(self, now_s: float) -> float:
-        if self._polled_at_s is None:
-            return float("inf")
-        return self._polled_at_s + self.settings.max_poll_interval_ms / 1000 - now_s
-
-    def _leave_until_polled(self) -> R:
-        self.epoch = self._leave_epoch
-        request = self._heartbeat(everything=False)
-        self.state = MemberState.STALE
-        self._in_flight = True
-        return request
-
     def _on_error(self, code: int, message: str | None, now_s: float) -> None:
         row = error_codes.error(code)
         if row.coordinator_moved:
             self.coordinator_lost = True
         if code in (error_codes.FENCED_MEMBER_EPOCH, error_codes.UNKNOWN_MEMBER_ID):
-            self.fence()
+            self.state = MemberState.FENCED
+            self.epoch = JOIN_EPOCH
         elif row.retriable:
             self._back_off(now_s)
         elif code == error_codes.TOPIC_AUTHORIZATION_FAILED:

@@ -6,6 +6,7 @@ Follows ``ConsumerRebalanceListener`` of Kafka's Java client.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from kafka_tools.values import TopicPartition
@@ -20,6 +21,21 @@ class RebalanceListeners(NamedTuple):
     on_revoked: Listener | None = None
     on_lost: Listener | None = None
     """For partitions that another member may have already, so that commits fail; ``on_revoked`` if it is None."""
+
+    def within(self, context: Callable[[], AbstractContextManager[None]]) -> RebalanceListeners:
+        """The same listeners, each called in a ``with`` block of ``context()``."""
+
+        def wrapped(listener: Listener | None) -> Listener | None:
+            if listener is None:
+                return None
+
+            def call(partitions: list[TopicPartition]) -> None:
+                with context():
+                    listener(partitions)
+
+            return call
+
+        return RebalanceListeners(*map(wrapped, self))
 
     def assigned(self, partitions: list[TopicPartition]) -> None:
         """New partitions, also when there is none: the rebalance is complete."""

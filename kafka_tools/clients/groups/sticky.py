@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kafka_tools.clients.assignors import Assignment, SubscribedMember
+from kafka_tools.clients.groups.assignors import ASSIGNORS, Assignment, Assignor, SubscribedMember
 from kafka_tools.errors import WireError
 from kafka_tools.protocol.codec import decode, encode
 from kafka_tools.protocol.schema import Stored, Struct, array, int32, string
@@ -101,6 +101,14 @@ def _balance(
                 count[least] += 1
                 owner[each] = least
                 moved = True
+
+
+EVERY_ASSIGNOR: dict[str, Assignor] = {
+    **ASSIGNORS,
+    "sticky": sticky_assignor,
+    "cooperative-sticky": cooperative_sticky_assignor,
+}
+"""Protocol name in JoinGroup -> assignor."""
 
 
 class StickyUserData(Stored, versions="0-1"):

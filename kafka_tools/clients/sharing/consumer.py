@@ -13,16 +13,17 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.clients.calls import Calls
-from kafka_tools.clients.groups.coordinator import KnownCoordinator
+from kafka_tools.clients.group import GroupClient
 from kafka_tools.clients.groups.heartbeats import MemberState
+from kafka_tools.clients.groups.keep_alive import KeepAlive
 from kafka_tools.clients.groups.share_heartbeats import ShareHeartbeats
+from kafka_tools.clients.polled_client import PolledClient
 from kafka_tools.clients.sharing.flow import ShareFlow, SharePlan
 from kafka_tools.clients.sharing.held_records import AcknowledgeType, SharedRecord
 from kafka_tools.clients.sharing.session import TopicIdPartition
 from kafka_tools.clients.sharing.settings import ShareSettings
-from kafka_tools.clock import Clock, Deadline, SystemClock
-from kafka_tools.closing import Closing
+from kafka_tools.clients.threads.one_user import one_thread
+from kafka_tools.clock import Clock, Deadline
 from kafka_tools.errors import DeadlineExceeded, InputError, KafkaToolsError, LoginWanted, NetworkError
 from kafka_tools.net.config import ClientConfig
 from kafka_tools.net.exchange import Exchange
@@ -33,18 +34,16 @@ if TYPE_CHECKING:
     from kafka_tools.net.connection import Pending
     from kafka_tools.net.given_settings import Given
 
-WAKE_CHECK_S = 0.25
-CLOSE_TIMEOUT_S = 30.0
-CHANNEL = "group"
 
 AcknowledgementCallback = Callable[[dict[TopicPartition, set[int]], KafkaToolsError | None], None]
 """(partition -> offsets, error): called inside ``poll``, ``commit``, ``commit_async`` and ``close``."""
 
 
-class ShareConsumer(Closing):
-    """Reads records together with the other members of a share group. Use as a context manager: leaving it closes.
+class ShareConsumer(PolledClient):
+    """Reads records together with the other members of a share group, for one thread at a time.
 
-    ``config`` and keywords as for ``AdminClient``. Raises ConfigError for settings that a share group does not have.
+    Use as a context manager: leaving it closes. ``config`` and keywords as for ``AdminClient``; ``on_acknowledged``
+    learns what became of acknowledgements. Raises ConfigError for settings that a share group does not have.
     """
 
     def __init__(
@@ -62,24 +61,21 @@ class ShareConsumer(Closing):
 
             config = client_config(config, given, type(self).__name__)
         self.settings = settings or ShareSettings.load(config)
-        self._clock = clock or SystemClock()
-        self._exchange = exchange or Exchange(config, clock=self._clock)
-        self._calls = Calls(self._exchange, self._clock)
         consumer = self.settings.consumer
+        super().__init__("share consumer", config, exchange, clock)
         self._metadata = ClusterMetadata(self._exchange, auto_create=consumer.allow_auto_create_topics)
-        self._coordinator = KnownCoordinator(consumer, self._calls, self._clock, self._any_node)
+        self._group = GroupClient(consumer, self._calls, self._clock, self._any_node)
         self._member = ShareHeartbeats(consumer)
+        self._keep_alive: KeepAlive = KeepAlive(consumer, self._clock, self._calls, self._group, self._lock)
         self._flow = ShareFlow(self.settings, self._member.member_id, self._on_done)
         self._on_acknowledged = on_acknowledged
         self._completed: list[tuple[TopicPartition, set[int], KafkaToolsError | None]] = []
         self._results: dict[TopicPartition, KafkaToolsError | None] | None = None
         self._names: dict[uuid.UUID, str] = {}
-        self._wakeup = False
-        self._held_back: KafkaToolsError | None = None
-        self._closed = False
 
     # Subscription
 
+    @one_thread
     def subscribe(self, topics: Many[str]) -> None:
         """Read these topics together with the group. Replaces the earlier subscription."""
         self._check_open()
@@ -89,13 +85,16 @@ class ShareConsumer(Closing):
             return
         self._metadata.watch(chosen)
         self._member.subscribe(chosen)
+        self._group.membership = self._member
 
+    @one_thread
     def unsubscribe(self) -> None:
         """Send what was acknowledged, release the rest, and leave the group."""
         self._check_open()
         self._leave(Deadline(self._clock, self.settings.consumer.request_timeout_ms / 1000))
         self._member.topics = ()
 
+    @one_thread
     def subscription(self) -> tuple[str, ...]:
         """The topics subscribed to."""
         return self._member.topics
@@ -107,6 +106,7 @@ class ShareConsumer(Closing):
 
     # Records
 
+    @one_thread
     def poll(self, timeout_s: float) -> list[SharedRecord]:
         """The next records, at most ``max.poll.records``; empty when none came within ``timeout_s`` seconds.
 
@@ -119,9 +119,7 @@ class ShareConsumer(Closing):
             raise InputError("Timeout must not be negative")
         if not self._member.topics:
             raise InputError("Consumer is not subscribed to any topics.")
-        if self._held_back is not None:
-            error, self._held_back = self._held_back, None
-            raise error
+        self._raise_held_back()
         self._tell()
         if not self.settings.is_explicit:
             self._flow.accept_rest()
@@ -134,6 +132,7 @@ class ShareConsumer(Closing):
         deadline = Deadline(self._clock, timeout_s)
         while True:
             self._check_wakeup()
+            self._keep_alive.polled()
             records = self._flow.records(self.settings.consumer.max_poll_records, self._clock.monotonic_s())
             if records:
                 self._send_what_is_due()
@@ -152,6 +151,7 @@ class ShareConsumer(Closing):
         except KafkaToolsError as error:
             self._held_back = error
 
+    @one_thread
     def acknowledge(self, record: SharedRecord, type: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         """Say what became of a record; sent with the next ``poll`` or ``commit``. InputError in implicit mode."""
         self._check_open()
@@ -168,6 +168,7 @@ class ShareConsumer(Closing):
             )
         held.acknowledge(record.offset, AcknowledgeType(type))
 
+    @one_thread
     def commit(self, timeout_s: float | None = None) -> dict[TopicPartition, KafkaToolsError | None]:
         """Send the acknowledgements and wait: partition -> None, or why its acknowledgements had no effect.
 
@@ -194,6 +195,7 @@ class ShareConsumer(Closing):
             self._results = None
             self._tell()
 
+    @one_thread
     def commit_async(self) -> None:
         """Start to send the acknowledgements. ``on_acknowledged`` gets the result inside a later call."""
         self._check_open()
@@ -210,23 +212,10 @@ class ShareConsumer(Closing):
 
     # End
 
-    def wakeup(self) -> None:
-        """Make the call that is waiting, or the next one, raise ConsumerWokenUp. May be called by another thread."""
-        self._wakeup = True
-
-    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Send the acknowledgements, release all other records, leave the group; within ``timeout_s`` seconds."""
-        if timeout_s < 0:
-            raise InputError("The timeout cannot be negative.")
-        if self._closed or self._exchange.is_foreign:
-            return
-        self._wakeup = False
-        try:
-            self._leave(Deadline(self._clock, timeout_s))
-            self._tell()
-        finally:
-            self._closed = True
-            self._exchange.close()
+    def _say_goodbye(self, deadline: Deadline) -> None:
+        """Send the acknowledgements, release all other records, leave the group."""
+        self._leave(deadline)
+        self._tell()
 
     def _leave(self, deadline: Deadline) -> None:
         """End the share sessions, then the membership. What cannot be sent in time the brokers release themselves."""
@@ -238,22 +227,17 @@ class ShareConsumer(Closing):
                     self._send(plan)
                 if deadline.expired or not self._busy():
                     break
-                self._calls.turn(min(deadline.left_s(), WAKE_CHECK_S))
-        self._flow.forget()
-        request = self._member.leave_request()
-        if request is not None and self._coordinator.node is not None and not deadline.expired:
-            self._calls.forget("membership")
-            node = self._coordinator.node
-            self._calls.start("leave", node, request, max(deadline.left_s(), 0.001), lambda _: None, channel=CHANNEL)
-            while self._calls.is_under_way("leave") and not deadline.expired:
                 self._calls.turn(deadline.left_s())
+        self._flow.forget()
+        self._group.leave(max(deadline.left_s(), 0.001))
+        while self._calls.is_under_way("leave") and not deadline.expired:
+            self._calls.turn(deadline.left_s())
 
     # The machine
 
     def _advance(self, *, fetch: bool) -> None:
         """Start everything due: metadata, coordinator, heartbeat, acknowledgements, fetches."""
         self._update_metadata()
-        self._coordinator.find()
         self._advance_membership()
         now_s = self._clock.monotonic_s()
         for plan in self._flow.plans(self._leaders(), self._metadata.nodes, self._busy(), now_s, fetch=fetch):
@@ -261,33 +245,12 @@ class ShareConsumer(Closing):
 
     def _advance_membership(self) -> None:
         member = self._member
-        now_s = self._clock.monotonic_s()
-        member.polled(now_s)
         if member.failure is not None:
             raise member.failure
         if member.must_drop:
             self._flow.forget()
             member.rejoin()
-        if member.coordinator_lost:
-            member.coordinator_lost = False
-            self._coordinator.node = None
-            self._coordinator.find()
-        if self._coordinator.node is None or self._calls.is_under_way("membership"):
-            return
-        request = member.next_request(now_s)
-        if request is not None:
-            timeout_s = self.settings.consumer.request_timeout_ms / 1000
-            node = self._coordinator.node
-            self._calls.start("membership", node, request, timeout_s, self._on_heartbeat, channel=CHANNEL)
-
-    def _on_heartbeat(self, pending: Pending) -> None:
-        now_s = self._clock.monotonic_s()
-        if pending.error is None:
-            self._member.on_response(pending.response, now_s)
-        else:
-            self._member.on_failure(now_s)
-            if not isinstance(pending.error, NetworkError):
-                raise pending.error
+        self._group.step()
 
     def _leaders(self) -> dict[TopicIdPartition, Node]:
         """The assigned partitions whose topic and leader are known."""
@@ -343,9 +306,13 @@ class ShareConsumer(Closing):
         return self._metadata.next_node(self.settings.consumer.request_timeout_ms / 1000)
 
     def _wait_s(self) -> float:
-        wait_s = min(WAKE_CHECK_S, self._coordinator.wait_s(), self._member.wait_s(self._clock.monotonic_s()))
+        wait_s = self._group.wait_s()
         if self._metadata.update_wanted or self._flow.has_acknowledgements:
             wait_s = min(wait_s, self.settings.consumer.retry_backoff_ms / 1000)
+        elif not self._calls.is_under_way("metadata"):
+            wait_s = min(wait_s, self._metadata.update_in_s())
+        if not self._busy():
+            wait_s = min(wait_s, self.settings.consumer.retry_backoff_ms / 1000)  # a leader or an assignment may come
         return max(wait_s, 0.001)
 
     def _until_s(self) -> float:
@@ -361,16 +328,5 @@ class ShareConsumer(Closing):
         completed, self._completed = self._completed, []
         if self._on_acknowledged is not None:
             for place, offsets, error in completed:
-                self._on_acknowledged({place: offsets}, error)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise KafkaToolsError("This consumer has already been closed.")
-        self._exchange.check_process()
-
-    def _check_wakeup(self) -> None:
-        if self._wakeup:
-            from kafka_tools.clients.consumer import ConsumerWokenUp
-
-            self._wakeup = False
-            raise ConsumerWokenUp("the consumer was woken up")
+                with self._lock.released():
+                    self._on_acknowledged({place: offsets}, error)

@@ -167,7 +167,7 @@ def test_response_to_a_heartbeat_of_the_earlier_membership_is_ignored() -> None:
     found = member()
     settle(found, [], {T: [0]})
     sent(found, 5.0)
-    found.fence()
+    found.lapse()
     found.rejoin()
     assert found.next_request(5.0) is None, "one at a time"
     found.on_response(answer(7, {T: [0]}), 5.1)
@@ -263,19 +263,32 @@ def test_missing_right_to_a_topic_is_raised_but_the_member_stays() -> None:
 
 def test_member_that_is_not_polled_leaves_and_joins_again_at_the_next_poll() -> None:
     # KIP-62: max.poll.interval.ms
-    found = member(max_poll_interval_ms=10_000)
-    found.polled(0.0)
+    found = member()
     settle(found, [], {T: [0]})
-    assert sent(found, 9.0).member_epoch == 1
-    found.on_response(answer(1), 9.0)
-    assert found.wait_s(9.0) == pytest.approx(1.0)
-    assert sent(found, 10.0).member_epoch == -1
-    found.on_response(answer(-1), 10.1)
+    request = found.leave_request()
+    assert request is not None and request.member_epoch == -1
+    found.lapse()
     assert found.next_request(20.0) is None
-    assert found.must_drop
-    found.polled(30.0)
+    assert (found.must_drop, found.is_member) == (True, False)
     found.rejoin()
     assert sent(found, 30.0).member_epoch == 0
+
+
+def test_nothing_joins_while_nobody_polls() -> None:
+    found = member()
+    assert (found.next_beat(0.0), found.beat_in_s(0.0)) == (None, float("inf"))
+    settle(found, [], {T: [0]})
+    assert found.beat_in_s(1.0) == pytest.approx(4.0)
+    assert found.next_beat(5.0) is not None
+
+
+def test_commit_with_a_stale_epoch_asks_for_the_new_one_at_once() -> None:
+    found = member()
+    settle(found, [], {T: [0]})
+    assert found.next_request(1.0) is None
+    assert found.fence(error_codes.STALE_MEMBER_EPOCH)
+    assert sent(found, 1.0).member_epoch == 1
+    assert not found.fence(error_codes.REBALANCE_IN_PROGRESS)
 
 
 def test_topic_that_was_created_again_is_revoked_and_added() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.clients.assignors import Assignment, SubscribedMember
+from kafka_tools.clients.groups.assignors import Assignment, SubscribedMember
 from kafka_tools.clients.groups.sticky import (
     cooperative_generation,
     cooperative_sticky_assignor,

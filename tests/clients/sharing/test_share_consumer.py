@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.clients.consumer import ConsumerWokenUp
+from kafka_tools.clients.polled_client import ConsumerWokenUp
 from kafka_tools.clients.sharing.consumer import ShareConsumer
 from kafka_tools.clients.sharing.held_records import AcknowledgeType
 from kafka_tools.errors import (

@@ -2,23 +2,25 @@
 
 Knows no sockets and no threads: the consumer asks ``next_request`` from its poll, sends what it gets to the group's
 coordinator and hands the answer, or the failure, back. Join, sync, heartbeat and leave follow
-``AbstractCoordinator`` and ``ConsumerCoordinator`` of Kafka's Java client (eager rebalancing, KIP-394 member ids,
-KIP-345 static members).
+``AbstractCoordinator`` and ``ConsumerCoordinator`` of Kafka's Java client (eager and, by KIP-429, cooperative
+rebalancing, KIP-394 member ids, KIP-345 static members).
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from kafka_tools.clients.assignors import ASSIGNORS, SubscribedMember
+from kafka_tools.clients.groups.assignors import SubscribedMember
+from kafka_tools.clients.groups.committed import NO_GENERATION, OffsetCommitter
 from kafka_tools.clients.groups.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
+from kafka_tools.clients.groups.sticky import EVERY_ASSIGNOR, cooperative_generation, sticky_claim, user_data
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import DecodeError, KafkaToolsError
 from kafka_tools.net.rights import refused
@@ -30,10 +32,12 @@ from kafka_tools.protocol.messages.leave_group import LeaveGroupRequest
 from kafka_tools.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_tools.values import TopicPartition
 
+if TYPE_CHECKING:
+    from kafka_tools.net.connection import Build
+
 GroupRequest: TypeAlias = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 GroupResponse: TypeAlias = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse
 
-NO_GENERATION = -1
 LEAVING = "the consumer is being closed"
 
 
@@ -151,7 +155,7 @@ class ConsumerMembership:
     def assign(self, partition_counts: Mapping[str, int]) -> None:
         """Leader only, in state ASSIGNING: divide the partitions of ``group_topics`` among the members."""
         assert self.state is State.ASSIGNING
-        self._assignments = ASSIGNORS[self._protocol](self._members, partition_counts)
+        self._assignments = EVERY_ASSIGNOR[self._protocol](self._members, partition_counts)
         self.state = State.SYNCING
 
     def take_assignment(self) -> list[TopicPartition] | None:
@@ -167,6 +171,18 @@ class ConsumerMembership:
             return LeaveGroupRequest(group_id=self.group_id, member_id=self.member_id)
         member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason=reason)
         return LeaveGroupRequest(group_id=self.group_id, members=[member])
+
+    def leave_build(self, reason: str) -> Build | None:
+        """As ``leave_request``, for the version that the coordinator takes."""
+        old, new = self.leave_request(0, reason), self.leave_request(3, reason)
+        if old is None or new is None:
+            return None
+        return lambda versions: new if versions.newest(LeaveGroupRequest) >= 3 else old
+
+    @property
+    def committer(self) -> OffsetCommitter:
+        """Who commits."""
+        return OffsetCommitter(self.group_id, self.member_id, self.generation_id, self.settings.group_instance_id)
 
     # Responses of the coordinator
 
@@ -205,7 +221,6 @@ class ConsumerMembership:
     # Requests
 
     def _join(self) -> JoinGroupRequest:
-        metadata = encode_subscription(self.topics, self.owned, self.generation_id, self.settings.client_rack or None)
         reason, self._rejoin_reason = self._rejoin_reason, None
         return JoinGroupRequest(
             group_id=self.group_id,
@@ -215,9 +230,18 @@ class ConsumerMembership:
             group_instance_id=self.settings.group_instance_id,
             protocol_type=CONSUMER_PROTOCOL_TYPE,
             protocols=[
-                JoinGroupRequest.RequestProtocol(name=name, metadata=metadata) for name in self.settings.assignors
+                JoinGroupRequest.RequestProtocol(name=name, metadata=self._subscription(name))
+                for name in self.settings.assignors
             ],
             reason=reason,
+        )
+
+    def _subscription(self, assignor: str) -> bytes:
+        generation_id, rack = self.generation_id, self.settings.client_rack or None
+        # An eager member has given everything up by now; its sticky assignor knows what it had.
+        kept = self.owned if self.settings.is_cooperative else []
+        return encode_subscription(
+            self.topics, kept, generation_id, rack, user_data(assignor, self.owned, generation_id)
         )
 
     def _heartbeat(self, now_s: float) -> HeartbeatRequest:
@@ -288,7 +312,15 @@ class ConsumerMembership:
             raise KafkaToolsError(
                 f"group '{self.group_id}': cannot read the subscription of member '{row.member_id}': {error}"
             ) from error
-        return SubscribedMember(row.member_id, row.group_instance_id, tuple(subscription.topics))
+        owned = tuple(
+            TopicPartition(each.topic, number) for each in subscription.owned_partitions for number in each.partitions
+        )
+        generation = subscription.generation_id
+        if self._protocol == "sticky":
+            owned, generation = sticky_claim(subscription.user_data)
+        elif self._protocol == "cooperative-sticky" and generation < 0:
+            generation = cooperative_generation(subscription.user_data)
+        return SubscribedMember(row.member_id, row.group_instance_id, tuple(subscription.topics), owned, generation)
 
     def _on_sync(self, response: SyncGroupResponse, now_s: float) -> None:
         code = response.error_code

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_tools.clients.membership import ConsumerMembership, State
+from kafka_tools.clients.groups.membership import ConsumerMembership, State
 from kafka_tools.clients.settings import ConsumerSettings
 from kafka_tools.errors import BrokerError, KafkaToolsError
 from kafka_tools.protocol import error_codes
@@ -64,7 +64,7 @@ def test_first_join_offers_every_assignor_with_the_subscription() -> None:
     assert isinstance(request, JoinGroupRequest)
     assert (request.group_id, request.member_id, request.protocol_type) == ("g", "", "consumer")
     assert (request.session_timeout_ms, request.rebalance_timeout_ms) == (45_000, 300_000)
-    assert [protocol.name for protocol in request.protocols] == ["range", "roundrobin"]
+    assert [protocol.name for protocol in request.protocols] == ["range", "cooperative-sticky"]
     found, _ = decode_prefix(ConsumerProtocolSubscription, 3, request.protocols[0].metadata, 2)
     assert found.topics == ["t"]
 

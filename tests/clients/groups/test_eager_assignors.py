@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_tools.clients.assignors import ASSIGNORS, Assignment, SubscribedMember, range_assignor, round_robin_assignor
+from kafka_tools.clients.groups.assignors import (
+    ASSIGNORS,
+    Assignment,
+    SubscribedMember,
+    range_assignor,
+    round_robin_assignor,
+)
 
 
 def member(name: str, *topics: str, instance: str | None = None) -> SubscribedMember:
