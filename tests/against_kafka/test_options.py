@@ -43,6 +43,11 @@ TOOLS = {
     "storage": (f"{SCALA_TOOLS}StorageTool",),
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),
+    "console-share-consumer": (f"{OURS}consumer.ConsoleShareConsumer",),
+    "verifiable-producer": (f"{OURS}VerifiableProducer",),
+    "verifiable-consumer": (f"{OURS}VerifiableConsumer",),
+    "verifiable-share-consumer": (f"{OURS}VerifiableShareConsumer",),
+    "replica-verification": (f"{OURS}ReplicaVerificationTool", f"{SCALA_TOOLS}ReplicaVerificationTool"),
     "dump-log": (f"{OURS}DumpLogSegments", f"{SCALA_TOOLS}DumpLogSegments"),
 }
 _OPTION = r"--?[a-zA-Z][\w.-]*"

@@ -66,6 +66,12 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--csv-reporter-enabled": Removed("2.0", f"{_NEEDLESS}: no metrics are written"),
         "--metrics-dir": Removed("2.0", f"{_NEEDLESS}: no metrics are written"),
     },
+    "kafka-consumer-perf-test": {
+        "--zookeeper": Removed("2.0", _BROKER),
+        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: there is one consumer"),
+        "--threads": Removed("4.0", f"{_NEEDLESS}: start the command several times with one --group"),
+        "--num-fetch-threads": Removed("4.0", f"{_NEEDLESS}: it had no effect"),
+    },
 }
 """Command -> option -> its removal."""
 

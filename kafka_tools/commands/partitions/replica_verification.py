@@ -23,6 +23,8 @@ INT32_MAX = 2**31 - 1
 @click.command(name="kafka-replica-verification", cls=Command)
 @option(
     "--topics-include",
+    "--topic-white-list",
+    "topics_include",
     metavar="REGEX",
     default=".*",
     shell_complete=topic_names,

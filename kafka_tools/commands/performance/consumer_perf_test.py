@@ -75,7 +75,7 @@ INT32 = click.IntRange(0, 2**31 - 1)
 )
 @measuring_option("--hide-header", is_flag=True, help="Print no header.")
 @measuring_option("--print-metrics", is_flag=True, help="Print the client's metrics at the end. Not with -o.")
-@client_connection_options("consumer", old_config="--consumer.config")
+@client_connection_options("consumer", "--broker-list", old_config="--consumer.config")
 @output_options(KIND)
 def command(output_format: str | None, **options: Any) -> int:
     """Read records, and show rates.

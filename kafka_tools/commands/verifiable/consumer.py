@@ -73,7 +73,7 @@ RANGE_ASSIGNOR = "org.apache.kafka.clients.consumer.RangeAssignor"
     default=RANGE_ASSIGNOR,
     help="Assignor of the members; only with --group-protocol classic.  [default: " + RANGE_ASSIGNOR + "]",
 )
-@client_connection_options("consumer", old_config="--consumer.config")
+@client_connection_options("consumer", "--broker-list", old_config="--consumer.config")
 def command(**options: Any) -> int:
     """Read a topic in a group, and print a JSON line for everything that happens.
 

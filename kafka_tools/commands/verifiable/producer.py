@@ -65,7 +65,7 @@ INT32 = click.IntRange(-(2**31), 2**31 - 1)
     metavar="N",
     help="Use the keys 0 to N - 1 in turn.  [default: no keys]",
 )
-@client_connection_options("producer", old_config="--producer.config")
+@client_connection_options("producer", "--broker-list", old_config="--producer.config")
 def command(**options: Any) -> int:
     """Send increasing numbers, and print a JSON line for each of them.
 
