@@ -41,6 +41,7 @@ LINES = (
     "replica-verification --max-wait-ms 3M",
     "replica-verification --report-interval-ms 3M",
     "replica-verification --time 3M",
+    "producer-perf-test --topic t --transaction-duration-ms 3M",
     "producer-perf-test --topic t --reporting-interval 3M",
     "consumer-perf-test --topic t --reporting-interval 3M",
     "consumer-perf-test --topic t --timeout 3M",

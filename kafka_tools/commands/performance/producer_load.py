@@ -31,6 +31,9 @@ class ProducerLoad:
         self._is_quiet = is_quiet
         self._clock = clock or SystemClock()
         self._from_due = options["throughput"] > 0 and options["latency_from"] != "sent"
+        duration_ms = options["transaction_duration_ms"]
+        self._transaction_s = None if duration_ms is None else duration_ms / 1000
+        self._transaction_start_s: float | None = None
         self._rows: list[Row] = []
         self._errors: dict[str, tuple[KafkaToolsError, int]] = {}
 
@@ -40,6 +43,8 @@ class ProducerLoad:
         self._announce()
         stats = self._stats(options["num_records"], "total")
         steady: LatencyStats | None = None
+        if self._transaction_s is not None:
+            producer.init_transactions()
         schedule = SendSchedule(options["throughput"], self._clock, producer.poll)
 
         def send(numbers: range, *counting: LatencyStats) -> None:
@@ -52,6 +57,8 @@ class ProducerLoad:
             send(range(warmup, options["num_records"]), stats, steady)
         else:
             send(range(options["num_records"]), stats)
+        if self._transaction_start_s is not None:
+            producer.commit_transaction()
         producer.flush()
         for each in (stats, steady):
             if each is not None:
@@ -115,9 +122,21 @@ class ProducerLoad:
         for number in numbers:
             value = values(number)
             begun_s = wait_for(number)
+            if self._transaction_s is not None:
+                self._begin_or_commit(producer)
             if not from_due:
                 begun_s = monotonic_s()
             send(topic, value, keys(number), on_delivery=partial(delivered, stats, begun_s, len(value)))
+
+    def _begin_or_commit(self, producer: Producer) -> None:
+        """Before a record: commit a transaction that has lasted long enough, and begin one if none is open."""
+        now_s, start_s = self._clock.monotonic_s(), self._transaction_start_s
+        if start_s is not None and self._transaction_s is not None and now_s - start_s >= self._transaction_s:
+            producer.commit_transaction()
+            start_s = None
+        if start_s is None:
+            producer.begin_transaction()
+            self._transaction_start_s = now_s
 
     def _delivered(
         self,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PROGRAM = "kafka-producer-perf-test"
 records_option = section("Records")
 keys_option = section("Keys")
+transaction_option = section("Transactions")
 measuring_option = section("Measuring")
 INT32_MAX = 2**31 - 1
 _REMOVED = "Option {} has been deprecated and will be removed in a future version. Use {} instead."
@@ -68,6 +69,18 @@ _REMOVED = "Option {} has been deprecated and will be removed in a future versio
     default=0,
     metavar="N",
     help="Seed of random values and keys.  [default: 0]",
+)
+@transaction_option(
+    "--transactional-id",
+    metavar="ID",
+    help="Write in transactions with this id.  [default with --transaction-duration-ms: performance-producer- and a "
+    "random UUID]",
+)
+@transaction_option(
+    "--transaction-duration-ms",
+    type=click.IntRange(1, 2**63 - 1),
+    metavar="MS",
+    help="Write in transactions, and commit each after this time.  [default with a transactional id: 3000]",
 )
 @measuring_option(
     "--throughput",
@@ -117,6 +130,8 @@ def command(output_format: str | None, **options: Any) -> int:
     from kafka_tools.commands.console.connection import open_exchange
     from kafka_tools.commands.performance.producer_load import ProducerLoad
 
+    if config.get("transactional.id") and options["transaction_duration_ms"] is None:
+        options["transaction_duration_ms"] = 3000
     load = ProducerLoad(options, is_quiet=output_format is not None)
     with open_exchange(config, options["trace"]) as exchange, Producer(config, exchange=exchange) as producer:
         if options["print_metrics"]:
@@ -169,8 +184,14 @@ def _config(options: Mapping[str, Any]) -> ClientConfig:
         together="--command-config and --producer.config cannot be specified together.",
         warning=_REMOVED.format("--producer.config", "--command-config"),
     )
-    defaults = {"client.id": "perf-producer-client"}
-    return client_config(options["bootstrap_server"], file, dict(properties), {}, defaults)
+    given, defaults = {}, {"client.id": "perf-producer-client"}
+    if options["transactional_id"] is not None:
+        given["transactional.id"] = options["transactional_id"]
+    elif options["transaction_duration_ms"] is not None:
+        import uuid
+
+        defaults["transactional.id"] = f"performance-producer-{uuid.uuid4()}"
+    return client_config(options["bootstrap_server"], file, dict(properties), given, defaults)
 
 
 def _values(options: Mapping[str, Any], is_quiet: bool) -> Source:

@@ -25,6 +25,7 @@ OPTIONS = {
     "throughput": 100.0,
     "latency_from": None,
     "warmup_records": 0,
+    "transaction_duration_ms": None,
     "reporting_interval": 5000,
 }
 
@@ -36,6 +37,7 @@ class SlowProducer:
         self._clock = clock
         self._blocks = blocks
         self._failing = failing
+        self.transactions: list[str] = []
         self.sent: list[tuple[float, bytes | None, bytes | None]] = []
 
     def send(self, topic: str, value: bytes, key: bytes | None, *, on_delivery: Callable[..., None]) -> None:
@@ -50,6 +52,15 @@ class SlowProducer:
 
     def flush(self) -> None:
         """Nothing waits."""
+
+    def init_transactions(self) -> None:
+        self.transactions.append("init")
+
+    def begin_transaction(self) -> None:
+        self.transactions.append(f"begin {len(self.sent)}")
+
+    def commit_transaction(self) -> None:
+        self.transactions.append(f"commit {len(self.sent)}")
 
 
 def run(
@@ -115,6 +126,14 @@ def test_the_steady_state_starts_after_the_warm_up(capsys: pytest.CaptureFixture
     assert [row["phase"] for row in load.result("k").rows] == [
         "window", "steady_state_window", "total", "steady_state",
     ]  # fmt: skip
+
+
+def test_a_transaction_is_committed_after_its_duration() -> None:
+    _, producer = run(num_records=10, transaction_duration_ms=40)
+    assert producer.transactions == [
+        "init", "begin 0", "commit 4", "begin 4", "commit 8", "begin 8", "commit 10",
+    ]  # fmt: skip
+    assert run(num_records=2)[1].transactions == []
 
 
 def test_failed_records_are_not_counted_and_reported_by_cause() -> None:

@@ -156,6 +156,33 @@ def test_command_lines_that_the_producer_refuses(run: Run, line: str, message: s
     assert message in ran.err
 
 
+def test_records_are_written_in_transactions(run: Run, topic: str) -> None:
+    with EmbeddedBroker() as broker:
+        line = f"-b {broker.bootstrap_servers} --topic {topic} --num-records 20 --record-size 5 --throughput -1"
+        assert run(PRODUCER, f"{line} --transaction-duration-ms 1").status == 0
+        assert run(PRODUCER, f"{line} --transactional-id mine").status == 0
+        assert run(PRODUCER, f"{line} --command-property transactional.id=other").status == 0
+        with Consumer(
+            broker.bootstrap_servers, auto_offset_reset="earliest", isolation_level="read_committed"
+        ) as reader:
+            reader.subscribe([topic])
+            count = 0
+            while count < 60:
+                count += len(reader.poll(10))
+        from kafka_tools.admin import AdminClient
+
+        with AdminClient(broker.bootstrap_servers) as admin:
+            states = {
+                each.transactional_id: each.state
+                for found in admin.list_transactions().values()
+                for each in found.get()
+            }
+    assert len(states) == 3
+    assert set(states.values()) == {"CompleteCommit"}
+    (generated,) = states.keys() - {"mine", "other"}
+    assert generated.startswith("performance-producer-")
+
+
 def test_records_that_are_not_delivered_end_with_status_1(run: Run, topic: str) -> None:
     with EmbeddedBroker() as broker:
         broker.faults.error("Produce", "RECORD_LIST_TOO_LARGE")
