@@ -44,6 +44,8 @@ TOOLS = {
     "console-producer": (f"{OURS}ConsoleProducer", f"{SCALA_TOOLS}ConsoleProducer"),
     "console-consumer": (f"{OURS}consumer.ConsoleConsumer", f"{SCALA_TOOLS}ConsoleConsumer"),
     "console-share-consumer": (f"{OURS}consumer.ConsoleShareConsumer",),
+    "producer-perf-test": (f"{OURS}ProducerPerformance",),
+    "consumer-perf-test": (f"{OURS}ConsumerPerformance", f"{SCALA_TOOLS}ConsumerPerformance"),
     "verifiable-producer": (f"{OURS}VerifiableProducer",),
     "verifiable-consumer": (f"{OURS}VerifiableConsumer",),
     "verifiable-share-consumer": (f"{OURS}VerifiableShareConsumer",),
