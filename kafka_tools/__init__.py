@@ -14,8 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.admin.client import AdminClient as AdminClient
     from kafka_tools.broker_embedded.broker import EmbeddedBroker as EmbeddedBroker
+    from kafka_tools.clients.consumer import Consumer as Consumer
+    from kafka_tools.clients.producer import Producer as Producer
+    from kafka_tools.clients.sharing.consumer import ShareConsumer as ShareConsumer
 
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"AdminClient": "kafka_tools.admin.client", "EmbeddedBroker": "kafka_tools.broker_embedded.broker"},
+    {
+        "AdminClient": "kafka_tools.admin.client",
+        "Consumer": "kafka_tools.clients.consumer",
+        "EmbeddedBroker": "kafka_tools.broker_embedded.broker",
+        "Producer": "kafka_tools.clients.producer",
+        "ShareConsumer": "kafka_tools.clients.sharing.consumer",
+    },
 )
