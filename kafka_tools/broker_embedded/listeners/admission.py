@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 class Guest(Protocol):
     """A connection that waits for admission, with or without TLS."""
 
-    listener: str
+    @property
+    def listener(self) -> str: ...
+
     ip: str
 
     @property
