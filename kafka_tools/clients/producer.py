@@ -222,7 +222,7 @@ class Producer(TransactionalCalls):
                 self._exchange.config.client_id,
                 buffer_bytes=self.settings.buffer_memory_bytes,
                 buffered=lambda: self._accumulator.buffered_bytes,
-                in_flight=lambda: self._sender.requests_in_flight,
+                in_flight=self._sender.requests_in_flight,
             )
         return self._sender.metrics.values()
 

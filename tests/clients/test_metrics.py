@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.fetching.metrics import ConsumerMetrics
@@ -14,6 +16,7 @@ from kafka_tools.clients.producing.metrics import ProducerMetrics
 from kafka_tools.clock import ManualClock
 from kafka_tools.metrics.clients import MOST_LABELS, ClientMetrics, printed
 from kafka_tools.metrics.names import MetricName
+from kafka_tools.protocol.messages.produce import ProduceResponse
 from kafka_tools.values import TopicPartition
 
 
@@ -47,7 +50,7 @@ def test_a_producer_counts_by_topic_and_node() -> None:
     metrics = producer_metrics(clock)
     metrics.sent(1, [batch("orders", 10, 500, 0.01), batch("other", 2, 100)])
     clock.advance(0.03)
-    metrics.answered(1, 0.03, 7)
+    metrics.answered(1, clock.monotonic_s() - 0.03, ProduceResponse(throttle_time_ms=7))
     metrics.retried("orders", 10)
     metrics.failed("other", 2)
     metrics.split()
@@ -59,7 +62,7 @@ def test_a_producer_counts_by_topic_and_node() -> None:
     assert (found["producer-metrics batch-size-avg"], found["producer-metrics batch-size-max"]) == (300, 500)
     assert found["producer-metrics record-queue-time-max"] == 15
     assert found["producer-metrics records-per-request-avg"] == 12
-    assert found["producer-metrics request-latency-avg"] == 30
+    assert found["producer-metrics request-latency-avg"] == pytest.approx(30)
     assert found["producer-metrics produce-throttle-time-max"] == 7
     assert found["producer-metrics buffer-available-bytes"] == 700
     assert found["producer-metrics requests-in-flight"] == 2
@@ -67,7 +70,7 @@ def test_a_producer_counts_by_topic_and_node() -> None:
     assert found["producer-topic-metrics byte-total topic=other"] == 100
     assert found["producer-topic-metrics record-error-total topic=other"] == 2
     assert found["producer-node-metrics request-total node-id=node-1"] == 1
-    assert found["producer-node-metrics request-latency-max node-id=node-1"] == 30
+    assert found["producer-node-metrics request-latency-max node-id=node-1"] == pytest.approx(30)
 
 
 def test_a_consumer_counts_polls_records_and_commits() -> None:

@@ -15,6 +15,7 @@ from kafka_tools.metrics.sensor import Sensor
 
 if TYPE_CHECKING:
     from kafka_tools.clients.batch import ProducerBatch
+    from kafka_tools.protocol.messages.produce import ProduceResponse
 
 
 class ProducerMetrics(ClientMetrics):
@@ -78,8 +79,10 @@ class ProducerMetrics(ClientMetrics):
             self._of_node(node_id, "request", "requests sent", events=True).record()
             self._of_node(node_id, "outgoing-byte", "bytes sent").record(size_bytes)
 
-    def answered(self, node_id: int, latency_s: float, throttle_ms: int) -> None:
-        """A response to a produce request has come."""
+    def answered(self, node_id: int, sent_s: float, response: ProduceResponse | None) -> None:
+        """A produce request that was sent at ``sent_s`` is answered; None: the broker sends no response (acks=0)."""
+        latency_s = self._clock.monotonic_s() - sent_s
+        throttle_ms = 0 if response is None else response.throttle_time_ms
         self._responses.record()
         self._latency.record(latency_s * 1000)
         self._throttle.record(throttle_ms)

@@ -15,6 +15,7 @@ from kafka_tools.clients.batch import ProducerBatch
 from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.producing.produce_request import ProduceRequests
 from kafka_tools.clients.producing.producer_id import ProducerId
+from kafka_tools.clients.producing.within import Within
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.transactions.state import TransactionManager
 from kafka_tools.clients.transactions.steps import StepKind
@@ -69,7 +70,6 @@ class Sender:
         self.metrics: ProducerMetrics | None = None
         """What was sent since ``Producer.metrics`` was called first; None before."""
 
-    @property
     def requests_in_flight(self) -> int:
         """The number of produce requests whose answers have not come."""
         return len(self._in_flight)
@@ -121,7 +121,7 @@ class Sender:
         step = self._step[1] if self._step is not None else None
         waiting += [pending for pending in (self._asking, self._id.asking, step) if pending is not None]
         if waiting:
-            if self._collect(waiting, _Within(deadline, self._clock, held_s)):
+            if self._collect(waiting, Within(deadline, self._clock, held_s)):
                 held_s = 0.0
         elif (self._accumulator.unfinished or held_s < float("inf")) and not deadline.expired:
             self._clock.sleep(min(deadline.left_s(), max(held_s, _PUMP_AT_LEAST_S)))
@@ -289,8 +289,7 @@ class Sender:
 
     def _take_answer(self, sent: _Sent, response: ProduceResponse | None) -> None:
         if self.metrics is not None:
-            latency_s = self._clock.monotonic_s() - sent.sent_s
-            self.metrics.answered(sent.node.id, latency_s, 0 if response is None else response.throttle_time_ms)
+            self.metrics.answered(sent.node.id, sent.sent_s, response)
         if response is None or self.settings.acks == 0:
             for batch in sent.batches:
                 self._accumulator.finish(batch)
@@ -389,17 +388,6 @@ class Sender:
 
     def _deadline(self, timeout_ms: int) -> Deadline:
         return Deadline(self._clock, timeout_ms / 1000)
-
-
-class _Within(Deadline):
-    """A deadline that is ``seconds`` from now, or the outer one if that passes first."""
-
-    def __init__(self, outer: Deadline, clock: Clock, seconds: float) -> None:
-        super().__init__(clock, seconds)
-        self._outer = outer
-
-    def left_s(self) -> float:
-        return min(super().left_s(), self._outer.left_s())
 
 
 class _Sent(NamedTuple):
