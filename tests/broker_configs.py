@@ -88,7 +88,7 @@ REASONS = (
     (r".*\.class(\.name|\.path)?|security\.providers|ssl\.(engine|keymanager|provider|protocol|secure|trustmanager)\b.*",
      "there is no JVM to load a class or a provider"),
     (r"sasl\.(login|kerberos)\..*|sasl\.mechanism\..*|sasl\.oauthbearer\..*|request\.timeout\.ms|inter\.broker\..*|security\.inter\..*",
-     "these are for connections to other brokers, and there are none"),
+     "it applies only to connections to other brokers"),
     (r"transaction\.two\.phase\.commit\.enable", "two-phase commit (KIP-939) is refused"),
     (r"errors\.deadletterqueue\..*", "share groups are not served, so there are no dead letter queues"),
     (r"group\.consumer\.assignor\.offload\.enable", "assignors run on the broker's thread, with pauses"),

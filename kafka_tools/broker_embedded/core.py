@@ -187,7 +187,7 @@ class Core:
             try:
                 self.dirs.sync()
             except OSError as error:
-                log.error("%s: cannot flush writes to the disk, the next start checks it", error)
+                log.error("cannot flush writes to the disk: %s. The next start checks the logs", error)
                 return
         self.dirs.mark_clean(paths)
 

@@ -320,7 +320,7 @@ def whole(work: Work[T]) -> T:
             wait = advance(work, lambda: 0.0, 1.0)
             assert wait is not None
             wait.begin(_ALONE, lambda: resumed.append(None))
-            assert resumed, "nobody else goes on meanwhile"
+            assert resumed, "no other work can end this wait"
             resumed.clear()
     except StopIteration as over:
         return over.value  # type: ignore[no-any-return]

@@ -102,7 +102,7 @@ class Replay:
         elif isinstance(record, records.EndTransactionRecord | records.AbortTransactionRecord):
             ended, self.open = self.open, None
             if ended is None:
-                self._refuse(offset, InputError("a transaction ends that did not begin"))
+                self._refuse(offset, InputError("a transaction ends without having begun"))
             elif isinstance(record, records.EndTransactionRecord):
                 for each in ended:
                     self._apply(*each)
@@ -170,7 +170,7 @@ def _config(image: ClusterImage, record: records.ConfigRecord) -> None:
 def _quota(image: ClusterImage, record: records.ClientQuotaRecord) -> None:
     parts = {part.entity_type: part.entity_name for part in record.entity}
     if not parts:
-        raise InputError("a client quota is about no entity")
+        raise InputError("a client quota has no entity")
     _set(image.quotas, quota_entity(parts), record.key, None if record.remove else record.value)
 
 

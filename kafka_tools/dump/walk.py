@@ -216,7 +216,7 @@ class LogWalk:
         self._hidden = None if crc_ok else self._hidden_in(view)
         if self._hidden is not None:
             length = self._hidden - view.file_position
-            words = f"the batch claims {view.size_bytes} bytes; after {length} another one starts"
+            words = f"the batch claims {view.size_bytes} bytes, but another batch starts after {length}"
             self._say(Finding(self.segment.path, "bad-length", words, view.file_position))
         elif self._ending.deep:
             self._records(view, verdict)
@@ -258,7 +258,7 @@ class LogWalk:
                 raise _located(error, path, view) from error
             words = f"batch with offsets up to {view.last_offset}: {error}"
             if isinstance(error, DecompressesToMore):
-                words += ": --max-decompressed-bytes reads more"
+                words += "; raise the limit with --max-decompressed-bytes"
                 self.last_offset = view.last_offset  # no missing offset is known
             kind = "bad-marker" if view.is_control else kind_of_unread(error)
             self._say(Finding(path, kind, words, view.file_position, view.last_offset))

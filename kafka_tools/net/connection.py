@@ -30,8 +30,8 @@ MAX_READS_PER_TURN = 16
 """Maximum number of reads from one connection before the other connections get their turn."""
 
 _CLOSED_BEFORE_VERSIONS = (
-    "check that this is the port of a Kafka listener, and that security.protocol is that of the "
-    "listener. A TLS listener needs SSL or SASL_SSL"
+    "check that this is the port of a Kafka listener, and that security.protocol matches the listener. A TLS "
+    "listener needs SSL or SASL_SSL"
 )
 _CLOSED_BEHIND_TLS = (
     "the listener may require a client certificate: set ssl.keystore.location (or ssl.keystore.key and "

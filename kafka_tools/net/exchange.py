@@ -251,7 +251,7 @@ class Exchange(Closing):
                 f"timed out after {deadline.timeout_s:g} s connecting to {connection.node} (stage: {connection.stage})",
                 node=str(connection.node),
                 hint="the node did not respond within the time limit: allow more time, check that "
-                "security.protocol is that of the listener, and that no firewall drops packets",
+                "security.protocol matches the listener, and that no firewall drops packets",
             )
 
 

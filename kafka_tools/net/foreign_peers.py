@@ -26,6 +26,6 @@ def explained(error: DecodeError, start: bytes, peer: str, is_new: bool) -> Exce
         return ConnectFailed(
             f"{peer} does not answer as a Kafka node: {error}",
             node=peer,
-            hint="check the port, and that security.protocol is that of the listener",
+            hint="check the port, and that security.protocol matches the listener",
         )
     return error

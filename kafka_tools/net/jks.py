@@ -44,7 +44,7 @@ def read_jks(data: bytes, source: str, store_password: str | None, key_password:
     try:
         entries = _entries(data)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{source}: damaged, or not a JKS store") from error
+        raise ConfigError(f"{source}: the file is damaged, or is not a JKS store") from error
     password = key_password or store_password
     keys: list[KeyEntry] = []
     certificates: list[bytes] = []
@@ -66,7 +66,7 @@ def _check_digest(data: bytes, source: str, password: str) -> None:
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     found = hashlib.sha1(_password_bytes(password) + _PHRASE + body, usedforsecurity=False).digest()
     if found != digest:
-        raise ConfigError(f"{source}: wrong password, or damaged")
+        raise ConfigError(f"{source}: wrong password, or the store is damaged")
 
 
 def _entries(data: bytes) -> list[tuple[str, bytes | None, tuple[bytes, ...]]]:

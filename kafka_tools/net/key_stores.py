@@ -153,7 +153,7 @@ def _pkcs12(data: bytes, password: str | None, source: str) -> tuple[str | None,
     try:
         store = pkcs12.load_pkcs12(data, password.encode("utf-8") if password else None)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{source}: wrong password, or damaged") from error
+        raise ConfigError(f"{source}: wrong password, or the store is damaged") from error
 
     pem = serialization.Encoding.PEM
     key = None

@@ -275,7 +275,8 @@ def _load_chain(context: ssl.SSLContext, material: KeyMaterial) -> None:
             context.load_cert_chain(path, password=material.password or "")
         except (ssl.SSLError, ValueError) as error:  # ValueError: a password beyond OpenSSL's 1024 bytes
             raise ConfigError(
-                "cannot use the private key: wrong ssl.key.password, damaged, or for another certificate"
+                "cannot use the private key: wrong ssl.key.password, or the key is damaged or belongs to another "
+                "certificate"
             ) from error
 
 

@@ -40,7 +40,7 @@ def pick_version(request: type[Request], versions: dict[int, VersionRange], peer
     version = min(high, theirs[1])
     if version < max(low, theirs[0]):
         raise UnsupportedVersion(
-            f"{peer} supports {name} v{theirs[0]} to v{theirs[1]}, this client v{low} to v{high}", api=name
+            f"{peer} supports {name} v{theirs[0]} to v{theirs[1]}, this client supports v{low} to v{high}", api=name
         )
     return version
 

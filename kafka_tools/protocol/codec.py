@@ -116,7 +116,7 @@ def decode_counted(cls: type[M], version: int, buffer: Buffer, position: int = 0
 def _spend(elements: int) -> None:
     _elements.left -= elements
     if _elements.left < 0:
-        raise TooMany(f"claims {elements} items, more than the message may still have")
+        raise TooMany(f"claims {elements} items, more than fit in the rest of the message")
 
 
 def encode_versioned(message: Stored, version: int) -> bytes:

@@ -131,10 +131,12 @@ def _decode_value(
         least = max(1, minimum_size(field.item, version, flexible))
         source.add(indent, f"elif n > (end - pos) // {least}:", path)
         source.add(
-            indent + 1, "raise Malformed('claims %d items, more than the %d bytes left hold' % (n, end - pos))", path
+            indent + 1,
+            "raise Malformed('claims %d items, more than fit in the remaining %d bytes' % (n, end - pos))",
+            path,
         )
         source.add(indent, f"elif n > {MOST_ITEMS}:", path)
-        source.add(indent + 1, f"raise Malformed('claims %d items, more than the {MOST_ITEMS} that may be' % n)", path)
+        source.add(indent + 1, f"raise Malformed('claims %d items, more than the maximum of {MOST_ITEMS}' % n)", path)
         source.add(indent, "else:", path)
         if source.counted:
             source.add(indent + 1, "spend(n)", path)
@@ -212,7 +214,7 @@ def _decode_known_tags(source: Source, known: Sequence[Field], version: int) -> 
         _decode_value(source, 4, field, f"m.{field.name}", field.name, version, True)
         source.add(
             4,
-            "if pos != end: raise Malformed('takes %d bytes of its %d' % (pos - start, end - start))",
+            "if pos != end: raise Malformed('uses %d of its %d bytes' % (pos - start, end - start))",
             field.name,
         )
         word = "elif"
@@ -233,7 +235,7 @@ def _read_tags(
     if count > (end - pos) // 2:
         raise Malformed(f"claims {count} fields, but {end - pos} bytes are left")
     if count > MOST_TAGGED_FIELDS:
-        raise Malformed(f"claims {count} fields, more than the {MOST_TAGGED_FIELDS} that may be")
+        raise Malformed(f"claims {count} fields, more than the maximum of {MOST_TAGGED_FIELDS}")
     if spend is not None:
         spend(count)
     found: list[tuple[int, int, int]] = []
@@ -241,7 +243,7 @@ def _read_tags(
     for _ in range(count):
         tag, pos = read_unsigned_varint(buf, pos)
         if tag <= previous:
-            raise Malformed(f"tag {tag} stands after tag {previous}")
+            raise Malformed(f"tag {tag} follows tag {previous}")
         size, pos = read_unsigned_varint(buf, pos)
         if size > end - pos:
             raise Malformed(f"tag {tag} claims {size} bytes, but {end - pos} are left")

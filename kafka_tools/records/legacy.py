@@ -85,7 +85,7 @@ def _inner_messages(view: BatchView, value: bytes | None, limit_bytes: int, same
     for position, after in pairwise((*starts, end)):
         magic = data[position + MAGIC_POSITION]
         if magic > 1 or (same_magic and magic != view.magic):
-            raise CorruptBatch(f"an inner message has magic {magic}, but its wrapper {view.magic}")
+            raise CorruptBatch(f"an inner message has magic {magic}, but its wrapper has {view.magic}")
         message = _message(data, position, after)
         if message[1] & CODEC_BITS:
             raise CorruptBatch("an inner message is itself compressed")

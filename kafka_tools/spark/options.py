@@ -29,7 +29,7 @@ _LOGS = {
     "minOffset": "the first offset to read",
     "maxOffset": "the last offset to read",
     "since": "the earliest time to read: milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z",
-    "until": "the time before which to read, in the same form",
+    "until": "the end of the time range, exclusive, in the same form",
     "rangeBytes": f"bytes of log that one task reads, at least one batch [default: {DEFAULT_RANGE_BYTES}]",
     "checkCrc": "whether to check the CRC of each batch: true or false [default: true]",
     "startingOffsets": "where a new stream begins: earliest or latest [default: earliest]",

@@ -32,8 +32,8 @@ _REPLICA = (
 )
 _REBUILD = (
     "Stop the broker, delete the .index of this segment, even if another of its indexes is wrong, and start the "
-    "broker again. It rebuilds all indexes of the segment from the log. It does not do that if only the .timeindex or "
-    ".txnindex is missing."
+    "broker again. It rebuilds all indexes of the segment from the log. It does not rebuild them if only the "
+    ".timeindex or .txnindex is missing."
 )
 _NEWER_INDEX = (
     "If a broker of a later release wrote it, leave it and inspect it with that release's tools. Otherwise it is "
@@ -80,8 +80,8 @@ _META = (
     "directory.id the partitions stay offline. Do not format the directory."
 )
 _QUORUM = (
-    "If there are other controllers, check that they have a leader (kafka-metadata-quorum describe --status). Then "
-    "move the file away and start the node. It takes its epoch from the log."
+    "If there are other controllers, check that they have a leader (kafka-metadata-quorum describe --status). "
+    "Then move the file away and start the node. The node then reads its epoch from the log."
 )
 _ORPHAN = (
     "Stop the broker and move the file out of the log directory. If nobody removed the segment's log on purpose, its "
@@ -99,8 +99,8 @@ _OFFSETS = (
 _REFUSE = (
     "Make the broker refuse such timestamps (kafka-configs --alter --add-config "
     "message.timestamp.after.max.ms=3600000; before 3.6 message.timestamp.difference.max.ms), or write its own "
-    "(message.timestamp.type=LogAppendTime). Existing records stay until kafka-delete-records removes them for good, "
-    "together with everything before them."
+    "(message.timestamp.type=LogAppendTime). Existing records stay until kafka-delete-records removes them "
+    "permanently, together with everything before them."
 )
 
 REMEDIES = {
@@ -177,7 +177,7 @@ _INDEXES = {
     "txnindex-version": Kind(ERROR, "an entry of a transaction index has an unknown version", _NEWER_INDEX),
     "txnindex-order": Kind(ERROR, "the entries of a transaction index are invalid or not in ascending order", _REBUILD),
     "txnindex-mismatch": Kind(
-        ERROR, "a transaction index contains an aborted transaction that the log does not", _REBUILD
+        ERROR, "a transaction index contains an aborted transaction that is not in the log", _REBUILD
     ),
     "txnindex-missing": Kind(
         ERROR,
@@ -247,9 +247,9 @@ _PRODUCERS = {
     "hanging-transaction": Kind(
         WARNING,
         "a transaction is open for longer than the maximum timeout; read_committed consumers wait for its end",
-        "If its producer is no longer running, abort it: kafka-transactions find-hanging --broker-id ID lists it, and "
-        "abort --topic T --partition P --start-offset OFFSET aborts it. read_committed consumers then skip its "
-        "uncommitted records for good. Find out why its coordinator did not abort it.",
+        "If its producer is no longer running, abort it: kafka-transactions find-hanging --broker-id ID lists it, "
+        "and abort --topic T --partition P --start-offset OFFSET aborts it. read_committed consumers then skip "
+        "its uncommitted records permanently. Find out why its coordinator did not abort it.",
     ),
 }
 _TIME = {
@@ -266,9 +266,9 @@ _TIME = {
     "retention-overdue": Kind(
         WARNING,
         "segments are older than retention.ms, or a partition is larger than retention.bytes, but nothing was deleted",
-        "Check log.retention.check.interval.ms of the broker, and look for failed deletions in its application log. "
-        "The usual reasons are a timestamp in the future and a broker that was down. If the disk is nearly full, "
-        "kafka-delete-records removes everything before an offset for good.",
+        "Check log.retention.check.interval.ms of the broker, and look for failed deletions in its application "
+        "log. The usual reasons are a timestamp in the future and a broker that was down. If the disk is nearly "
+        "full, kafka-delete-records permanently removes everything before an offset.",
     ),
     "old-data": Kind(
         INFO, "segments are older than Kafka's default retention, and the topic's own retention is unknown"
@@ -324,7 +324,7 @@ _SPREAD = {
     "hot-key": Kind(
         WARNING,
         "a large part of a partition's records have the same key",
-        "Spread it, for example with a suffix in the key, if the order of its records does not matter.",
+        "If the order of these records does not matter, spread them over several keys, for example with a suffix.",
     ),
     "partition-skew": Kind(
         WARNING, "one partition contains far more data than the others", "Check how the producers choose partitions."

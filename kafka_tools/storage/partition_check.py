@@ -190,7 +190,7 @@ def walk_segment(
             newer = [NewerRecords(check.path)] if is_metadata_log(check.path) else []
             yield from check.findings([*beside, *across, *newer], segment)
             return
-    yield Finding(check.path, "vanished", "was replaced during each attempt to read it, by compaction")
+    yield Finding(check.path, "vanished", "was replaced by compaction during each attempt to read it")
 
 
 def _last_offset_at(segment: Segment, position: int) -> int | None:

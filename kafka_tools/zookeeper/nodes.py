@@ -81,7 +81,7 @@ def decode_configs(data: bytes | None, path: str) -> dict[str, str]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # The node may contain credentials: no message contains any of its data.
         raise StoreError(
-            f'ZooKeeper node {path}: expected {{"version": 1, "config": {{...}}}} with strings',
+            f'invalid ZooKeeper node {path}: expected {{"version": 1, "config": {{...}}}} with string values',
             hint="check whether it was written by hand",
         ) from None
     return dict(configs)

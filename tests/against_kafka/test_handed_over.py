@@ -311,7 +311,7 @@ def test_kafka_goes_on_where_the_bundled_broker_ended(tmp_path: Path, release: s
         producer.produce("kept", b"by Kafka")
         assert producer.flush(60) == 0
         kafka.stop_node(1)
-        with pytest.raises(ConfigError, match="Apache Kafka has used it since this broker did"):
+        with pytest.raises(ConfigError, match="Apache Kafka used the directory after this broker"):
             EmbeddedBroker(data_dir=kafka.log_dirs[0]).start()
         dirs = [str(kafka.log_dirs[0])]
         adopt(dirs, [str(tmp_path / "back")], node_id=1, cluster_id=None, clock=SystemClock())

@@ -237,5 +237,5 @@ def test_what_whole_work_calls_elsewhere_is_called_at_once_and_fails_within_it()
 
 
 def test_whole_work_waits_for_nobody() -> None:
-    with pytest.raises(AssertionError, match="nobody else goes on meanwhile"):
+    with pytest.raises(AssertionError, match="no other work can end this wait"):
         whole(sleep(0))

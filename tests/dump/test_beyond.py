@@ -331,7 +331,7 @@ def test_open_transactions_are_those_of_kafkas_own_snapshot() -> None:
 def test_a_dump_goes_on_where_the_last_one_ended(tmp_path: Path, log: str) -> None:
     size = os.path.getsize(log)
     _, _, stderr = run("--files", log, "--show-position")
-    assert stderr == [f"{log}: read up to byte {size}, the next offset is 20; --from-position 0:{size}"]
+    assert stderr == [f"{log}: read up to byte {size}, the next offset is 20; continue with --from-position 0:{size}"]
     with open(log, "ab") as file:
         file.write(batch(20))
     found = objects("--deep-iteration", "--files", log, "--from-position", str(size))

@@ -298,7 +298,7 @@ def test_a_batch_that_is_only_large_is_no_damage_and_ends_nothing(
     status, stdout, lines = dump(*arguments, "5000")
     assert (status == 1 and b"offset: 4 " in stdout) or b'"offset":4' in stdout
     (line,) = lines
-    assert "exceed the limit of 5000 bytes when decompressed: --max-decompressed-bytes reads more" in line
+    assert "exceed the limit of 5000 bytes when decompressed; raise the limit with --max-decompressed-bytes" in line
     assert "damage" not in line and "Non-consecutive" not in line
     status, stdout, lines = dump(*arguments, "50000")
     assert (status, lines) == (0, []) and (stdout.count(b"| offset: ") == 5 or stdout.count(b'"type":"record"') == 5)

@@ -208,7 +208,7 @@ def test_ctrl_c_ends_following_cleanly(tmp_path: Path) -> None:
     assert [json.loads(line) for line in rest.splitlines()] == [{"type": "end", "position": size, "next_offset": 10}]
     assert process.returncode == 0
     assert stderr.splitlines() == [
-        f"{path}: read up to byte {size}, the next offset is 10; --from-position 0:{size}"
+        f"{path}: read up to byte {size}, the next offset is 10; continue with --from-position 0:{size}"
     ]  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def test_refusal_that_names_the_range_leads_straight_to_it():
 def test_unsupported_version_names_both_ranges():
     limits = {key: value for key, value in all_versions().items() if key != 16} | {3: (99, 100)}
     with ScriptedNode(metadata, versions=limits) as node, exchange(node.bootstrap) as client:
-        with pytest.raises(UnsupportedVersion, match=r"supports Metadata v99 to v100, this client v0 to v13"):
+        with pytest.raises(UnsupportedVersion, match=r"supports Metadata v99 to v100, this client supports v0 to v13"):
             client.call(node.node, MetadataRequest(), deadline())
         with pytest.raises(UnsupportedVersion, match=r"does not support ListGroups"):
             client.call(node.node, ListGroupsRequest(), deadline())

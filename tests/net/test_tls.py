@@ -212,7 +212,7 @@ def test_trust_in_a_single_certificate_is_enough(material):
             {"ssl.truststore.certificates": "-----BEGIN CERTIFICATE-----\nMIIB\u2026\n-----END CERTIFICATE-----"},
             r"cannot read a certificate in the trust store",
         ),
-        ({"ssl.truststore.location": "{jks}"}, r"damaged, or not a JKS store"),
+        ({"ssl.truststore.location": "{jks}"}, r"the file is damaged, or is not a JKS store"),
         ({"ssl.truststore.location": "{text}"}, r"expected PEM text, or a PKCS12"),
         ({"ssl.truststore.location": "{p12}", "ssl.truststore.password": "wrong"}, r"wrong password"),
         ({"ssl.keystore.location": "{ca}"}, r"exactly one PEM private key"),

@@ -285,8 +285,8 @@ def test_unknown_tagged_fields_survive_a_round_trip() -> None:
 @pytest.mark.parametrize(
     ("tags", "complaint"),
     [
-        (b"\x02\x07\x00\x05\x00", "tag 5 stands after tag 7"),
-        (b"\x02\x07\x00\x07\x00", "tag 7 stands after tag 7"),
+        (b"\x02\x07\x00\x05\x00", "tag 5 follows tag 7"),
+        (b"\x02\x07\x00\x07\x00", "tag 7 follows tag 7"),
         (b"\x01\x05\x7f", "tag 5 claims 127 bytes, but 0 are left"),
         (b"\xff\xff\xff\xff\x0f", "claims"),
         (b"\xff\xff\xff\xff\xff\x0f", "varint is longer than 5 bytes"),
@@ -448,7 +448,7 @@ def test_an_array_of_more_than_a_million_items_is_refused_before_it_is_made(vers
     most = encode(DeleteGroupsRequest(groups_names=[""] * 1_000_000), version)
     assert len(decode(DeleteGroupsRequest, version, most).groups_names) == 1_000_000
     more = encode(DeleteGroupsRequest(groups_names=[""] * 1_000_001), version)
-    wanted = "field groups_names at position .: claims 1000001 items, more than the 1000000 that may be"
+    wanted = "field groups_names at position .: claims 1000001 items, more than the maximum of 1000000"
     for decoding in (
         lambda: decode(DeleteGroupsRequest, version, more),
         lambda: decode_counted(DeleteGroupsRequest, version, more, most=2_000_000),
@@ -467,7 +467,7 @@ def test_more_than_ten_thousand_tagged_fields_are_refused_before_they_are_read()
     most = DeleteGroupsRequest()
     most.unknown_tags = dict.fromkeys(range(10_000), b"")
     assert decode(DeleteGroupsRequest, 2, encode(most, 2)) == most
-    wanted = "tags at position .*: claims 10001 fields, more than the 10000 that may be"
+    wanted = "tags at position .*: claims 10001 fields, more than the maximum of 10000"
     more = dict.fromkeys(range(10_001), b"")
     topic = DeleteRecordsRequest.Topic(name="x")
     header = RequestHeader(request_api_key=42, request_api_version=2, correlation_id=1, client_id="")

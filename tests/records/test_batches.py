@@ -164,7 +164,7 @@ def test_a_wrapper_may_hold_messages_of_the_other_old_magic(magic: int, append_t
     expected = [(0, 1), (1, 2)] if magic == 0 else [(6, -1), (7, -1)]
     assert [(each.offset, each.timestamp) for each in view.records()] == expected
     assert [(each.key, each.value) for each in view.records()] == [(b"k", b"a"), (None, b"b")]
-    with pytest.raises(CorruptBatch, match=f"magic {1 - magic}, but its wrapper {magic}"):
+    with pytest.raises(CorruptBatch, match=f"magic {1 - magic}, but its wrapper has {magic}"):
         list(legacy.read_records(view, 1000, same_magic=True))
 
 

@@ -60,7 +60,7 @@ def test_the_transactional_id_of_a_hanging_transaction_is_named(tmp_path: Path) 
     PLANTS["hanging_transaction"](tmp_path)
     (found,) = (each for each in audit_here(tmp_path, now_ms=NOW_MS).findings if each.kind == "hanging-transaction")
     assert "'billing'" in found.text
-    assert "4 offsets wait" in found.text
+    assert "4 offsets after it wait" in found.text
 
 
 def copies(folder: Path, difference: int | None, count: int = 300) -> tuple[Path, Path]:

@@ -132,7 +132,7 @@ def test_a_snapshot_that_cannot_be_written_is_told_and_made_up_for(
         log.roll()
         held.goes_on.release()
         log._snapshots.wait()
-    assert "cannot write the producers at offset 5" in caplog.text
+    assert "cannot write the producer snapshot at offset 5" in caplog.text
     produce(log, 0, sequence=1)
     log.close(clean=False)
     again = opened(tmp_path / "t-0", clean=False)

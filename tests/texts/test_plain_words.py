@@ -1,4 +1,4 @@
-"""Help, messages and pages are written in plain words: phrases with a better one, how options begin, long sentences.
+"""Help, messages, schemas and pages are written in plain words: better phrases, how options begin, long sentences.
 
 CONTRIBUTING says the rules. A page is compared when ``PAGES`` names it: add a page once it is written by them.
 """
@@ -6,6 +6,7 @@ CONTRIBUTING says the rules. A page is compared when ``PAGES`` names it: add a p
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +59,15 @@ BETTER = {
     r"nothing is asked": "no confirmation is asked for",
     r"the one or the other": "name both",
     r"brought (?:it|them)": "new in Kafka X",
-    r"made anew|writes? anew": "create again, or: rebuild",
+    r"anew": "again",
+    r"(?:is|are) that of|(?:is|are) those of": "matches, or name the thing again",
+    r"which is no\b|(?:is|are) none of": "is not a, is not one of",
+    r"that may be": "the maximum of",
+    r"byte by byte": "unchanged",
+    r"in the last moments": "shortly before",
+    r"(?:do|does) not tell|(?:is|are) not told": "do not report",
+    r"how far .{3,30} reach(?:es)?": "name the offset",
+    r"for good": "permanently",
 }
 """Phrases that take two readings -> what to write instead."""
 
@@ -70,6 +79,11 @@ _NOT_FIRST = {
 }  # fmt: skip
 """Words that begin neither a verb nor a noun phrase that names its thing."""
 _MOST_WORDS = 30
+SCHEMAS = sorted((ROOT / "schemas").glob("*.json"))
+_RIDDLES = re.compile(
+    r"^(?:What|Who|Whom|Where|When|Those|Its)\b|; null: |\b(?:told|tells|looked at|sound|as they are to be)\b"
+)
+"""What no description of a member contains: it begins with a noun, and says ``null if``."""
 _KAFKAS_TEXTS = "output/kafka/"
 
 
@@ -117,6 +131,17 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def descriptions(part: object) -> Iterator[str]:
+    """The descriptions in a part of a schema."""
+    if isinstance(part, dict):
+        if isinstance(text := part.get("description"), str):
+            yield text
+        part = list(part.values())
+    if isinstance(part, list):
+        for each in part:
+            yield from descriptions(each)
+
+
 def found(text: str) -> list[str]:
     """The phrases of a text that have a better one, each with it."""
     plain = " ".join(text.split())
@@ -140,6 +165,12 @@ def test_help_has_no_phrase_that_takes_two_readings() -> None:
 
 def test_no_message_has_a_phrase_that_takes_two_readings() -> None:
     assert [f"{place}: {each}" for place, text in messages() for each in found(text)] == []
+
+
+def test_no_schema_has_a_phrase_that_takes_two_readings() -> None:
+    described = [(path.name, text) for path in SCHEMAS for text in descriptions(json.loads(path.read_text("utf-8")))]
+    assert [f"{name}: {each} ... {text}" for name, text in described for each in found(text)] == []
+    assert [f"{name}: {text}" for name, text in described if _RIDDLES.search(text)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

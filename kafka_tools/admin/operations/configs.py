@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kafka_tools.admin.calls.quotas import EffectiveQuota, QuotaEntity, QuotaFilter, Quotas
 
 MERGE_WARNING = (
-    "this broker has no incremental changes (new in Kafka 2.3): the configs of {resources} are read, "
-    "changed and written back as a whole; changes that others make in between are lost"
+    "this broker does not support incremental changes (new in Kafka 2.3): the configs of {resources} are read, "
+    "changed and written back as a whole; concurrent changes are lost"
 )
 MERGE_REMARK = (
-    "this broker has no incremental changes (new in Kafka 2.3): the configs of {resources} would be read, "
-    "changed and written back as a whole"
+    "this broker does not support incremental changes (new in Kafka 2.3): the configs of {resources} would be "
+    "read, changed and written back as a whole"
 )
 """Replaces the warning if nothing is written."""
 

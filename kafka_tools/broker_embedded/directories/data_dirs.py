@@ -149,8 +149,8 @@ class DataDirs:
                     write_meta_properties(os.path.join(path, META_PROPERTIES), naming(meta, named))
                 except OSError as error:  # older versions wrote no such list, so the start continues
                     log.warning(
-                        "%s does not list all log directories: a later start cannot detect from it that a directory is "
-                        "missing. The next start writes it again: %s",
+                        "cannot update the list of log directories in %s: %s. Until a later start updates it, a "
+                        "missing directory is not detected",
                         path,
                         error,
                     )

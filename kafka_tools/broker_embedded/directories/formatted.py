@@ -63,7 +63,7 @@ class FormattedDirectories:
             id = meta.directory_id
             if id is not None and id in seen:
                 raise _refused(
-                    each, f"its directory.id {id} is also that of {seen[id]}", "format one of the two directories again"
+                    each, f"{seen[id]} has the same directory.id {id}", "format one of the two directories again"
                 )
             seen[id or each] = each
         self._check_voters(path, self._quorum(log_dirs))
@@ -72,7 +72,7 @@ class FormattedDirectories:
         roles = {role.strip() for role in self._properties.get("process.roles", "").split(",") if role.strip()}
         if roles and not {"broker", "controller"} <= roles:
             raise _refused(
-                path, f"process.roles={','.join(sorted(roles))} is only half of a node, but this broker has both roles",
+                path, f"process.roles={','.join(sorted(roles))} is not supported: this broker always has both roles",
                 _FORMAT_AGAIN + ", and set process.roles=broker,controller",
             )  # fmt: skip
 

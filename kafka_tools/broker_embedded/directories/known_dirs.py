@@ -66,8 +66,8 @@ def _problem(path: str, found: Found, id: str) -> str:
         return f"(directory.id {id}) is missing: it is no longer in log.dirs"
     meta = metas[path]
     if meta is not None:
-        return f"is a different directory now: its directory.id is {meta.directory_id}, and was {id}"
-    return f"{_state(path)}: it has no {META_PROPERTIES}, but the broker's directory {id} was there"
+        return f"is now a different directory: its directory.id is {meta.directory_id} instead of {id}"
+    return f"{_state(path)}: it has no {META_PROPERTIES}, but it used to be the broker's directory {id}"
 
 
 def _state(path: str) -> str:

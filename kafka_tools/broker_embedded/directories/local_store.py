@@ -244,7 +244,7 @@ class LocalStore:
                 self._log.take_offline(error)
                 raise
         if self.is_lost:
-            raise FileNotFoundError(errno.ENOENT, "it was lost in the meantime", self._log.directory)
+            raise FileNotFoundError(errno.ENOENT, "it was lost during the flush", self._log.directory)
 
     def shorten(self, *, retention_bytes: int, retention_ms: int) -> None:
         """Delete old snapshots, and the log before the next one, while a limit is exceeded (-1: no limit).

@@ -115,7 +115,7 @@ class StateEnd:
             try:
                 self._forced(self._store.end_offset)
             except OSError as error:
-                log.warning("cannot record how far the cluster metadata reaches: %s", error)
+                log.warning("cannot record the end offset of the cluster metadata: %s", error)
 
     def _forced(self, end_offset: int) -> None:
         """Write the offset up to which the state is on the disk. Raises OSError."""
@@ -142,7 +142,7 @@ class StateEnd:
         self._is_writing = False
         if error is not None:
             if not self._failed and not self._store.is_lost:  # the check of the directories reports a loss
-                log.warning("cannot record how far the cluster metadata reaches: %s", error)
+                log.warning("cannot record the end offset of the cluster metadata: %s", error)
             self._failed = True
             return
         self._failed = False

@@ -126,7 +126,7 @@ def _survey_meta(path: str, formatted: bool) -> MetaProperties:
             hint=f"start on it with kafka-tools broker run --data-dir {path}; nothing in it was changed",
         )
     why = (
-        f"Apache Kafka has used it since this broker did ({METADATA_DIRECTORY} has {QUORUM_STATE})"
+        f"Apache Kafka used the directory after this broker ({METADATA_DIRECTORY} has {QUORUM_STATE})"
         if is_ours(found)
         else f"this broker did not write its {META_PROPERTIES} (cluster {found.cluster_id}, node {found.node_id})"
     )

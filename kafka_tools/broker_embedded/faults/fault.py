@@ -112,7 +112,7 @@ class Hold(Fault):
 
     def wait(self, hits: int = 1, timeout_s: float = WAIT_S) -> None:
         """Wait until ``hits`` requests are held at the same time. Raises TimeoutError."""
-        told = lambda: f"{self.kind} {self.selector} has {len(self.waiting)} of {hits}"  # noqa: E731
+        told = lambda: f"{self.kind} {self.selector} holds {len(self.waiting)} of {hits}"  # noqa: E731
         self._wait(lambda: len(self.waiting) >= hits, told, timeout_s)
 
     def add(self, parked: Parked) -> None:

@@ -120,8 +120,8 @@ class Handshakes:
         if now_s - self._said_s >= _SAY_EVERY_S:
             self._said_s = now_s
             log.warning(
-                "more than %d TLS connections wait for their handshake: closed %d since the start, those that "
-                "had been silent longest",
+                "more than %d TLS connections are waiting for their handshake: closing those that have been idle "
+                "longest, %d since the start",
                 most,
                 self._closed,
             )

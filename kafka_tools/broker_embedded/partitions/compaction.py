@@ -256,7 +256,7 @@ class LogCleaner:
         self._waiting_for_room = True
 
     def _tell_unwritten(self, error: OSError) -> None:
-        log.warning("cannot write how far logs are clean: %s", error)
+        log.warning("cannot write the cleaner checkpoint: %s", error)
 
     def _served(self, log_dir: str) -> dict[TopicPartition, int]:
         """The cleaned offsets of the served logs of a directory."""

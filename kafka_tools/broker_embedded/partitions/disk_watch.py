@@ -124,9 +124,9 @@ class DiskWatch:
         if path == self.state_dir:
             return  # logged with the state
         log.error(
-            "the log directory %s is offline: %s. Its contents (%s) answer KAFKA_STORAGE_ERROR; writes "
-            "acknowledged there in the last moments may be lost. Restore the directory and restart the broker, "
-            "which checks its logs",
+            "the log directory %s is offline: %s. Requests for its contents (%s) fail with KAFKA_STORAGE_ERROR. "
+            "Writes acknowledged shortly before may be lost. Restore the directory and restart the broker, which "
+            "checks its logs",
             path, why, counted(len(lost), "partition", "partitions"),
         )  # fmt: skip
 
@@ -139,8 +139,8 @@ class DiskWatch:
         self._store.lose(why)
         log.critical(
             "the log directory %s, which contains the cluster metadata, is offline: %s. The metadata can no "
-            "longer change, and the broker stops with status 1. Check the disk and restore what is missing "
-            "before the next start: a start on an empty directory begins a new cluster",
+            "longer change, and the broker stops with status 1. Check the disk and restore what is missing before "
+            "the next start: a start on an empty directory creates a new cluster",
             self.state_dir, why,
         )  # fmt: skip
         self._failure = LogError(f"the broker stopped: the cluster metadata is lost: {why}", path=self.state_dir)
@@ -185,9 +185,9 @@ class DiskWatch:
         named = "; ".join(f"{each.id}: {each.log.offline}" for each in lost[:_NAMED])
         more = f"; and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
         log.error(
-            "%s offline, because files are missing or were replaced (%s%s). Requests are answered with "
-            "KAFKA_STORAGE_ERROR; writes acknowledged in the last moments may be lost. Restore the files and "
-            "restart the broker, which checks them; a partition without its files starts empty",
+            "%s offline, because files are missing or were replaced (%s%s). Requests for them fail with "
+            "KAFKA_STORAGE_ERROR. Writes acknowledged shortly before may be lost. Restore the files and restart "
+            "the broker, which checks them; a partition without its files starts empty",
             counted(len(lost), "partition is", "partitions are"), named, more,
         )  # fmt: skip
 

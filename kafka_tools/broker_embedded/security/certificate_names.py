@@ -48,7 +48,7 @@ def certificate_names(der: bytes) -> CertificateNames:
         extensions = [part for part in parts[5:] if part.tag == _EXTENSIONS]
         return CertificateNames(subject, frozenset(_alternatives(extensions)))
     except (IndexError, ValueError):
-        raise InputError("not a certificate: its parts are in the wrong places") from None
+        raise InputError("invalid certificate: unexpected structure") from None
 
 
 def distinguished_name(der: bytes) -> str:
@@ -59,7 +59,7 @@ def distinguished_name(der: bytes) -> str:
             for relative in _elements(_only(der, _SEQUENCE))
         ]
     except (IndexError, ValueError):
-        raise InputError("not a distinguished name: it ends too early") from None
+        raise InputError("invalid distinguished name: it is truncated") from None
     return ",".join(reversed(parts))
 
 

@@ -190,7 +190,7 @@ def _get(url: SplitResult, options: Mapping[str, str]) -> list[WebKey]:
 
 def _parsed(data: bytes, source: str) -> list[WebKey]:
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise ConfigError(f"{source}: a key set of more than {MAX_DOCUMENT_BYTES} bytes")
+        raise ConfigError(f"{source}: the key set has more than {MAX_DOCUMENT_BYTES} bytes")
     return parse_key_set(data, source)
 
 

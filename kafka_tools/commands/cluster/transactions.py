@@ -46,12 +46,13 @@ def command() -> None:
     "--duration-filter",
     metavar="MS",
     type=_INT64,
-    help="Only transactions that have been open for longer than this time in ms (3.8); all if negative.",
+    help="Only transactions that have been open for longer than this time; a negative time selects all "
+    "(Kafka 3.8 and later).",
 )
 @option(
     "--transactional-id-pattern",
     metavar="REGEX",
-    help="Only transactional ids that match this regular expression as a whole (RE2 syntax, 4.1).",
+    help="Only transactional ids that match this regular expression as a whole (RE2 syntax, Kafka 4.1 and later).",
 )
 @connection_options()
 @output_options("transactions")
@@ -244,7 +245,8 @@ def _open_at(admin: AdminClient, key: TopicPartition, start_offset: int, produce
     metavar="MINUTES",
     type=_INT32,
     default=15,
-    help="Only transactions without a record for longer than this. Use the brokers' transaction.max.timeout.ms.  "
+    help="Only transactions whose last record is older than this. Use the value of the brokers' "
+    "transaction.max.timeout.ms.  "
     "[default: 15]",
 )
 @option("--topic", metavar="NAME", help="Only this topic.")

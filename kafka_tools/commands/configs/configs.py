@@ -31,7 +31,7 @@ _TYPES = ("topics", "clients", "users", "brokers", "broker-loggers", "ips", "cli
 entity_option = section("Entities")
 _CHANGES = ("add_config", "add_config_file", "delete_config", "append_config", "subtract_config")
 DEPRECATED = (
-    "warning: --zookeeper is deprecated and will be removed, as ZooKeeper was from Kafka 4.0. Use "
+    "warning: --zookeeper is deprecated and will be removed, because Kafka 4.0 removed ZooKeeper. Use "
     "--bootstrap-server if a broker is running"
 )
 
@@ -158,9 +158,7 @@ def _check_actions(context: click.Context, given: dict[str, Any]) -> None:
     elif given["explain"]:
         raise UsageError("--explain can only be used with --describe")
     elif given["dry_run"] and given["describe"]:
-        raise UsageError(
-            "--dry-run cannot be combined with --describe: it changes nothing to show. Leave out one of them"
-        )
+        raise UsageError("--dry-run cannot be combined with --describe, which changes nothing: leave out one of them")
 
 
 def _changes(given: dict[str, Any], entity_type: str) -> list[ConfigChange]:

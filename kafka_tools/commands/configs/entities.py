@@ -99,7 +99,7 @@ def _paired(types: Sequence[str], names: Sequence[str], alter: bool) -> Mapping[
     if len(types) not in (len(kinds), len(names)) or (len(kinds) > 1 and len(types) > len(kinds)):
         raise UsageError(
             f"the entity type {next(kind for kind in types if types.count(kind) > 1)} is given twice",
-            hint="give it once and repeat --entity-name; several users and clients together are --user and --client",
+            hint="give it once and repeat --entity-name. To combine several users and clients, use --user and --client",
         )
     if len(kinds) == 1:
         return {kinds[0]: names or [None]}

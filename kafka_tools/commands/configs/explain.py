@@ -88,7 +88,7 @@ def as_text(rows: list[Row]) -> str:
         text += f"{_entity(row['set_on'])}\n"
         for level in row["levels"]:
             if level["value"] is not None and level["level"] != row["level"]:
-                text += f"    not level {level['level']}, {level['source'].lower()}: {_entity(level['entity'])}, "
+                text += f"    overrides level {level['level']}, {level['source'].lower()}: {_entity(level['entity'])}, "
                 text += f"{java_double(level['value'])}\n"
     return text
 

@@ -103,7 +103,7 @@ class ZooKeeperPlace(Place):
                     continue
                 text = credentials.get(change.name)
                 if text is None:
-                    assert judge is not None, "values are set where there is a judge"
+                    assert judge is not None, "values are set only with a judge"
                     text = _new_text(judge, target, change, values.get(change.name))
                     judge.check_value(target, change.name, text)
                 values[change.name] = text

@@ -37,9 +37,9 @@ class AbsentTopic:
         self._is_absent = found is not None and found.error == error_codes.UNKNOWN_TOPIC_OR_PARTITION
         if self._is_absent:
             running.note(
-                f"warning: topic '{self._topic}' does not exist: reading it creates it where brokers have "
-                "auto.create.topics.enable; if the name is misspelt, delete it with kafka-topics --delete "
-                "(--command-property allow.auto.create.topics=false creates none)"
+                f"warning: topic '{self._topic}' does not exist. Brokers with auto.create.topics.enable create it when "
+                "it is read. If the name is misspelt, delete the topic with kafka-topics --delete. To prevent this, "
+                "pass --command-property allow.auto.create.topics=false"
             )
 
     def tell(self, unknown: Collection[str]) -> None:

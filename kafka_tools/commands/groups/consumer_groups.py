@@ -71,8 +71,8 @@ _NOTHING_IS_DONE = (
 @option("--all-groups", is_flag=True, help="Select every group.")
 @topic_option(
     "--topic",
-    "Topic, or some of its partitions: orders:0,2. With --describe, show the topic's "
-    "readers, of all groups unless --group is given.",
+    "Topic, or some of its partitions: orders:0,2. With --describe, show only this "
+    "topic: for --group, or for all groups that read it.",
 )
 @option("--all-topics", is_flag=True, help="Select every topic for which the group has committed offsets.")
 @option("--member", metavar="ID", multiple=True, help="Member to remove (with --remove-members).")
@@ -150,7 +150,7 @@ def _check(context: click.Context, action: str, given: dict[str, Any]) -> None:
         fail(f"--{action.replace('_', '-')} needs --group or --all-groups.")
     if action == "describe":
         if sum(bool(given[view]) for view in ("members", "offsets", "state")) > 1:
-            fail("--describe needs only one of --members, --offsets and --state.")
+            fail("--describe accepts at most one of --members, --offsets and --state.")
         if given["state"] not in (None, ANY):
             fail("--describe does not take a value for --state.")
     if action == "remove_members":

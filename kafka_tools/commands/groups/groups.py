@@ -49,7 +49,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
     group_type = None if given["group_type"] is None else given["group_type"].lower()
     if group_type is not None and group_type not in TYPES:
         raise click.UsageError(
-            f"--group-type must be a valid group type. '{given['group_type']}' is none of {', '.join(TYPES)}.",
+            f"--group-type must be a valid group type. '{given['group_type']}' is not one of {', '.join(TYPES)}.",
             ctx=context,
         )
     for kind in _KINDS:

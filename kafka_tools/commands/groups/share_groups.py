@@ -52,7 +52,7 @@ _ALLOWED: dict[str, Sequence[str]] = {
 @action_option(
     "--reset-offsets",
     is_flag=True,
-    help="Reset the offsets at which inactive groups start to share.",
+    help="Reset the start offsets of inactive groups.",
 )
 @action_option("--delete-offsets", is_flag=True, help="Delete the share offsets of topics.")
 @group_option()

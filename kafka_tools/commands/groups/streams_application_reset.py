@@ -36,7 +36,7 @@ _DEFAULT_SERVER = "localhost:9092"
     metavar="NAME,...",
     multiple=True,
     shell_complete=topic_names,
-    help="Topics that the application reads from other writers. It reads them again from the beginning, or from "
+    help="Topics that the application reads and does not write. It reads them again from the beginning, or from "
     "the offsets that another option selects.",
 )
 @option(

@@ -71,7 +71,9 @@ _ALLOWED: dict[str, Sequence[str]] = {
     "--input-topic",
     "Topic that the application reads, or some of its partitions: orders:0,2.",
 )
-@option("--all-input-topics", is_flag=True, help="Select every topic that the application reads from other writers.")
+@option(
+    "--all-input-topics", is_flag=True, help="Select every input topic of the application, but not its internal topics."
+)
 @option(
     "--delete-internal-topic",
     metavar="NAME",

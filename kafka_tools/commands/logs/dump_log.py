@@ -60,7 +60,7 @@ _MIB = 1 << 20
     "--time",
     "times",
     metavar="FROM:TO",
-    help="Only records with timestamps from the first up to but not including the second: 2026-11-22 or "
+    help="Only records with timestamps in this range; the end of the range is exclusive: 2026-11-22 or "
     "2026-11-22T10:00:00 (UTC unless a zone follows), milliseconds since 1970, a duration before now (2h, '2 hours "
     "ago'), or now. Example: 2024-05-01T10:00:00Z:2024-05-01T10:05:00Z",
 )
@@ -85,7 +85,7 @@ _MIB = 1 << 20
     "--check",
     "check_only",
     is_flag=True,
-    help="Print only damage, one line each, and exit with status 1 if there is any. Files of the same partition "
+    help="Print only damage, one line per problem, and exit with status 1 if there is any. Files of the same partition "
     "and of the same log directory are checked against each other. With --deep-iteration, every record is read.",
 )
 @content_option("--print-data-log", is_flag=True, help="Print keys and values. Every decoder implies this option.")
@@ -172,7 +172,7 @@ _MIB = 1 << 20
     help="Continue after damage with the next readable batch, and with the next file. By default, text output "
     "stops at damage; JSON and --summary always continue.",
 )
-@output_option("--show-position", is_flag=True, help="Print on stderr the position up to which each log was read.")
+@output_option("--show-position", is_flag=True, help="Print on stderr how far each log was read.")
 @output_option(
     "--jobs",
     type=click.IntRange(1, 64),
@@ -236,7 +236,7 @@ def _check(request: DumpRequest, jobs: int) -> None:
     """Raise a usage error for options that exclude each other."""
     named = [name for name in ("paths", "files", "partition_dir") if getattr(request, name)]
     if len(named) != 1:
-        raise click.UsageError("Give files, --files or --partition-dir" + (", one of them." if named else "."))
+        raise click.UsageError("Give exactly one of: files, --files, --partition-dir.")
     if request.bytes_as is not None and (request.form is None or request.summary):
         raise click.UsageError("--bytes can only be used with -o json and -o jsonl.")
     if request.follow:

@@ -96,7 +96,10 @@ def position_text(outcome: FileOutcome) -> str:
     name = parse_file_name(outcome.path.rsplit("/", 1)[-1])
     base = f"{name.base_offset}:" if name is not None else ""
     following = "" if outcome.next_offset is None else f", the next offset is {outcome.next_offset}"
-    return f"{outcome.path}: read up to byte {outcome.position}{following}; --from-position {base}{outcome.position}"
+    return (
+        f"{outcome.path}: read up to byte {outcome.position}{following}; continue with --from-position "
+        f"{base}{outcome.position}"
+    )
 
 
 def times_text(run: DumpRun) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kafka_tools.commands.logs.formatting.voters import InitialVoter
 
 _config_option = option(
-    "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="File server.properties of the server."
+    "-c", "--config", metavar="FILE", required=True, type=click.Path(), help="Path of the server.properties file."
 )
 _release_option = partial(option, "-r", "--release-version", metavar="VERSION")
 _feature_option = partial(option, "-f", "--feature", metavar="NAME=LEVEL", multiple=True, help="Feature and its level.")
@@ -79,7 +79,7 @@ def info(config: str) -> int:
     "-I",
     "--initial-controllers",
     metavar="ID@HOST:PORT:DIRECTORY,...",
-    help="Create a quorum of these controllers, the same list on all servers. Example: "
+    help="Create a quorum of these controllers. Pass the same list on all servers. Example: "
     "0@example.com:8082:JEXY6aqzQY-32P5TStzaFg",
 )
 def format_(
@@ -140,8 +140,8 @@ _FIRST_THAT_READS = "4.4-IV0"
 """The metadata.version of the first release that finds the records of a new cluster where formatting writes them."""
 _NOT_FOR_OLDER = (
     "Warning: start Kafka 4.4 or newer on these directories. Older releases do not find the feature "
-    "levels and credentials in them; for those, format with the kafka-storage of the release that you "
-    "run."
+    "levels and credentials in them. For an older release, format the directories with its own "
+    "kafka-storage."
 )
 
 

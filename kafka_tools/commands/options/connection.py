@@ -136,8 +136,9 @@ def note_unknown(config: ClientConfig) -> None:
     dotted = [name for name in config.unknown if "." in name and name.replace(".", "").replace("_", "").isalnum()]
     others = len(config.unknown) - len(dotted)
     if config.unknown:
-        names = ", ".join(dotted + ([f"of {others} line(s) that are not valid settings (not shown)"] if others else []))
-        running.note(f"warning: {config.source}: Kafka has no client setting with the name {names}")
+        unknown = [f"Kafka's clients have no setting with the name {', '.join(dotted)}"] if dotted else []
+        unknown += [f"{others} line(s) are not valid settings (not shown)"] if others else []
+        running.note(f"warning: {config.source}: {'; '.join(unknown)}")
 
 
 def connection_options(

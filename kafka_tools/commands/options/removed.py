@@ -50,15 +50,15 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "--downgrade-all": Removed("3.3", "write kafka-features downgrade --release-version VERSION"),
     },
     "kafka-console-producer": {
-        "--old-producer": Removed("2.0", f"{_NEEDLESS}: there is one producer"),
-        "--key-serializer": Removed("2.0", f"{_NEEDLESS}: keys are sent byte by byte as they are read"),
-        "--value-serializer": Removed("2.0", f"{_NEEDLESS}: values are sent byte by byte as they are read"),
+        "--old-producer": Removed("2.0", f"{_NEEDLESS}: the old producer no longer exists"),
+        "--key-serializer": Removed("2.0", f"{_NEEDLESS}: keys are sent unchanged"),
+        "--value-serializer": Removed("2.0", f"{_NEEDLESS}: values are sent unchanged"),
         "--queue-size": Removed("2.0", "give --batch-size BYTES or --max-memory-bytes BYTES"),
         "--queue-enqueuetimeout-ms": Removed("2.0", "give --max-block-ms MS"),
     },
     "kafka-console-consumer": {
         "--zookeeper": Removed("2.0", _BROKER),
-        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: there is one consumer"),
+        "--new-consumer": Removed("2.0", f"{_NEEDLESS}: the new consumer is the only one"),
         "--blacklist": Removed("2.0", "give --include REGEX to select topics"),
         "--delete-consumer-offsets": Removed(
             "2.0", "write kafka-consumer-groups --delete --group GROUP, or give --from-beginning with a new group"

@@ -39,7 +39,7 @@ DELETED, PLANNED = "deleted-records", "planned-deletions"
     metavar="NAME[:N,...]",
     multiple=True,
     shell_complete=topic_names,
-    help="Topic, or some of its partitions: orders:0,2. Replaces the file.",
+    help="Topic, or some of its partitions: orders:0,2. Use it instead of --offset-json-file.",
 )
 @option(
     "--before",

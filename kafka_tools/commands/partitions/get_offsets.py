@@ -29,9 +29,9 @@ KIND = "partition-offsets"
 @option(
     "--topic-partitions",
     metavar="PATTERN,...",
-    help="Topics and their partitions. Each topic is a regular expression that must match the whole name. orders:1 "
-    "is one partition, orders:0-3 is 0 to 2, orders:5- starts at 5, orders:-3 ends before 3, orders is all of "
-    "them. :0 is partition 0 of every topic.",
+    help="Topics and their partitions. Each topic is a regular expression that must match the whole name. orders "
+    "selects all partitions, orders:1 partition 1, orders:0-3 partitions 0 to 2, orders:5- all from 5 on, orders:-3 "
+    "all before 3, and :0 partition 0 of every topic.",
 )
 @option(
     "--topic",

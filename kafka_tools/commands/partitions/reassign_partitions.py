@@ -47,8 +47,8 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
 @action_option(
     "--generate",
     is_flag=True,
-    help="Propose an assignment of the topics in --topics-to-move-json-file to the brokers in --broker-list, or a "
-    "plan by --strategy.",
+    help="Propose an assignment of the topics in --topics-to-move-json-file to the brokers in --broker-list, or "
+    "the assignment that --strategy plans.",
 )
 @action_option("--execute", is_flag=True, help="Start the reassignments in --reassignment-json-file.")
 @action_option(
@@ -116,14 +116,14 @@ _OWN = dict.fromkeys(name for names in _PERMITTED.values() for name in names)
 @option(
     "--disallow-replication-factor-change",
     is_flag=True,
-    help="Refuse partitions whose number of replicas would change (with --execute; Kafka 4.1).",
+    help="Refuse partitions whose number of replicas would change (with --execute, Kafka 4.1 and later).",
 )
 @option(
     "--batch-size",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="Number of partitions to move at a time; each batch starts when the one before is complete (with "
-    "--execute). Repeat the command to continue after an interruption.",
+    help="Number of partitions to move at a time; each batch starts when the previous one is complete "
+    "(with --execute). Repeat the command to continue after an interruption.",
 )
 @option("--preserve-throttles", is_flag=True, help="Leave all throttles unchanged (with --verify and --cancel).")
 @planning_options

@@ -32,9 +32,9 @@ _LONGEST_SHEBANG = 127
 def command(directory: str, with_sh: bool) -> None:
     """Install the commands in a folder, under the names of Kafka's scripts.
 
-    The folder is created if it is missing. Repeat the command after an update: scripts that it wrote before are
-    replaced. If another file has the name of a script, for example Kafka's own, nothing is written. kafka-tools itself
-    is installed too, always without .sh.
+    The command creates the folder if it is missing. Repeat the command after an update: it replaces the scripts that it
+    wrote before. If the folder contains other files with these names, for example Kafka's own scripts, nothing is
+    written. The command also installs kafka-tools itself, always without .sh.
 
     \b
     Example:

@@ -36,7 +36,7 @@ def has(*texts: str) -> Callable[[CommandResult], None]:
 
     def check(answer: CommandResult) -> None:
         for text in texts:
-            require(text in answer.output, f"the output should have '{text}'")
+            require(text in answer.output, f"the output should contain '{text}'")
 
     return check
 
@@ -48,7 +48,7 @@ def lists(*lines: str) -> Callable[[CommandResult], None]:
         wanted, found = Counter(lines), Counter(answer.output.splitlines())
         missing, surplus = (sorted(each.elements()) for each in (wanted - found, found - wanted))
         require(not missing, f"{len(missing)} of {len(lines)} lines are missing, for example '{''.join(missing[:1])}'")
-        require(not surplus, f"{len(surplus)} lines should not be there, for example '{''.join(surplus[:1])}'")
+        require(not surplus, f"{len(surplus)} lines are unexpected, for example '{''.join(surplus[:1])}'")
 
     return check
 

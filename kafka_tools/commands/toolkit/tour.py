@@ -35,10 +35,10 @@ BROKER_TIMEOUT_S = 60
 def command(every_command: bool, keep: bool, no_audit: bool) -> int:
     """Start the bundled broker, run commands of every family on it, and clean up.
 
-    The tour shows each command, runs it and checks its output. It formats a directory; sets topics, configs, quotas, a
-    SCRAM user and its ACL; produces; consumes in a group and resets the group; deletes records. Then it dumps the
-    segments, reads the cluster metadata, and audits the broker's data directory with Spark. It stops with exit status 1
-    at the first step with an unexpected result.
+    The tour shows each command, runs it and checks its output. It formats a directory and starts a broker. It creates
+    topics, configs, quotas, a SCRAM user and its ACL. It writes records, reads them in a group, resets the group and
+    deletes records. Then it dumps the segments, reads the cluster metadata, and audits the broker's data directory with
+    Spark. It stops with exit status 1 at the first step with an unexpected result.
 
     \b
     Example:

@@ -261,7 +261,7 @@ def _was_reset(answer: CommandResult) -> None:
 
 def _nothing_hangs(answer: CommandResult) -> None:
     lines = answer.output.splitlines()
-    require(len(lines) == 1, f"only the heading should be there, not {len(lines)} lines")
+    require(len(lines) == 1, f"expected only the heading, not {len(lines)} lines")
     require(lines[0].startswith("Topic\tPartition\tProducerId"), "the columns should be those of find-hanging")
 
 

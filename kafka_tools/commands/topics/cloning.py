@@ -57,4 +57,4 @@ def _tell(source: str, topic: NewTopic, configs: Mapping[str, str | None]) -> No
         else (f"{topic.partitions} partitions, replication factor {topic.replication_factor}, ")
     )
     listed = ", ".join(f"{name}={value}" for name, value in sorted(configs.items())) or "no configs"
-    running.note(f"like {source}: {size}{listed}")
+    running.note(f"copied from {source}: {size}{listed}")

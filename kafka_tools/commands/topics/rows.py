@@ -100,8 +100,8 @@ def _reassignments(
         return {}
     except AuthorizationFailed:
         running.note(
-            "warning: reassignments in progress are not shown, and the replicas that they add count as "
-            "missing: showing them needs Describe on the cluster"
+            "warning: reassignments in progress are not shown, because that needs Describe on the cluster; the "
+            "replicas that they add count as missing"
         )
         return {}
     except KafkaToolsError as error:

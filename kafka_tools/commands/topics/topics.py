@@ -145,7 +145,7 @@ def command(context: click.Context, /, connection: ConnectionOptions, output_for
         )
     only_with(context, action, _ALLOWED)
     if given["delete_config"]:
-        running.note("--delete-config does nothing since Kafka 4.0: use kafka-configs --alter --delete-config")
+        running.note("--delete-config has had no effect since Kafka 4.0: use kafka-configs --alter --delete-config")
     if action in ("create", "alter", "delete") and not given["topic"]:
         raise click.UsageError(f"--{action} needs --topic.", ctx=context)
     if given["literal"] and not given["topic"]:
@@ -260,7 +260,7 @@ def _describe(admin: AdminClient, given: dict[str, Any], output_format: str | No
     from kafka_tools.output.kafka import text as kafka_text
 
     if given["topics_with_overrides"] and any(given[report] for report in REPORTS):
-        raise UsageError("--topics-with-overrides shows topics and the other filters show partitions: give one kind")
+        raise UsageError("--topics-with-overrides shows topics: it cannot be combined with the filters of partitions")
     filters = [report for report in REPORTS if given[report]]
     page_size = given["partition_size_limit_per_response"]
     described = None

@@ -95,11 +95,13 @@ class ScramClient:
             raise AuthenticationFailed(f"{self.mechanism}: invalid SCRAM server first message format")
         nonce, salt_text, iterations_text = match[1], match[2], match[3]
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise AuthenticationFailed(f"{self.mechanism}: invalid server nonce: it does not start with the client's")
+            raise AuthenticationFailed(
+                f"{self.mechanism}: invalid server nonce: it does not start with the client nonce"
+            )
         iterations = int(iterations_text)
         if not self._kind.min_iterations <= iterations <= MAX_ITERATIONS_ACCEPTED:
             raise AuthenticationFailed(
-                f"{self.mechanism}: the server requires {iterations} iterations; supported are "
+                f"{self.mechanism}: the server requires {iterations} iterations: the client supports "
                 f"{self._kind.min_iterations} to {MAX_ITERATIONS_ACCEPTED}"
             )
         salted = scram_math.salted_password(self._kind, self._password, _base64(salt_text, self.mechanism), iterations)

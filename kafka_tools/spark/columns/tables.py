@@ -50,7 +50,9 @@ BATCH_COLUMNS: tuple[Column, ...] = (
     Column("record_count", "int", "records in the batch; null for compressed magic 0 and 1 (see countLegacy)"),
     Column("is_transactional", "boolean", "whether the batch belongs to a transaction"),
     Column("is_control", "boolean", "whether the batch contains control records: transaction markers, quorum records"),
-    Column("delete_horizon_ms", "long", "from when on tombstones of a compacted batch can be removed; null if not set"),
+    Column(
+        "delete_horizon_ms", "long", "time from which tombstones of a compacted batch can be removed; null if not set"
+    ),
     Column("damage", "string", "kind of damage; null for a valid batch"),
     Column("severity", "string", "info, warning or error; null for a valid batch"),
     Column("detail", "string", "description of the damage; null for a valid batch"),
@@ -110,7 +112,7 @@ FILE_COLUMNS: tuple[Column, ...] = (
     Column("file_state", "string", "deleted, cleaned, swap, part or delete for a file in transit; null for one in use"),
     Column("base_offset", "long", "the offset in the file's name; null for a name without one"),
     Column("is_last", "boolean", "logs: whether it is the last segment, which a broker may be writing to"),
-    Column("is_known", "boolean", "whether Kafka has files with this name"),
+    Column("is_known", "boolean", "whether Kafka uses files with this name"),
     Column("size_bytes", "long", "size of the file"),
     Column("modified_ms", "long", "time of the last write"),
     Column("modified", "timestamp", "modified_ms as a time"),

@@ -51,7 +51,10 @@ def transaction_findings(facts: PartitionFacts, around: Around, transactional_id
         hangs = open_ms > LONGEST_TRANSACTION_MS
         name = transactional_ids.get(producer.producer_id)
         who = f"producer {producer.producer_id}" + (f" (transactional id '{name}')" if name else "")
-        text = f"{who} opened a transaction {duration(open_ms)} before; {end - opening.offset} offsets wait behind it"
+        text = (
+            f"{who} opened a transaction {duration(open_ms)} before; {end - opening.offset} offsets after it "
+            "wait for its end"
+        )
         kind = "hanging-transaction" if hangs else "open-transaction"
         yield facts.finding(kind, text, path=opening.file, position=opening.position, offset=opening.offset)
 

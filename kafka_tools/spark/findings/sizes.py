@@ -72,7 +72,7 @@ def compression_findings(facts: PartitionFacts) -> Iterator[Finding]:
                 yield facts.finding("uncompressed", f"{stored} bytes are not compressed", size_bytes=stored)
         elif stored >= _POOR_RATIO * plain and plain >= _MIB // 16:
             severity = WARNING if stored >= 10 * _MIB else INFO
-            text = f"{codec}: {stored} bytes stored for {plain} bytes of records ({stored / plain:.2f} of them)"
+            text = f"{codec}: {stored} bytes stored for {plain} bytes of records (ratio {stored / plain:.2f})"
             yield facts.finding("poor-compression", text, size_bytes=stored, severity=severity)
 
 

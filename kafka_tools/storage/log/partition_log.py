@@ -426,7 +426,7 @@ class PartitionLog(ReadableLog):
                 if error.errno not in FOR_WANT_OF_ROOM:
                     raise
                 log.warning(
-                    "%s: its last segment is deleted when the disk has space for a new one: %s", self.name, error
+                    "%s: cannot delete its last segment until the disk has space for a new one: %s", self.name, error
                 )
                 return False
         if self.segments[1].base_offset > self._named_to:
@@ -501,7 +501,7 @@ class PartitionLog(ReadableLog):
             if complete:
                 self.active.give_back()
         except OSError as error:
-            log.error("cannot complete %s, the next start checks it: %s", self.name, error)
+            log.error("cannot close %s cleanly, so the next start checks it: %s", self.name, error)
             complete = False
         for segment in self.segments:
             segment.close()

@@ -75,7 +75,7 @@ class ProducerSnapshots:
                     put_snapshot(self._directory, offset, data)
                 except OSError as error:
                     log.warning(
-                        "cannot write the producers at offset %d, the next start reads them from the log: %s",
+                        "cannot write the producer snapshot at offset %d, so the next start reads the log instead: %s",
                         offset,
                         error,
                     )

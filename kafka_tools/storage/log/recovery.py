@@ -228,9 +228,7 @@ def recover_segment(opened: PartitionLog, segment: LogSegment, kept_to: int = 0)
     except CorruptBatch as error:
         reason = str(error)
     if reason and end_offset < kept_to:
-        text = (
-            f"{segment.path} at {position}: {reason}; it is damaged before offset {kept_to}, up to which it was valid"
-        )
+        text = f"{segment.path} at {position}: {reason}; the segment was valid up to offset {kept_to} before"
         raise CorruptBatch(text, path=segment.path, position=position)
     if reason:
         log.warning(

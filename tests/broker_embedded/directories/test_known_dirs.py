@@ -62,7 +62,7 @@ def test_a_directory_that_is_missing_stops_the_start_and_nothing_is_touched(
         shutil.copytree(paths[1 - gone], lost)
         meta = lost / "meta.properties"
         meta.write_text(meta.read_text().replace(f"directory.id={directory_id(str(lost))}", "directory.id=Other"))
-        text = "is a different directory now: its directory.id is Other"
+        text = "is now a different directory: its directory.id is Other"
     before = snapshot(tmp_path)
     with pytest.raises(ConfigError, match=f"the data directory {lost} .*{text}") as raised:
         EmbeddedBroker(config={"log.dirs": given}).start()
@@ -83,8 +83,8 @@ def test_the_command_tells_it_in_two_lines_and_goes_on_when_it_is_meant(tmp_path
     ended = subprocess.run([*command, ",".join(paths)], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert [line for line in ended.stderr.splitlines() if not line.startswith("[")] == [
-        f"kafka-tools: the data directory {paths[1]} does not exist: it has no meta.properties, but the broker's "
-        f"directory {id} was there",
+        f"kafka-tools: the data directory {paths[1]} does not exist: it has no meta.properties, but it used to be "
+        f"the broker's directory {id}",
         "  check that its disk is mounted; nothing was changed. To abandon its contents and start its partitions again "
         f"without records, start once with --lost-data-dir {id}",
     ]
@@ -162,6 +162,8 @@ def test_directories_of_an_older_broker_start_where_meta_properties_cannot_be_re
         assert core.cluster.topic("t") is not None
         core.close()
     assert [file.read_bytes() for file in files] == before
-    assert [record.levelname for record in caplog.records if "does not list all" in record.message] == ["WARNING"] * 2
+    assert [record.levelname for record in caplog.records if "cannot update the list" in record.message] == [
+        "WARNING"
+    ] * 2
     begun(paths).close()
     assert all(set(named_in(read_meta_properties(str(file)))) == set(map(directory_id, paths)) for file in files)

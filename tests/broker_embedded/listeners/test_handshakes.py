@@ -72,7 +72,7 @@ def test_who_has_said_nothing_for_longest_goes_first_and_ends_nobody_who_speaks(
     waiting.ended(silent[2])
     waiting.ended(silent[2])
     assert len(waiting) == 1
-    assert len([record for record in caplog.records if "wait for their handshake" in record.message]) == 1, (
+    assert len([record for record in caplog.records if "waiting for their handshake" in record.message]) == 1, (
         "not for each"
     )
 

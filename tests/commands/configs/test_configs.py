@@ -198,9 +198,9 @@ def test_explain_says_which_of_the_eight_levels_wins(run: Run) -> None:
             assert (row["level"], row["source"], row["value"]) == (level, source, level * 1000000)
         text = run("--describe", "--explain", *who).out
         assert text.startswith(
-            "Quotas in effect for user 'who' and client-id 'app':\n  producer_byte_rate: no quota on any level\n"
-            "  consumer_byte_rate=1000000.0 from level 1, client of user: user 'who', client-id 'app'\n"
-            "    not level 2, default client of user: user 'who', default client-id, 2000000.0\n"
+            "Quotas in effect for user 'who' and client-id 'app':\n  producer_byte_rate: no quota on any level\n  "
+            "consumer_byte_rate=1000000.0 from level 1, client of user: user 'who', client-id 'app'\n    "
+            "overrides level 2, default client of user: user 'who', default client-id, 2000000.0\n"
         )
         alone = run("--describe", "--explain", "--user", "who").out
         assert "consumer_byte_rate=2000000.0 from level 2, default client of user" in alone

@@ -86,7 +86,7 @@ def test_a_document_is_whole_whatever_is_not_there(
 @pytest.mark.parametrize("words", [[], ["a", "--files", "b"], ["a", "--partition-dir", "b"]])
 def test_files_are_named_in_one_way(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert dump_log(*words) == 2
-    assert "Give files, --files or --partition-dir" in capsys.readouterr().err
+    assert "Give exactly one of: files, --files, --partition-dir" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [[], ["--deep-iteration"], ["-o", "json"], ["-o", "jsonl"]])

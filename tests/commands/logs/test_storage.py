@@ -230,7 +230,7 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(
         ("SCRAM-SHA-512=[name=a,iterations=4095,password=b]", "must be >= 4096 for add-scram using SCRAM-SHA-512"),
         ("SCRAM-SHA-512=[name=a,iterations=16385,password=b]", "must be <= 16384 for add-scram using SCRAM-SHA-512"),
         ("SCRAM-SHA-512=[name=a,color=red,password=b]", "Unknown SCRAM configurations: color"),
-        (f"SCRAM-SHA-512=[name=a,password=b,{SECRET}=red]", "Unknown SCRAM configurations: one behind the password"),
+        (f"SCRAM-SHA-512=[name=a,password=b,{SECRET}=red]", "Unknown SCRAM configurations: one after the password"),
         (f"SCRAM-SHA-512=[name=a,password=b,password={SECRET}]", "--add-scram: password is given twice"),
         ("SCRAM-SHA-512=[name=a,name=b,password=c]", "--add-scram: name is given twice"),
     ],

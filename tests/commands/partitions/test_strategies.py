@@ -170,7 +170,7 @@ class FourBrokers:
         ("--generate --topic t", 'Missing required argument "[broker-list]"'),
         (
             "--generate --strategy kafka --evacuate 1",
-            "--evacuate cannot be used with --strategy kafka, which places all",
+            "--evacuate cannot be used with --strategy kafka, which assigns all",
         ),
         ("--generate --strategy leaders --replication-factor 2 --topic t", "--replication-factor cannot be used with "),
         ("--generate --strategy by-size --seed 5", "--seed can only be used with --strategy kafka"),
@@ -283,7 +283,7 @@ def test_a_broker_that_is_away_does_not_stop_a_balance(capsys: pytest.CaptureFix
     assert all({"a", "b"} == {brokers.racks[id] for id in each} for each in proposed.values())
     leaders = brokers.run("--strategy leaders --topic t", capsys)
     assert leaders.proposed()["t-0"] == [4, 1], "--execute takes no broker that is away"
-    assert "2 partition(s), such as t-0, have a replica on a broker that is down and stay unchanged" in leaders.err
+    assert "2 partition(s), such as t-0, stay unchanged, because one of their brokers is down" in leaders.err
 
 
 def test_the_replication_factor_changes_and_what_can_stay_does(capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,9 +302,7 @@ def test_brokers_that_are_not_listed_lose_their_replicas_and_get_none(capsys: py
     proposed = brokers.run("--strategy least-movement --broker-list 1,3 --topic t", capsys).proposed()
     assert all(set(each) == {1, 3} for each in proposed.values())
     nobody = brokers.run("--strategy least-movement --broker-list 8,9", capsys)
-    assert nobody.err.startswith(
-        f"{NAME}: No broker is left that can take replicas.\n  running brokers are 1, 2, 3, 4; "
-    )
+    assert nobody.err.startswith(f"{NAME}: No broker can receive replicas.\n  running brokers are 1, 2, 3, 4; ")
 
 
 def test_what_is_under_way_is_planned_from_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,7 +329,8 @@ def test_without_room_nothing_is_proposed(capsys: pytest.CaptureFixture[str]) ->
     ended = brokers.run("--evacuate 1", capsys)
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith(
-        f"{NAME}: No broker has room for another replica of t-0, which has 100 bytes: broker 4 has most, 80 bytes on "
+        f"{NAME}: No broker has room for another replica of t-0, which has 100 bytes: the largest free space is "
+        "80 bytes, on a disk of broker 4"
     )
 
 

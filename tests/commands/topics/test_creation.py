@@ -53,7 +53,7 @@ def test_a_topic_is_made_like_another_one(run: Run) -> None:
     assert made == (
         0,
         "Created topic same.\n",
-        "like source: 5 partitions, replication factor 1, cleanup.policy=compact, segment.ms=60000\n",
+        "copied from source: 5 partitions, replication factor 1, cleanup.policy=compact, segment.ms=60000\n",
     )
     count, set_on_it = described(run, "same")
     assert count == 5
@@ -65,14 +65,14 @@ def test_a_topic_is_made_like_another_one(run: Run) -> None:
     assert (count, set_on_it["segment.ms"], set_on_it["flush.ms"]) == (2, "70000", "5")
     assert set_on_it["cleanup.policy"] == "compact"
     placed = run("--create", "--topic", "placed", "--clone-from", "source", "--replica-assignment", "1,1,1")
-    assert placed.err == "like source: cleanup.policy=compact, segment.ms=60000\n"
+    assert placed.err == "copied from source: cleanup.policy=compact, segment.ms=60000\n"
     assert described(run, "placed")[0] == 3
 
 
 def test_what_the_brokers_give_every_topic_is_not_set_on_the_new_one(run: Run) -> None:
     assert run("--create", "--topic", "plain").status == 0
     made = run("--create", "--topic", "plain-too", "--clone-from", "plain")
-    assert made.err == "like plain: 1 partitions, replication factor 1, no configs\n"
+    assert made.err == "copied from plain: 1 partitions, replication factor 1, no configs\n"
 
 
 def test_a_topic_to_clone_that_does_not_exist_is_a_failure(run: Run) -> None:

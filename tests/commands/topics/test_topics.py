@@ -68,8 +68,8 @@ def test_who_may_not_see_reassignments_is_told_so_and_sees_the_topics(capsys: py
     assert row["partitions"][0]["replicas"] == [2, 3, 1]
     assert result.errors == []
     assert capsys.readouterr().err == (
-        "warning: reassignments in progress are not shown, and the replicas that they add count as "
-        "missing: showing them needs Describe on the cluster\n"
+        "warning: reassignments in progress are not shown, because that needs Describe on the cluster; the "
+        "replicas that they add count as missing\n"
     )
 
 

@@ -99,7 +99,7 @@ class ClassicGroup(Group):
         """Add a member. The first one sets the protocol type and is the leader."""
         if member.instance_id is not None:
             assert member.instance_id not in self.static_members, (
-                f"instance id {member.instance_id} is that of two members"
+                f"two members have the instance id {member.instance_id}"
             )
             self.static_members[member.instance_id] = member.id
         if not self.members:

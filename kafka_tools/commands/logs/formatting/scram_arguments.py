@@ -82,7 +82,9 @@ def _components(text: str) -> tuple[dict[str, str], set[str]]:
         if name in _COMPONENTS:
             found[name] = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
         else:
-            unknown.add("one behind the password (not shown, it may be a part of it)" if "password" in found else name)
+            unknown.add(
+                "one after the password (not shown, it may be part of the password)" if "password" in found else name
+            )
     return found, unknown
 
 

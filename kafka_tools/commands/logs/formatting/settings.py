@@ -77,7 +77,9 @@ def _node_id(values: Mapping[str, str], path: str, *, required: bool) -> int:
     if not text and not required:
         return -1
     if not text:
-        raise ConfigError(f"{path}: node.id is not set", hint="every server of a KRaft cluster has one, of 0 or more")
+        raise ConfigError(
+            f"{path}: node.id is not set", hint="set it to 0 or more: every server of a KRaft cluster needs its own id"
+        )
     if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 12 and int(text) <= _MOST_ID):
         raise ConfigError(f"{path}: invalid node.id '{text}': expected a number")
     if required and int(text) < 0:

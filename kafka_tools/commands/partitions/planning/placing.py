@@ -153,7 +153,7 @@ def _fullness(layout: Layout, broker: int, by_bytes: bool) -> float:
 def _too_few(partition: str, wanted: int, possible: int, order: PlanOrder) -> InputError:
     return InputError(
         f"The target replication factor of {wanted} of {partition} cannot be reached because only {possible} "
-        "broker(s) may have its replicas.",
+        "broker(s) can have its replicas.",
         hint="lower it with --replication-factor"
         + (", evacuate fewer brokers" if order.evacuated else ", or name more brokers that are alive in --broker-list"),
     )
@@ -167,7 +167,7 @@ def _no_room(layout: Layout, partition: int) -> InputError:
     most = max(rooms, key=lambda id: (rooms[id], -id))
     return InputError(
         f"No broker has room for another replica of {layout.keys[partition]}, which has "
-        f"{layout.size_bytes[partition]} bytes: broker {most} has most, {rooms[most]:.0f} bytes on one disk "
-        "beside what the plan puts there.",
+        f"{layout.size_bytes[partition]} bytes: the largest free space is {rooms[most]:.0f} bytes, on a disk "
+        f"of broker {most}, after the replicas that the plan places there.",
         hint="space that a move will free is not counted, because it stays in use until the copy is complete",
     )

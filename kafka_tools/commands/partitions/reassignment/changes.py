@@ -114,8 +114,8 @@ def execute(admin: AdminClient, asked: ChangeOrder) -> Rows:
             remove_left_throttles(admin)
         else:
             running.note(
-                "throttles stay: an unanswered request may have started a move; --verify removes them once "
-                "it is complete"
+                "throttles stay: an unanswered request may have started a move; --verify removes the throttles "
+                "once the move is complete"
             )
     return changed(rows, failed)
 

@@ -48,9 +48,7 @@ class PlanningOptions(NamedTuple):
         ]
         if changes and self.strategy in (KAFKA, LEADERS):
             why = (
-                "moves no replicas"
-                if self.strategy == LEADERS
-                else "places all replicas anew, whatever their current place"
+                "moves no replicas" if self.strategy == LEADERS else "assigns all replicas again, wherever they are now"
             )
             raise UsageError(
                 f"{changes[0]} cannot be used with --strategy {self.strategy}, which {why}",
@@ -94,7 +92,7 @@ _ADDERS = (
     _option(
         "--strategy",
         type=click.Choice([KAFKA, LEAST_MOVEMENT, BY_SIZE, LEADERS]),
-        help="Strategy of the plan. kafka: Kafka's algorithm, which places all replicas anew. least-movement: "
+        help="Strategy of the plan. kafka: Kafka's algorithm, which assigns all replicas again. least-movement: "
         "equal numbers of replicas per broker with as few moves as possible. by-size: equally full disks. leaders: "
         "equal numbers of leaders by reordering replicas, without moves. A summary is printed on stderr.  "
         "[default: kafka]",
@@ -108,7 +106,7 @@ _ADDERS = (
         "--replication-factor",
         type=click.IntRange(1, _LARGEST_FACTOR),
         metavar="NUMBER",
-        help="Number of replicas of each partition. Replicas stay where they can.",
+        help="Number of replicas of each partition. Existing replicas stay where possible.",
     ),
     _option(
         "--topic",

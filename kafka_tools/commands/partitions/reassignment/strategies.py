@@ -85,9 +85,9 @@ def _check(facts: ClusterFacts, order: PlanOrder) -> None:
     racks = {id: each.rack for id, each in facts.brokers.items() if each.takes_replicas and id not in order.evacuated}
     if not racks:
         raise InputError(
-            "No broker is left that can take replicas.",
+            "No broker can receive replicas.",
             hint=f"running brokers are {', '.join(map(str, facts.brokers))}; --broker-list and --evacuate "
-            "leave none of them",
+            "exclude all of them",
         )
     if order.rack_aware:
         check_racks(racks)
@@ -103,8 +103,8 @@ def _check(facts: ClusterFacts, order: PlanOrder) -> None:
 def _tell_what_stays(facts: ClusterFacts, order: PlanOrder, plan: MovePlan) -> None:
     if plan.left:
         running.note(
-            f"{len(plan.left)} partition(s), such as {plan.left[0]}, have more replicas than there are "
-            "brokers to take them and stay unchanged: lower the number with --replication-factor"
+            f"{len(plan.left)} partition(s), such as {plan.left[0]}, stay unchanged, because fewer brokers than "
+            "replicas are available: lower the number with --replication-factor"
         )
     away = {
         key for key, each in facts.partitions.items()
@@ -112,6 +112,6 @@ def _tell_what_stays(facts: ClusterFacts, order: PlanOrder, plan: MovePlan) -> N
     } - set(plan.left)  # fmt: skip
     if away and order.balance is not None:
         running.note(
-            f"{len(away)} partition(s), such as {min(away)}, have a replica on a broker that is down and "
-            "stay unchanged: evacuate it first"
+            f"{len(away)} partition(s), such as {min(away)}, stay unchanged, because one of their brokers is down: "
+            "evacuate this broker first"
         )

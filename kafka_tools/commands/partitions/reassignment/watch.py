@@ -100,8 +100,8 @@ def remove_throttles(admin: AdminClient) -> None:
         progress.remove_left_throttles(admin)
     elif not ledger_of(admin).is_empty:
         running.note(
-            f"throttles stay: {left} partition{(' is' if left == 1 else 's are')} in progress; remove "
-            "them with --watch or --list once that is complete"
+            f"throttles stay: {left} reassignment{(' is' if left == 1 else 's are')} in progress. Once complete, "
+            "remove the throttles with --watch or --list"
         )
 
 

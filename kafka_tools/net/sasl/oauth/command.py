@@ -55,7 +55,7 @@ def run_command(words: list[str], deadline: Deadline) -> tuple[str, float | None
         output = _output(process, deadline)
         if output is not None and len(output) > MAX_OUTPUT_BYTES:
             raise AuthenticationFailed(
-                f"{COMMAND_KEY}: {name} printed more than {MAX_OUTPUT_BYTES} bytes, which is no token"
+                f"{COMMAND_KEY}: {name} printed more than {MAX_OUTPUT_BYTES} bytes: expected a token"
             )
         if output is None or not _ended(process, deadline):
             raise AuthenticationFailed(

@@ -121,7 +121,7 @@ class Tokens:
         words = command_words(self._config[COMMAND_KEY])
         deadline = Deadline(self._clock, self._config.number("sasl.login.read.timeout.ms") / 1000)
         token, lifetime_s = run_command(words, deadline)
-        return _checked(token, f"{COMMAND_KEY}: what {words[0]} prints"), lifetime_s
+        return _checked(token, f"{COMMAND_KEY}: the output of {words[0]}"), lifetime_s
 
 
 def _from_file(path: str) -> str:
