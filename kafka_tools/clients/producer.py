@@ -82,7 +82,7 @@ class Producer(TransactionalCalls):
         self._exchange, self._clock, is_shared = share(self._lock, config, exchange, clock)
         self._background = Background(self, self._lock, self._clock, enabled=is_shared)
         self._metadata = ClusterMetadata(self._exchange, auto_create=True)
-        self._reports = Reports(on_failure)
+        self._reports = Reports(on_failure, in_transactions=self.settings.transactional_id is not None)
         self._accumulator = Accumulator(self.settings, self._reports)
         self._sender = Sender(self.settings, self._exchange, self._metadata, self._accumulator, self._clock)
         self._partitions = PartitionChoice(self.settings, self._metadata, partitioner, random or Random())
@@ -231,7 +231,7 @@ class Producer(TransactionalCalls):
 
         Calls of other threads that wait raise KafkaToolsError. Raises RecordsLost if failures of records were not
         reported: they had no ``on_delivery``, the producer has no ``on_failure``, and the caller did not read their
-        ``Delivery``.
+        ``Delivery``. Records of transactions do not count: ``commit_transaction`` raises their error.
         """
         if self._closed or self._exchange.is_foreign:
             return

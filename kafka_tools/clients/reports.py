@@ -28,11 +28,13 @@ class RecordsLost(KafkaToolsError):
 class Reports:
     """Callbacks wait here until no batch is between two states, so that an exception leaves the producer consistent.
 
-    Only ``run_callbacks`` and ``raise_kept`` are called without the producer's lock.
+    Only ``run_callbacks`` and ``raise_kept`` are called without the producer's lock. ``in_transactions``: every record
+    belongs to a transaction, whose commit raises the error of a record that failed.
     """
 
-    def __init__(self, on_failure: OnFailure | None = None) -> None:
+    def __init__(self, on_failure: OnFailure | None = None, *, in_transactions: bool = False) -> None:
         self._on_failure = on_failure
+        self._in_transactions = in_transactions
         self._calls: deque[Callable[[], Any]] = deque()
         self._kept: deque[Exception] = deque()
         self._running = Lock()
@@ -49,6 +51,8 @@ class Reports:
         if self._on_failure is not None:
             for record in batch.records:
                 self._calls.append(partial(self._on_failure, batch.topic_partition, record, batch.error))
+            return
+        if self._in_transactions:
             return
         batch.unreported = len(batch.records) - len(batch.callbacks)
         self._unreported += batch.unreported

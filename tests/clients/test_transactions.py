@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -150,6 +151,17 @@ def test_a_second_producer_fences_the_first(broker: EmbeddedBroker, make: Callab
     with second.transaction():
         second.send(topic, b"1")
     assert committed(broker, topic) == [b"1"]
+
+
+def test_close_does_not_raise_what_the_commit_has_raised(broker: EmbeddedBroker, make: Callable[..., Producer]) -> None:
+    id = f"closed-{uuid4()}"
+    with Producer(broker.bootstrap_servers, transactional_id=id) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        make(id).init_transactions()
+        producer.send("closed", b"late")
+        with pytest.raises(KafkaToolsError, match=r"INVALID_PRODUCER_EPOCH|PRODUCER_FENCED"):
+            producer.commit_transaction()
 
 
 STEPS = [
