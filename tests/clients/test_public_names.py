@@ -11,6 +11,7 @@ import kafka_tools
 from kafka_tools.clients.consumer import Consumer
 from kafka_tools.clients.producer import Producer
 from kafka_tools.clients.sharing.consumer import ShareConsumer
+from tests.clients import users_program
 
 
 @pytest.mark.parametrize("client", [Consumer, Producer, ShareConsumer])
@@ -23,3 +24,7 @@ def test_importing_the_package_imports_no_client() -> None:
     code = "import sys, kafka_tools; print([name for name in sys.modules if name.startswith('kafka_tools.clients')])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True)
     assert ended.stdout.strip() == "[]"
+
+
+def test_a_typed_program_of_a_user_works() -> None:
+    assert users_program.main() == [b"1", b"2", None]
