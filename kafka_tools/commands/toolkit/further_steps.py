@@ -10,7 +10,7 @@ from kafka_tools.commands.toolkit.tour_steps import USER, TourPlace
 
 def further_steps(place: TourPlace) -> list[Step]:
     """The steps, which follow those of the tour. Writes the file with which the user logs in into the folder."""
-    return [*_cluster(place), *_security(place), *_groups(place), *_directories(place)]
+    return [*_cluster(place), *_security(place), *_groups(place), *_loads(place), *_directories(place)]
 
 
 def _cluster(place: TourPlace) -> list[Step]:
@@ -69,6 +69,48 @@ def _groups(place: TourPlace) -> list[Step]:
             "kafka-streams-application-reset {at} --application-id billing --input-topics orders --dry-run",
             has("Reset-offsets for input topics [orders]", "Topic: orders Partition: 2 Offset: 0"),
         ),
+    ]
+
+
+def _loads(place: TourPlace) -> list[Step]:
+    topics = '{"load": {"numPartitions": 1, "replicationFactor": 1}}'
+    (place.folder / "load.json").write_text(
+        f'{{"class": "ProduceBench", "bootstrapServers": "{place.bootstrap_server}", "durationMs": 10000, '
+        f'"targetMessagesPerSec": 100, "maxMessages": 100, "activeTopics": {topics}}}\n',
+        encoding="utf-8",
+    )
+    return [
+        place.step(
+            "Measure how fast records can be sent",
+            "kafka-producer-perf-test {at} --topic speed --num-records 1000 --record-size 100 --throughput -1",
+            has("1000 records sent, ", " 99.9th."),
+        ),
+        place.step(
+            "Measure how fast they can be read",
+            "kafka-consumer-perf-test {at} --topic speed --num-records 1000",
+            has("start.time, end.time, data.consumed.in.MB"),
+        ),
+        place.step(
+            "Measure the time from sending a record to reading it",
+            "kafka-e2e-latency {at} --topic speed --num-records 10 --producer-acks all --record-size 100",
+            has("Avg latency: ", "Percentiles: 50th = "),
+        ),
+        place.step(
+            "Send records and print an event for each",
+            "kafka-verifiable-producer {at} --topic speed --max-messages 3",
+            has('"name":"tool_data","sent":3,"acked":3'),
+        ),
+        place.step(
+            "Read them and print the events of the group",
+            "kafka-verifiable-consumer {at} --topic speed --group-id verified --max-messages 3 --reset-policy earliest",
+            has('"name":"shutdown_complete"'),
+        ),
+        place.step(
+            "Compare the replicas of all partitions",
+            "kafka-replica-verification {at} --once",
+            has("verification process is started", "max lag is 0 for partition "),
+        ),
+        place.step("Run a task of Trogdor", "kafka-tools load run {folder}/load.json", has("ProduceBench")),
     ]
 
 
