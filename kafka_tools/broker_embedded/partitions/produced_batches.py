@@ -197,8 +197,10 @@ def _unchanged(view: BatchView, newest: int, limits: Limits) -> Taken:
         part = part[: view.size_bytes]
         part = memoryview(bytearray(part)) if part.readonly else part
         view = BatchView(part, 0)
+    if newest < NO_TIMESTAMP:
+        newest = NO_TIMESTAMP
     if (newest != view.max_timestamp or view.attributes & LOG_APPEND_TIME_BIT) and not limits.log_append_time:
-        set_times(part, 0, max_timestamp=max(newest, NO_TIMESTAMP))
+        set_times(part, 0, max_timestamp=newest)
         view = BatchView(part, 0)
     return Taken(part, (view,))
 
