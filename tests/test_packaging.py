@@ -187,7 +187,7 @@ def imported(folder: str) -> dict[str, str]:
     return found
 
 
-OPTIONAL = {"", "spark", "keystores", "kerberos", "oauth"}
+OPTIONAL = {"", "spark", "keystores", "kerberos", "oauth", "load", "metrics"}
 
 
 @pytest.mark.parametrize(("folder", "extras"), [("kafka_tools", OPTIONAL), ("tests", {*OPTIONAL, "dev"})])
@@ -200,7 +200,7 @@ def test_everything_imported_is_declared(folder: str, extras: set[str]) -> None:
     undeclared = {
         module: place
         for module, place in imported(folder).items()
-        if not names & {owner.lower() for owner in owners.get(module, [module])}
+        if not names & {owner.lower().replace("_", "-") for owner in owners.get(module, [module])}
     }
     # pytest plugins import pytest only where pytest has loaded them.
     undeclared.pop("pytest", None)

@@ -114,7 +114,7 @@ def test_nothing_is_cut_below_what_has_to_be_kept(tmp_path: Path) -> None:
     data[ends[10] - 1] ^= 1
     for clean, bad in ((False, bytes(data)), (True, file.read_bytes()[:-5]), (False, file.read_bytes()[: ends[5] + 7])):
         file.write_bytes(bad)
-        with pytest.raises(CorruptBatch, match=f"{file} at .* it is damaged before offset {COUNT}"):
+        with pytest.raises(CorruptBatch, match=f"{file} at .* the segment was valid up to offset {COUNT} before"):
             opened(tmp_path / "t-0", clean=clean, kept_to=COUNT)
         assert file.read_bytes() == bad
     assert opened(tmp_path / "t-0", clean=False, kept_to=6).log_end_offset == 6

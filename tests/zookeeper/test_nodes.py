@@ -79,6 +79,6 @@ def test_the_json_is_kafkas() -> None:
      b'{"version":1,"config":{"a":1}}', b"\xff", b"[" * 100_000],
 )  # fmt: skip
 def test_anything_else_is_one_line_without_its_contents(data: bytes) -> None:
-    with pytest.raises(StoreError, match=r"^ZooKeeper node /config/users/a: expected \{") as error:
+    with pytest.raises(StoreError, match=r"^invalid ZooKeeper node /config/users/a: expected \{") as error:
         decode_configs(data, "/config/users/a")
     assert error.value.__cause__ is None

@@ -312,7 +312,8 @@ def test_a_directory_of_ours_with_which_kafka_went_on_is_kafkas(tmp_path: Path) 
         begin(kafka_dir, tmp_path / "ours")
     (kafka_dir / STATE / "quorum-state").write_text('{"leaderId":1,"leaderEpoch":2,"votedId":-1,"data_version":1}')
     with pytest.raises(
-        ConfigError, match=r"Apache Kafka has used it since .* \(__cluster_metadata-0 has quorum-state\)"
+        ConfigError,
+        match=r"Apache Kafka used the directory after this broker \(__cluster_metadata-0 has quorum-state\)",
     ):
         DiskBroker(kafka_dir)
     begin(kafka_dir, tmp_path / "ours")

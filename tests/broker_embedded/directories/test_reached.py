@@ -82,7 +82,7 @@ def flipped(log: Path) -> None:
         (all_removed, "the cluster metadata has no records, but it had"),
         (directory_removed, r"the cluster metadata \(__cluster_metadata-0\) is missing, but it had"),
         (cut, "ends at offset [0-9]+, but it reached offset [0-9]+: its last 1 record is missing"),
-        (torn, "it is damaged before offset"),
+        (torn, "the segment was valid up to offset"),
         (flipped, "CRC .*does not match"),
     ],
 )
@@ -197,7 +197,7 @@ def test_an_end_that_cannot_be_noted_holds_nothing_up(
         for number in range(3):
             config(core, str(number))
             step(core)
-    assert sum("cannot record how far" in line for line in caplog.messages) == 1
+    assert sum("cannot record the end offset" in line for line in caplog.messages) == 1
     config(core, "4")
     step(core)
     assert f" {core.store.end_offset}\n" in (tmp_path / STATE_END_FILE).read_text()

@@ -249,7 +249,9 @@ def test_topic_that_does_not_exist_is_named(servers: str, topic: str) -> None:
 def test_topic_that_is_created_by_reading_it_is_named(servers: str, topic: str, more: tuple[str, ...]) -> None:
     done = consume(servers, topic, "--timeout-ms", "3000", *more)
     warning, created, total = done.stderr.decode().splitlines()
-    assert warning.startswith(f"warning: topic '{topic}' does not exist: reading it creates it where brokers have ")
+    assert warning.startswith(
+        f"warning: topic '{topic}' does not exist. Brokers with auto.create.topics.enable create it "
+    )
     assert (created, total) == (
         f"Topic '{topic}' was created, because this command reads it.", "Processed a total of 0 messages"
     )  # fmt: skip

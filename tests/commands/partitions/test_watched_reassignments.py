@@ -406,7 +406,7 @@ def test_a_batch_that_waits_for_a_dead_broker_is_left_behind(capsys: Printed) ->
     assert "warning: broker 3 does not respond: 1 partition waits for it" in err
     assert "warning: batch 1 of 3: 1 partition left behind: no progress" in err
     assert "t-0: still in progress: no progress for 5 min: waiting for broker 3" in err
-    assert "throttles stay: 1 partition is in progress" in err
+    assert "throttles stay: 1 reassignment is in progress" in err
     assert out.endswith("Moved: 2 of 3 partitions; 0 were already in place, 1 failed.\n")
     assert brokers.now_s < 600
     brokers.dead.clear()

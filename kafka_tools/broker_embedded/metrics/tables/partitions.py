@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from kafka_tools.broker_embedded.metrics.tables.bean import Beans, gauges, named, never
+from kafka_tools.protocol.enums import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from kafka_tools.broker_embedded.core import Core
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 MOST_PARTITIONS = 2000
 """The maximum number of partitions with beans of their own. The totals contain all."""
-_METADATA = "__cluster_metadata"
 _REPLICAS = "kafka.server:type=ReplicaManager"
 
 
@@ -67,7 +67,7 @@ def partition_beans(core: Core) -> Beans:
         yield from _log(topic, number, log, log.config.retention_bytes)
     store = getattr(core.store, "log", None)
     if store is not None:
-        yield from _log(_METADATA, 0, store, -1)
+        yield from _log(CLUSTER_METADATA, 0, store, -1)
 
 
 def _log(topic: str, number: int, log: PartitionLog, retention_bytes: int) -> Beans:
