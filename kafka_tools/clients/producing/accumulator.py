@@ -44,6 +44,8 @@ class Accumulator:
         """Estimated bytes of every record not acknowledged, in flight included."""
         self.unfinished = 0
         """Batches not acknowledged, in flight included."""
+        self._taken: dict[ProducerBatch, None] = {}
+        """The batches that ``take`` gave out, until their end is known."""
 
     def append(
         self, topic_partition: tuple[str, int], record: PendingRecord, size_bytes: int, now_s: float
@@ -99,13 +101,22 @@ class Accumulator:
             return None
         if not (hurry or batch.attempts or self._is_full(queue) or now_s >= self._linger_end_s(batch)):
             return None
+        self._taken[batch] = None
         queue.batches.popleft()
         queue.in_flight += 1
         batch.attempts += 1
         return batch
 
+    def take_back(self, requests: Sequence[Sequence[ProducerBatch]], now_s: float) -> None:
+        """Send again what was taken and is in none of ``requests``: Ctrl-C ended a call before it was noted there."""
+        if len(self._taken) != sum(map(len, requests)):
+            in_flight = {batch for batches in requests for batch in batches}
+            for batch in [batch for batch in self._taken if batch not in in_flight]:
+                self.retry(batch, now_s)
+
     def put_back(self, batch: ProducerBatch) -> None:
         """Undo ``take`` of a batch that was not sent after all."""
+        self._taken.pop(batch, None)
         queue = self._queues[batch.topic_partition]
         queue.in_flight -= 1
         batch.attempts -= 1
@@ -129,6 +140,7 @@ class Accumulator:
 
     def retry(self, batch: ProducerBatch, now_s: float) -> None:
         """A batch came back: send it again, before everything that was queued after it."""
+        self._taken.pop(batch, None)
         queue = self._queues[batch.topic_partition]
         queue.in_flight -= 1
         backoff_ms = min(
@@ -139,6 +151,7 @@ class Accumulator:
 
     def split(self, batch: ProducerBatch) -> None:
         """The broker found a batch of several records too large: send it as two halves, in its place (KAFKA-3995)."""
+        self._taken.pop(batch, None)
         queue = self._queues[batch.topic_partition]
         queue.in_flight -= 1
         middle = len(batch.records) // 2
@@ -164,6 +177,7 @@ class Accumulator:
 
     def finish(self, batch: ProducerBatch, *, in_flight: bool = True) -> None:
         """A batch ended, acknowledged or failed (``batch.error``); its callbacks are due."""
+        self._taken.pop(batch, None)
         queue = self._queues[batch.topic_partition]
         if in_flight:
             queue.in_flight -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
@@ -14,10 +14,10 @@ from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol.messages.produce import ProduceRequest
 from kafka_tools.records.build import BatchBuilder
-from kafka_tools.values import ZERO_UUID
+from kafka_tools.values import ZERO_UUID, Node
 
 if TYPE_CHECKING:
-    from kafka_tools.net.connection import Build
+    from kafka_tools.net.connection import Build, Pending
     from kafka_tools.net.versions import NodeVersions
 
 MAGIC_2_VERSION = 3
@@ -89,3 +89,13 @@ class ProduceRequests:
                 transactional=self._transactions is not None,
             )
         return batch.encoded
+
+
+class SentRequest(NamedTuple):
+    """A produce request whose answer has not come."""
+
+    node: Node
+    batches: list[ProducerBatch]
+    request: ProduceRequest
+    pending: Pending
+    sent_s: float

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kafka_tools.clients.batch import ProducerBatch
 from kafka_tools.clients.producing.accumulator import Accumulator
-from kafka_tools.clients.producing.produce_request import ProduceRequests
+from kafka_tools.clients.producing.produce_request import ProduceRequests, SentRequest
 from kafka_tools.clients.producing.producer_id import ProducerId
 from kafka_tools.clients.producing.within import Within
 from kafka_tools.clients.settings import ProducerSettings
@@ -63,7 +63,7 @@ class Sender:
         self._step: tuple[StepKind, Pending] | None = None
         """The request of the transaction in progress."""
         self._requests = ProduceRequests(settings, metadata, self.transactions)
-        self._in_flight: list[_Sent] = []
+        self._in_flight: list[SentRequest] = []
         self._asking: Pending | None = None
         """The request for metadata in progress."""
         self._closed = False
@@ -111,6 +111,7 @@ class Sender:
         if self._closed:
             raise KafkaToolsError("Producer was closed while this call was in progress")
         now_s = self._clock.monotonic_s()
+        self._accumulator.take_back([sent.batches for sent in self._in_flight], now_s)
         for batch in self._accumulator.expired(now_s):
             self._fail(batch, self._too_old(batch), in_flight=False)
         self._update_metadata()
@@ -236,8 +237,9 @@ class Sender:
             else:
                 deadline = self._deadline(self.settings.request_timeout_ms)
                 self._step = step.kind, self._exchange.send(node, step.build, deadline, channel=_CHANNEL)
-        wait_s = transactions.retry_at_s - now_s
-        return max(_PUMP_AT_LEAST_S, wait_s) if wait_s > 0 else float("inf")
+        return (
+            max(_PUMP_AT_LEAST_S, transactions.retry_at_s - now_s) if transactions.retry_at_s > now_s else float("inf")
+        )
 
     def _fail_waiting(self, error: KafkaToolsError) -> None:
         for batch in self._accumulator.drop_all():
@@ -260,7 +262,7 @@ class Sender:
             raise
         deadline = self._deadline(self.settings.request_timeout_ms)
         pending = self._exchange.send(node, self._requests.in_version(request), deadline)
-        self._in_flight.append(_Sent(node, batches, request, pending, self._clock.monotonic_s()))
+        self._in_flight.append(SentRequest(node, batches, request, pending, self._clock.monotonic_s()))
         if self.metrics is not None:
             self.metrics.sent(node.id, batches)
 
@@ -287,7 +289,7 @@ class Sender:
                     self._fail(batch, error)
         return any(pending.done for pending in waiting)
 
-    def _take_answer(self, sent: _Sent, response: ProduceResponse | None) -> None:
+    def _take_answer(self, sent: SentRequest, response: ProduceResponse | None) -> None:
         if self.metrics is not None:
             self.metrics.answered(sent.node.id, sent.sent_s, response)
         if response is None or self.settings.acks == 0:
@@ -388,13 +390,3 @@ class Sender:
 
     def _deadline(self, timeout_ms: int) -> Deadline:
         return Deadline(self._clock, timeout_ms / 1000)
-
-
-class _Sent(NamedTuple):
-    """A produce request whose answer has not come."""
-
-    node: Node
-    batches: list[ProducerBatch]
-    request: ProduceRequest
-    pending: Pending
-    sent_s: float
