@@ -47,8 +47,8 @@ class Dispatcher:
     def __init__(self, core: Core) -> None:
         self._core = core
         self.handlers = dict(load_handlers(core.release))
-        self._counts = core.counts
-        self._counts.served = self.handlers.keys()
+        core.counts.served = self.handlers.keys()
+        self._requests = core.counts.requests
         self._monotonic_s = core.clock.monotonic_s
 
     def handle_frame(self, connection: Connection, frame: RequestBytes, answer: Answer) -> Parked | None:
@@ -85,8 +85,9 @@ class Dispatcher:
                 position=2,
             )
         if handler.at_once is not None:
-            counts = self._counts.requests[key]
-            began_s = 0.0 if counts.at_once[version] % TIMED else self._monotonic_s()
+            counts = self._requests[key]
+            served = counts.at_once[version]
+            began_s = 0.0 if served % TIMED else self._monotonic_s()
             try:
                 payload = handler.at_once(self._core, connection, frame, version, correlation_id)
             except Exception as error:  # one request's bug must not stop the broker; its effects are unknown
@@ -94,7 +95,7 @@ class Dispatcher:
                 raise CloseConnection(f"{handler.api.name} failed") from error
             if payload is not None:
                 answer(payload)
-                counts.at_once[version] += 1
+                counts.at_once[version] = served + 1
                 if began_s:
                     counts.timed(len(frame), self._monotonic_s() - began_s)
                 return None

@@ -75,10 +75,10 @@ def answer_at_once(
         return None
     now_ms = core.clock.now_ms()
     try:
-        taken = take(records, version, partition.limits, now_ms, partition.id)
+        views = take(records, version, partition.limits, now_ms, partition.id)
     except RejectedBatch:
         return None
-    stored = store(core, partition, taken.buffer, taken.views, now_ms)
+    stored = store(core, partition, views, now_ms)
     if isinstance(stored, PartitionResponse):
         core.counts.topics.refused(name, stored.error_code, len(records))
         core.counts.requests[_PRODUCE].failed_at_once(stored.error_code)

@@ -26,11 +26,10 @@ UNSTORED = (LogError, OSError)
 """The errors of a failed append."""
 
 
-def store(
-    core: Core, partition: Partition, buffer: bytearray | memoryview, views: Sequence[BatchView], now_ms: int
-) -> Appended | PartitionResponse:
+def store(core: Core, partition: Partition, views: Sequence[BatchView], now_ms: int) -> Appended | PartitionResponse:
     """Append batches from ``take`` and wake waiting requests. Returns the partition's response if the append fails."""
-    kept = partition.log
+    kept, buffer = partition.log, views[0].buffer
+    assert not isinstance(buffer, bytes)
     log_start_offset = kept.log_start_offset
     try:
         appended = kept.append(

@@ -207,12 +207,12 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
             transaction.check(partition, data.records)
         now_ms = core.clock.now_ms()
         try:
-            taken = take(data.records, call.version, partition.limits, now_ms, partition.id)
+            views = take(data.records, call.version, partition.limits, now_ms, partition.id)
         except TooLong:
             limits, id = partition.limits.patient(), partition.id
-            taken = yield from to_thread(lambda: take(data.records, call.version, limits, now_ms, id))
+            views = yield from to_thread(lambda: take(data.records, call.version, limits, now_ms, id))
             partition = _led(call, topic, data.index)
-        if not taken.views:
+        if not views:
             return PartitionResponse(index=data.index, base_offset=-1, log_start_offset=partition.log.log_start_offset)
         if transaction.producer is not None:
             transaction.check_open(partition, data.records)
@@ -223,7 +223,7 @@ def _append(call: Call, topic: Topic, data: PartitionData, transaction: InTransa
         return partition_error(data.index, error.code.code, error.broker_message)
     except UNSTORED as error:
         return unstored(partition, log_start_offset, error)
-    appended = store(core, partition, taken.buffer, taken.views, now_ms)
+    appended = store(core, partition, views, now_ms)
     if isinstance(appended, PartitionResponse):
         return appended
     return PartitionResponse(

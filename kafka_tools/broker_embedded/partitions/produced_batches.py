@@ -13,7 +13,6 @@ and append time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from kafka_tools.broker_embedded.partitions.produce_rules import (
     MOST_TOLD,
@@ -48,18 +47,9 @@ _ANY_CODEC = 7
 """Produce requests from this version on may contain batches of any codec."""
 
 
-class Taken(NamedTuple):
-    """Batches to be stored, and their writable memory."""
 
-    buffer: bytearray | memoryview
-    views: Sequence[BatchView]
-
-
-_NOTHING = Taken(bytearray(), ())
-
-
-def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
-    """The batches to be stored for one partition of a produce request of ``version``.
+def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
+    """The batches to be stored for one partition of a produce request of ``version``, all in one writable buffer.
 
     An unchanged batch is a part of ``data`` itself if ``data`` is writable, because offsets are written later. Empty
     for a request of an old producer without records. Raises RejectedBatch, and TooLong for a batch that patient limits
@@ -68,7 +58,7 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
     if not data:
         if version >= _ONE_BATCH:
             raise RejectedBatch(error_codes.INVALID_RECORD, "A produce request must contain a record batch.")
-        return _NOTHING
+        return ()
     if len(data) > limits.batch_bytes:
         raise TooLong(limits)
     given = memoryview(data)
@@ -84,7 +74,7 @@ def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partiti
         raise TooLong(limits) from error
     except CorruptBatch as error:
         raise RejectedBatch(error_codes.CORRUPT_MESSAGE, str(error)) from error
-    size_bytes = len(taken.buffer)
+    size_bytes = len(taken[0].buffer) if taken else 0
     if size_bytes > limits.segment_bytes:
         raise RejectedBatch(
             error_codes.RECORD_LIST_TOO_LARGE,
@@ -158,7 +148,7 @@ def _check_together(views: Sequence[BatchView]) -> None:
 # Magic 2
 
 
-def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
+def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
     attributes, count = view.attributes, view.count_from_0
     codec = attributes & CODEC_BITS
     covered = view.sound() if view.size_bytes <= limits.max_batch_bytes else None
@@ -189,7 +179,7 @@ def _taken_batch(view: BatchView, limits: Limits, now_ms: int, partition: TopicP
     return _examined(view, body[start:], found, limits, now_ms, partition)
 
 
-def _unchanged(view: BatchView, newest: int, limits: Limits) -> Taken:
+def _unchanged(view: BatchView, newest: int, limits: Limits) -> Sequence[BatchView]:
     """The batch as it was sent, with its largest timestamp."""
     part = view.buffer
     assert isinstance(part, memoryview)
@@ -202,12 +192,12 @@ def _unchanged(view: BatchView, newest: int, limits: Limits) -> Taken:
     if (newest != view.max_timestamp or view.attributes & LOG_APPEND_TIME_BIT) and not limits.log_append_time:
         set_times(part, 0, max_timestamp=newest)
         view = BatchView(part, 0)
-    return Taken(part, (view,))
+    return (view,)
 
 
 def _examined(
     view: BatchView, body: bytes, found: Ordinary | None, limits: Limits, now_ms: int, partition: TopicPartition
-) -> Taken:
+) -> Sequence[BatchView]:
     """Take a batch that breaks a rule, gets another codec, or is unusual."""
     codec, base = view.codec, view.base_timestamp
     other_codec = limits.codec is not None and limits.codec != codec
@@ -278,7 +268,7 @@ def _unusual(view: BatchView, body: bytes) -> tuple[int, int, bool, list[tuple[i
     return newest, oldest, null_key, wrong
 
 
-def _written_anew(view: BatchView, limits: Limits, partition: TopicPartition) -> Taken:
+def _written_anew(view: BatchView, limits: Limits, partition: TopicPartition) -> Sequence[BatchView]:
     taken = build_batch(
         (
             (record.timestamp, record.key, record.value, record.headers)
@@ -294,17 +284,16 @@ def _written_anew(view: BatchView, limits: Limits, partition: TopicPartition) ->
     return _made(taken, limits, partition)
 
 
-def _made(data: bytes, limits: Limits, partition: TopicPartition) -> Taken:
+def _made(data: bytes, limits: Limits, partition: TopicPartition) -> Sequence[BatchView]:
     if len(data) > limits.max_batch_bytes:
         raise _too_large(len(data), limits, partition)
-    buffer = bytearray(data)
-    return Taken(buffer, list(batches(buffer)))
+    return list(batches(bytearray(data)))
 
 
 # Magic 0 and 1
 
 
-def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
+def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
     """Take batches of old producers: any number of messages, or a batch of magic 2."""
     views = list(batches(data))
     for view in views:
@@ -312,7 +301,7 @@ def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition
         if fault is not None:
             raise fault
     if not views:
-        return _NOTHING
+        return ()
     if len(views) > 1:
         _check_together(views)
     if views[0].magic == 2:
@@ -320,7 +309,7 @@ def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition
     return _taken_messages(views, limits, now_ms, partition)
 
 
-def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> Taken:
+def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
     by_broker = views[0].timestamp_type == TimestampType.LOG_APPEND_TIME
     records: list[Record] = []
     try:

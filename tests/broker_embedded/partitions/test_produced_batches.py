@@ -261,10 +261,10 @@ def test_what_needs_no_change_is_not_copied() -> None:
     sound = Batch([Parts(0), Parts(1)], 0, base_timestamp=0).encode()
     limits, partition = Limits(before_max_ms=2**62), TopicPartition("t", 0)
     request = bytearray(b"before" + sound + b"after")
-    taken = take(memoryview(request)[6:-5], 9, limits, 0, partition)
+    (taken,) = take(memoryview(request)[6:-5], 9, limits, 0, partition)
     assert bytes(taken.buffer) == sound
-    taken.buffer[7] = 9
+    taken.buffer[7] = 9  # type: ignore[index]
     assert request == b"before" + bytes(taken.buffer) + b"after"
-    copied = take(sound, 9, limits, 0, partition)
-    copied.buffer[7] = 9
+    (copied,) = take(sound, 9, limits, 0, partition)
+    copied.buffer[7] = 9  # type: ignore[index]
     assert bytes(copied.buffer) == bytes(taken.buffer) != sound
