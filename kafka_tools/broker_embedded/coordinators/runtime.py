@@ -230,7 +230,8 @@ class CoordinatorLog:
             log.debug("cannot append to %s: %s", found.id, error)
             raise error_for(error_codes.KAFKA_STORAGE_ERROR, str(error)) from error
         found.appended_bytes += len(batch)
-        self._runtime.counts.topics.produced(self.topic, appended.last_offset - appended.base_offset + 1, len(batch))
+        counts = self._runtime.counts.topics.of(self.topic)
+        counts.appended(appended.last_offset - appended.base_offset + 1, len(batch))
         self._runtime.purgatory.wake(found.id)
 
     @property

@@ -42,7 +42,10 @@ def store(core: Core, partition: Partition, views: Sequence[BatchView], now_ms: 
         return unstored(partition, log_start_offset, error)
     if not appended.duplicate:
         partition.appended_bytes += len(buffer)
-        core.counts.topics.produced(partition.id.topic, appended.last_offset - appended.base_offset + 1, len(buffer))
+        counts = partition.counts
+        if counts is None:
+            counts = partition.counts = core.counts.topics.of(partition.id.topic)
+        counts.appended(appended.last_offset - appended.base_offset + 1, len(buffer))
         core.purgatory.wake(partition.id)
     return appended
 

@@ -110,7 +110,7 @@ class Counts:
         """Begin a new period if one is due at ``now_s`` (monotonic clock)."""
         if now_s >= self.periods.due_s:
             self.periods.look(now_s)
-            self.topics.total().tick(self.periods.now)
+            self.topics.tick()
             self.requests.tick()
             now_ms = int(now_s * 1000)
             self.groups.sample(now_ms)

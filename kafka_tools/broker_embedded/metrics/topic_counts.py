@@ -37,7 +37,7 @@ METERS = {
 
 
 class TopicCounts:
-    """Counters of one topic, or of all of them. ``tick`` must be called before the first change in each period."""
+    """Counters of one topic, or of all of them. ``tick`` must be called in each period."""
 
     __slots__ = ("_rates", "period", *METERS)
 
@@ -56,6 +56,12 @@ class TopicCounts:
             setattr(self, counter, 0)
         self.period = period
         self._rates: dict[str, MovingRates] = {}
+
+    def appended(self, messages: int, size_bytes: int) -> None:
+        """Count a batch that was appended."""
+        self.produce_requests += 1
+        self.messages_in += messages
+        self.bytes_in += size_bytes
 
     def tick(self, period: int) -> None:
         """Update the rates: a new period has begun."""
@@ -89,18 +95,13 @@ class CountsByTopic:
         self._others = TopicCounts(0)
         self._all = TopicCounts(0)
 
-    def produced(self, topic: str, messages: int, size_bytes: int) -> None:
-        """Count a batch that was appended."""
-        counts = self._by_topic.get(topic) or self._new(topic)
-        if counts.period != self._periods.now:
-            counts.tick(self._periods.now)
-        counts.produce_requests += 1
-        counts.messages_in += messages
-        counts.bytes_in += size_bytes
+    def of(self, topic: str) -> TopicCounts:
+        """The counters of a topic, which an owner of the topic may keep."""
+        return self._by_topic.get(topic) or self._new(topic)
 
     def refused(self, topic: str, error: int, size_bytes: int) -> None:
         """Count a batch that was not appended. ``error``: the error code."""
-        counts = self._of(topic)
+        counts = self.of(topic)
         counts.produce_requests += 1
         counts.failed_produces += error not in _EXPECTED
         counts.bytes_rejected += size_bytes if error in _TOO_LARGE else 0
@@ -108,16 +109,21 @@ class CountsByTopic:
 
     def fetched(self, topic: str, partitions: int, size_bytes: int) -> None:
         """Count the partitions of a topic in a fetch response, and the bytes of their records."""
-        counts = self._of(topic)
+        counts = self.of(topic)
         counts.fetch_requests += partitions
         counts.bytes_out += size_bytes
 
     def fetch_failed(self, topic: str) -> None:
         """Count a partition that could not be read."""
-        self._of(topic).failed_fetches += 1
+        self.of(topic).failed_fetches += 1
+
+    def tick(self) -> None:
+        """A new period has begun."""
+        for counts in (self.total(), self._others, *self._by_topic.values()):
+            counts.tick(self._periods.now)
 
     def total(self) -> TopicCounts:
-        """The counters of all topics together. Called in each period, so that its rates are up to date."""
+        """The counters of all topics together."""
         found, each = self._all, [self._others, *self._by_topic.values()]
         for counter in METERS:
             setattr(found, counter, sum(getattr(counts, counter) for counts in each))
@@ -127,12 +133,6 @@ class CountsByTopic:
         """The topics that are counted separately."""
         self._forget_deleted()
         yield from sorted(self._by_topic.items())
-
-    def _of(self, topic: str) -> TopicCounts:
-        counts = self._by_topic.get(topic) or self._new(topic)
-        if counts.period != self._periods.now:
-            counts.tick(self._periods.now)
-        return counts
 
     def _new(self, topic: str) -> TopicCounts:
         if len(self._by_topic) >= MOST_TOPICS:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import uuid
 
     from kafka_tools.broker_embedded.configs.store import View
+    from kafka_tools.broker_embedded.metrics.topic_counts import TopicCounts
 
 _LEVELS = {
     "gzip": "compression.gzip.level",
@@ -25,12 +26,14 @@ _FAST_LZ4 = ("lz4", 9)
 class Partition:
     """A partition that this broker leads. ``appended_bytes`` counts the bytes appended since the start.
 
+    ``counts``: the counters of its topic, from the first append on.
     ``kept_whole``: the log is not compacted now, because a reader is reading it from its start and needs tombstones.
     ``looked_to``: the log end offset at the last check of the disk (``disk_watch``).
     """
 
     __slots__ = (
         "appended_bytes",
+        "counts",
         "id",
         "kept_whole",
         "leader_epoch",
@@ -56,6 +59,7 @@ class Partition:
         self.log_dir = log_dir
         self.leader_epoch = leader_epoch
         self.appended_bytes = 0
+        self.counts: TopicCounts | None = None
         self.kept_whole = False
         self.looked_to = 0
         self.limits = limits

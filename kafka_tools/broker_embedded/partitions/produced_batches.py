@@ -47,8 +47,9 @@ _ANY_CODEC = 7
 """Produce requests from this version on may contain batches of any codec."""
 
 
-
-def take(data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
+def take(
+    data: Buffer | None, version: int, limits: Limits, now_ms: int, partition: TopicPartition
+) -> Sequence[BatchView]:
     """The batches to be stored for one partition of a produce request of ``version``, all in one writable buffer.
 
     An unchanged batch is a part of ``data`` itself if ``data`` is writable, because offsets are written later. Empty
@@ -293,7 +294,9 @@ def _made(data: bytes, limits: Limits, partition: TopicPartition) -> Sequence[Ba
 # Magic 0 and 1
 
 
-def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
+def _taken_of_any_magic(
+    data: memoryview, limits: Limits, now_ms: int, partition: TopicPartition
+) -> Sequence[BatchView]:
     """Take batches of old producers: any number of messages, or a batch of magic 2."""
     views = list(batches(data))
     for view in views:
@@ -309,7 +312,9 @@ def _taken_of_any_magic(data: memoryview, limits: Limits, now_ms: int, partition
     return _taken_messages(views, limits, now_ms, partition)
 
 
-def _taken_messages(views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition) -> Sequence[BatchView]:
+def _taken_messages(
+    views: Sequence[BatchView], limits: Limits, now_ms: int, partition: TopicPartition
+) -> Sequence[BatchView]:
     by_broker = views[0].timestamp_type == TimestampType.LOG_APPEND_TIME
     records: list[Record] = []
     try:
