@@ -47,7 +47,7 @@ def _short_spans(arena: bytes | memoryview, starts: _Numbers, sizes: _Numbers) -
     if not len(starts):
         return np.empty(0, np.uint64)
     words = np.ndarray((len(arena) - _WORD_BYTES + 1,), "<u8", arena, strides=(1,))
-    hashes = sizes.astype(np.uint64) + (np.uint64(SEED) + _P5)
+    hashes: _Words = sizes.astype(np.uint64) + (np.uint64(SEED) + _P5)
     for step in range(3):
         chosen = np.flatnonzero(sizes >> 3 > step)
         word = _rotated(words[starts[chosen] + _WORD_BYTES * step] * _P2, 31) * _P1
@@ -61,8 +61,8 @@ def _short_spans(arena: bytes | memoryview, starts: _Numbers, sizes: _Numbers) -
         hashes[chosen] = _rotated(hashes[chosen] ^ (byte * _P5), 11) * _P1
     hashes = (hashes ^ (hashes >> np.uint64(33))) * _P2
     hashes = (hashes ^ (hashes >> np.uint64(29))) * _P3
-    hashes ^= hashes >> np.uint64(32)
-    return hashes
+    mixed: _Words = hashes ^ (hashes >> np.uint64(32))
+    return mixed
 
 
 def _rotated(value: _Words, bits: int) -> _Words:
