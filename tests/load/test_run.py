@@ -266,6 +266,8 @@ def test_connections_are_sustained_and_come_back(broker: EmbeddedBroker, load: L
     assert found["totalRefreshes"] > 5
     assert found["totalMetadataFailedConnections"] == 1
     assert found["totalProducerFailedConnections"] == found["totalConsumerFailedConnections"] == 0
+    opened = [found[f"total{kind}Connections"] for kind in ("Producer", "Consumer", "Metadata")]
+    assert opened == [2, 1, 2] and found["updatedMs"] > 0  # as Trogdor, which leaves the last status at the end
 
 
 def test_a_document_brings_its_own_broker_and_faults(load: Load) -> None:

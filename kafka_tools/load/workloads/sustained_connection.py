@@ -138,7 +138,7 @@ class SustainedConnectionWorker(TaskWorker):
                         connection.next_s = self.clock.monotonic_s() + self._spec.refresh_ms / 1000
                 next_s = min(connection.next_s for connection in connections)
                 self.stopping.wait(max(0.0, next_s - self.clock.monotonic_s()))
-        finally:
+        finally:  # the last status says how many were open
             for connection in connections:
                 self._close(connection)
 
@@ -149,6 +149,8 @@ class SustainedConnectionWorker(TaskWorker):
             with self._lock:
                 self._failed[connection.kind] += 1
                 self._first_error = self._first_error or error
+                self._open[connection.kind] -= connection.is_open
+                connection.is_open = False
             self._close(connection)
             return
         with self._lock:
@@ -163,9 +165,6 @@ class SustainedConnectionWorker(TaskWorker):
         except KafkaToolsError as error:
             with self._lock:
                 self._first_error = self._first_error or error
-        with self._lock:
-            self._open[connection.kind] -= connection.is_open
-            connection.is_open = False
 
     def status(self) -> Any:
         found: dict[str, Any] = {}
@@ -174,7 +173,7 @@ class SustainedConnectionWorker(TaskWorker):
                 name = kind.capitalize()
                 found[f"total{name}Connections"] = self._open[kind]
                 found[f"total{name}FailedConnections"] = self._failed[kind]
-            return found | {"totalRefreshes": self._used, "updateMs": self.clock.now_ms()}
+            return found | {"totalRefreshes": self._used, "updatedMs": self.clock.now_ms()}
 
     def measured(self) -> dict[str, Any]:
         return {"operations": self._used}
