@@ -58,7 +58,7 @@ def columns(timeline: dict[str, Any] | None, label: str) -> Markup:
     ]
     for at, rate in enumerate(rates):
         tall = rate / most * _HEIGHT
-        width = max(0.6, min(step - 1 if step > 3 else step, 40))
+        width = max(0.6, step - 1 if step > 3 else step)
         marks.append(
             Markup(
                 "<g><title>{} s: {} per second</title>"
