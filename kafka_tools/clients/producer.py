@@ -14,16 +14,16 @@ from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kafka_tools.clients.batch import Header, ProducerBatch
-from kafka_tools.clients.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
 from kafka_tools.clients.producing.accumulator import Accumulator
+from kafka_tools.clients.producing.batch import Header, ProducerBatch
 from kafka_tools.clients.producing.delivery import Delivery as Delivery
 from kafka_tools.clients.producing.delivery import OnDelivery, adapted
 from kafka_tools.clients.producing.delivery import RecordMetadata as RecordMetadata
+from kafka_tools.clients.producing.given_records import bytes_of, headers_of, headers_size_bytes, timestamp_of
 from kafka_tools.clients.producing.partitions import PartitionChoice, Partitioner
+from kafka_tools.clients.producing.reports import OnFailure, RecordsLost, Reports
 from kafka_tools.clients.producing.sender import Sender
 from kafka_tools.clients.producing.upkeep import QUIET_S, ProducerUpkeep
-from kafka_tools.clients.reports import OnFailure, RecordsLost, Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.threads.background import Background
 from kafka_tools.clients.threads.lock import ClientLock

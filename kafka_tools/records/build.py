@@ -60,7 +60,7 @@ def _unsigned(value: int) -> bytes:
 _VARINTS = [_unsigned(value) for value in range(512)]
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     """A zig-zag varint (values of up to 64 bits; larger values wrap as Java's long does)."""
     value = (value << 1) ^ -(value >> 63 & 1)
     return _VARINTS[value] if 0 <= value < 512 else _unsigned(value & 0xFFFFFFFFFFFFFFFF)
@@ -70,16 +70,16 @@ def encode_record(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: HeaderPairs = ()
 ) -> bytes:
     """One record of a magic 2 batch, starting with its length."""
-    parts = [b"\x00", _varint(timestamp_delta), _varint(offset_delta)]
-    parts += (_NULL,) if key is None else (_varint(len(key)), key)
-    parts += (_NULL,) if value is None else (_varint(len(value)), value)
-    parts.append(_varint(len(headers)))
+    parts = [b"\x00", varint(timestamp_delta), varint(offset_delta)]
+    parts += (_NULL,) if key is None else (varint(len(key)), key)
+    parts += (_NULL,) if value is None else (varint(len(value)), value)
+    parts.append(varint(len(headers)))
     for name, content in headers:
         raw = name.encode() if isinstance(name, str) else name
-        parts += (_varint(len(raw)), raw)
-        parts += (_NULL,) if content is None else (_varint(len(content)), content)
+        parts += (varint(len(raw)), raw)
+        parts += (_NULL,) if content is None else (varint(len(content)), content)
     record = b"".join(parts)
-    return _varint(len(record)) + record
+    return varint(len(record)) + record
 
 
 class BatchBuilder:
@@ -177,21 +177,19 @@ class BatchBuilder:
             records = [_rebased(record, raise_delta) for record in records]
             base_timestamp, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
         body = compress(self.codec, b"".join(records), level=self.level) if records else b""
-        covered = (
-            FROM_ATTRIBUTES.pack(
-                attributes,
-                self._last_delta if last_offset_delta is None else last_offset_delta,
-                base_timestamp if records or delete_horizon_ms is not None else -1,
-                self._max_timestamp,
-                producer_id,
-                producer_epoch,
-                base_sequence,
-                len(records),
-            )
-            + body
+        return sealed(
+            body,
+            base_offset,
+            leader_epoch,
+            attributes,
+            self._last_delta if last_offset_delta is None else last_offset_delta,
+            base_timestamp if records or delete_horizon_ms is not None else -1,
+            self._max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(records),
         )
-        head = UP_TO_MAGIC.pack(base_offset, _BEFORE_ATTRIBUTES + len(covered), leader_epoch, self.magic)
-        return b"".join((head, crc32c(covered).to_bytes(_CRC_BYTES, "big"), covered))
 
     def _build_legacy(self, base_offset: int, timestamp_type: int, append_time_ms: int | None) -> bytes:
         attributes = LOG_APPEND_TIME_BIT if self.magic and timestamp_type else 0
@@ -221,14 +219,21 @@ class BatchBuilder:
         return encode_message(self.magic, attributes | self.codec, base_offset + self._last_delta, newest, None, packed)
 
 
+def sealed(body: bytes, base_offset: int, leader_epoch: int, attributes: int, *fields: int) -> bytes:
+    """A magic 2 batch of encoded, maybe compressed records. ``fields``: those of the header after the attributes."""
+    covered = FROM_ATTRIBUTES.pack(attributes, *fields) + body
+    head = UP_TO_MAGIC.pack(base_offset, _BEFORE_ATTRIBUTES + len(covered), leader_epoch, 2)
+    return b"".join((head, crc32c(covered).to_bytes(_CRC_BYTES, "big"), covered))
+
+
 def _rebased(record: bytes, difference: int) -> bytes:
     """The record with ``difference`` added to its timestamp delta."""
     from kafka_tools.protocol.primitives import read_varint, read_varlong
 
     _, start = read_varint(record, 0)
     delta, rest = read_varlong(record, start + 1)
-    changed = record[start : start + 1] + _varint(delta + difference) + record[rest:]
-    return _varint(len(changed)) + changed
+    changed = record[start : start + 1] + varint(delta + difference) + record[rest:]
+    return varint(len(changed)) + changed
 
 
 def encode_message(

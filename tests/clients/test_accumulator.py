@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
 from kafka_tools.clients.producing.accumulator import Accumulator
-from kafka_tools.clients.reports import Reports
+from kafka_tools.clients.producing.batch import ProducerBatch, ProducerIdentity
+from kafka_tools.clients.producing.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.values import TopicPartition

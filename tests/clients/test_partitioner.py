@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from kafka_tools.clients.partitioner import StickyPartitioner, murmur2, partition_for_key
+from kafka_tools.clients.producing.partitioner import StickyPartitioner, murmur2, partition_for_key
 
 
 @pytest.mark.parametrize(

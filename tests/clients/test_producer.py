@@ -10,7 +10,7 @@ import pytest
 
 from kafka_tools.clients.producer import Producer
 from kafka_tools.clients.producing.partitions import Partitioner
-from kafka_tools.clients.reports import RecordsLost
+from kafka_tools.clients.producing.reports import RecordsLost
 from kafka_tools.clock import ManualClock
 from kafka_tools.errors import BrokerError, DeadlineExceeded, Disconnected, InputError, KafkaToolsError
 from kafka_tools.net.config import ClientConfig

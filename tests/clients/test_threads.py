@@ -19,7 +19,7 @@ from kafka_tools.broker_embedded import EmbeddedBroker
 from kafka_tools.clients.consumer import Consumer, ConsumerWokenUp
 from kafka_tools.clients.producer import Producer
 from kafka_tools.clients.producing.delivery import Delivery
-from kafka_tools.clients.reports import RecordsLost
+from kafka_tools.clients.producing.reports import RecordsLost
 from kafka_tools.clients.threads.background import Background
 from kafka_tools.clients.threads.lock import ClientLock
 from kafka_tools.clock import ManualClock, SystemClock

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from kafka_tools.clients.batch import MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
-from kafka_tools.clients.reports import Reports
+from kafka_tools.clients.producing.batch import MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.producing.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.values import TopicPartition

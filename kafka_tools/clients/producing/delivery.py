@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from kafka_tools.clients.batch import ProducerBatch
+from kafka_tools.clients.producing.batch import ProducerBatch
 from kafka_tools.errors import KafkaToolsError
 
 OnDelivery = Callable[["RecordMetadata | None", KafkaToolsError | None], object]

@@ -14,7 +14,7 @@ from kafka_tools.metrics.sampled import Avg, Max
 from kafka_tools.metrics.sensor import Sensor
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.batch import ProducerBatch
+    from kafka_tools.clients.producing.batch import ProducerBatch
     from kafka_tools.protocol.messages.produce import ProduceResponse
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from kafka_tools.clients.partitioner import StickyPartitioner, partition_for_key
+from kafka_tools.clients.producing.partitioner import StickyPartitioner, partition_for_key
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import InputError
 from kafka_tools.net.metadata import ClusterMetadata

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_tools.clients.batch import ProducerBatch, ProducerIdentity
+from kafka_tools.clients.producing.batch import ProducerBatch, ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.transactions.requests import PRODUCE_BEFORE_V2
 from kafka_tools.clients.transactions.state import TransactionManager
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.net.metadata import ClusterMetadata
 from kafka_tools.protocol.messages.produce import ProduceRequest
-from kafka_tools.records.build import BatchBuilder
+from kafka_tools.records.many_records import produced_batch
 from kafka_tools.values import ZERO_UUID, Node
 
 if TYPE_CHECKING:
@@ -79,10 +79,10 @@ class ProduceRequests:
     def _encoded(self, batch: ProducerBatch) -> bytes:
         if batch.encoded is None:
             identity = batch.identity or _NO_IDENTITY
-            builder = BatchBuilder(codec=self._settings.codec, level=self._settings.compression_level)
-            for record in batch.records:
-                builder.append(*record)
-            batch.encoded = builder.build(
+            batch.encoded = produced_batch(
+                batch.records,
+                codec=self._settings.codec,
+                level=self._settings.compression_level,
                 producer_id=identity.producer_id,
                 producer_epoch=identity.epoch,
                 base_sequence=batch.base_sequence,

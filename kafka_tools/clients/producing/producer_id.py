@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_tools.clients.batch import ProducerIdentity
+from kafka_tools.clients.producing.batch import ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clock import Deadline
 from kafka_tools.errors import NetworkError

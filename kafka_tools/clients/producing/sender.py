@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kafka_tools.clients.batch import ProducerBatch
 from kafka_tools.clients.producing.accumulator import Accumulator
+from kafka_tools.clients.producing.batch import ProducerBatch
 from kafka_tools.clients.producing.produce_request import ProduceRequests, SentRequest
 from kafka_tools.clients.producing.producer_id import ProducerId
 from kafka_tools.clients.producing.within import Within

@@ -9,8 +9,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 
-from kafka_tools.clients.batch import ProducerIdentity
 from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata
+from kafka_tools.clients.producing.batch import ProducerIdentity
 from kafka_tools.net.versions import NodeVersions
 from kafka_tools.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_tools.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, Topic

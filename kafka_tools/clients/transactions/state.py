@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kafka_tools.clients.batch import ProducerIdentity
 from kafka_tools.clients.groups.committed import GroupMetadata, OffsetAndMetadata
+from kafka_tools.clients.producing.batch import ProducerIdentity
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.clients.transactions.requests import FEATURE, TopicIds, TransactionRequests
 from kafka_tools.clients.transactions.steps import (

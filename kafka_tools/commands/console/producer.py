@@ -25,8 +25,8 @@ from kafka_tools.errors import ConfigError, InputError
 from kafka_tools.protocol.enums import CODECS
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.batch import PendingRecord
     from kafka_tools.clients.producer import Producer
+    from kafka_tools.clients.producing.batch import PendingRecord
     from kafka_tools.commands.console.line_reader import LineReader
     from kafka_tools.errors import KafkaToolsError
     from kafka_tools.values import TopicPartition

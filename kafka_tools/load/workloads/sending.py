@@ -12,8 +12,8 @@ from threading import Event, Lock
 from typing import Any
 
 from kafka_tools.clients import Producer
-from kafka_tools.clients.batch import Header
 from kafka_tools.clients.producer import RecordMetadata
+from kafka_tools.clients.producing.batch import Header
 from kafka_tools.clock import Clock
 from kafka_tools.errors import DeadlineExceeded, KafkaToolsError
 from kafka_tools.load.latency import LatencySketch, Timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_tools.clients.batch import Header
+from kafka_tools.clients.producing.batch import Header
 from kafka_tools.errors import InputError
 from kafka_tools.values import as_int, can_be_sent
 

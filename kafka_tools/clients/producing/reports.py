@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kafka_tools.errors import KafkaToolsError
 
 if TYPE_CHECKING:
-    from kafka_tools.clients.batch import PendingRecord, ProducerBatch
+    from kafka_tools.clients.producing.batch import PendingRecord, ProducerBatch
     from kafka_tools.values import TopicPartition
 
 OnFailure = Callable[["TopicPartition", "PendingRecord", KafkaToolsError], object]
