@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kafka_tools.clients.consumer import Consumer as Consumer
     from kafka_tools.clients.producer import Producer as Producer
+    from kafka_tools.clients.producing.deliveries import Deliveries as Deliveries
+    from kafka_tools.clients.producing.deliveries import RecordsFailed as RecordsFailed
     from kafka_tools.clients.sharing.consumer import ShareConsumer as ShareConsumer
     from kafka_tools.clients.sharing.held_records import AcknowledgeType as AcknowledgeType
     from kafka_tools.clients.subscription import SubscriptionPattern as SubscriptionPattern
@@ -18,7 +20,9 @@ __getattr__, __dir__ = lazy_names(
     {
         "AcknowledgeType": "kafka_tools.clients.sharing.held_records",
         "Consumer": "kafka_tools.clients.consumer",
+        "Deliveries": "kafka_tools.clients.producing.deliveries",
         "Producer": "kafka_tools.clients.producer",
+        "RecordsFailed": "kafka_tools.clients.producing.deliveries",
         "ShareConsumer": "kafka_tools.clients.sharing.consumer",
         "SubscriptionPattern": "kafka_tools.clients.subscription",
     },

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kafka_tools.clients.producing.accumulator import Accumulator
 from kafka_tools.clients.producing.batch import Header, ProducerBatch
+from kafka_tools.clients.producing.bulk import BulkCalls
+from kafka_tools.clients.producing.deliveries import Deliveries
 from kafka_tools.clients.producing.delivery import Delivery as Delivery
 from kafka_tools.clients.producing.delivery import OnDelivery, adapted
 from kafka_tools.clients.producing.delivery import RecordMetadata as RecordMetadata
@@ -51,7 +53,7 @@ class RecordTooLarge(InputError):
     """A record is above ``max.request.size`` or ``buffer.memory``."""
 
 
-class Producer(TransactionalCalls):
+class Producer(BulkCalls, TransactionalCalls):
     """Sends records. Use as a context manager: leaving it without an error flushes. Thread-safe.
 
     ``config`` and keywords as for ``AdminClient``; ``settings`` defaults to what they say (Kafka's defaults).
@@ -90,7 +92,6 @@ class Producer(TransactionalCalls):
             min(self.settings.max_request_size_bytes, self.settings.buffer_memory_bytes) - _OVERHEAD_BYTES
         )
         self._upkeep = ProducerUpkeep(self.settings, self._clock, self._accumulator, self._sender, self._lock)
-        self._linger_s = self.settings.linger_ms / 1000
         self._closed = False
         self._gave_up = False
         """Whether records failed because the producer was closed."""
@@ -138,9 +139,7 @@ class Producer(TransactionalCalls):
             timestamp_ms = timestamp_of(timestamp_ms)
         if on_delivery is not None and not callable(on_delivery):
             raise InputError("invalid on_delivery: expected a function")
-        info = self._metadata.topics.get(topic)
-        if info is None or not info.available:
-            info = self._look_up(topic)
+        info = self._known(topic)
         size_bytes = (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
             size_bytes += headers_size_bytes(headers)
@@ -332,15 +331,20 @@ class Producer(TransactionalCalls):
         self._exchange.check_process()
         return self._look_up(topic)
 
-    def wait_for(self, delivery: Delivery, timeout_s: float | None = None) -> None:
+    def wait_for(self, delivery: Delivery | Deliveries, timeout_s: float | None = None) -> None:
         """Drive the producer until ``delivery`` is done; DeadlineExceeded when ``timeout_s`` passes first."""
         self._exchange.check_process()
         deadline = self._within(timeout_s)
         with self._lock:
             while not delivery.done:
-                deadline.check("the record to be acknowledged")
+                deadline.check(delivery.waits_for)
                 self._turn(deadline, hurry=True)
         self._report()
+
+    def _known(self, topic: str) -> TopicMetadata:
+        """A topic with partitions that have a leader."""
+        info = self._metadata.topics.get(topic) if isinstance(topic, str) else None
+        return self._look_up(topic) if info is None or not info.available else info
 
     def _look_up(self, topic: str) -> TopicMetadata:
         if not (isinstance(topic, str) and can_be_sent(topic)):
@@ -355,15 +359,15 @@ class Producer(TransactionalCalls):
                     raise self._is_closed() from error
                 raise
 
-    def _refuse(self, size_bytes: int) -> NoReturn:
-        """Raise RecordTooLarge, naming the setting."""
+    def _refuse(self, size_bytes: int, index: int | None = None) -> NoReturn:
+        """Raise RecordTooLarge, naming the setting, and the record of several."""
         total_bytes = size_bytes + _OVERHEAD_BYTES
         name, limit_bytes = "buffer.memory", self.settings.buffer_memory_bytes
         if total_bytes > self.settings.max_request_size_bytes:
             name, limit_bytes = "max.request.size", self.settings.max_request_size_bytes
         raise RecordTooLarge(
-            f"The message is {total_bytes} bytes when serialized which is larger than {limit_bytes}, "
-            f"which is the value of the {name} configuration."
+            f"{'The message' if index is None else f'records[{index}]'} is {total_bytes} bytes when serialized "
+            f"which is larger than {limit_bytes}, which is the value of the {name} configuration."
         )
 
     def _wait_for_memory(self, size_bytes: int) -> None:

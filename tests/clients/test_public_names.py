@@ -27,4 +27,4 @@ def test_importing_the_package_imports_no_client() -> None:
 
 
 def test_a_typed_program_of_a_user_works() -> None:
-    assert users_program.main() == [b"1", b"2", None]
+    assert users_program.main() == [b"1", b"2", None, b"3", b"4"]

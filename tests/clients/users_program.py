@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_tools import AdminClient, Consumer, EmbeddedBroker, Producer, ShareConsumer
 from kafka_tools.admin.client import NewTopic
+from kafka_tools.clients import Deliveries
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.values import TopicPartition
 
@@ -16,6 +17,8 @@ def fill(address: str, values: list[bytes]) -> list[int]:
     with Producer(address, linger_ms=1) as producer:
         deliveries = [producer.send("typed", value, key=b"k", headers=[("h", b"1")]) for value in values]
         producer.send("typed", None, on_delivery=lambda metadata, error: failed.append(error) if error else None)
+        many: Deliveries = producer.send_many("typed", [(b"k", b"3"), (None, b"4")], on_delivery=print)
+        assert [run.offset for run in many.result(60.0)] == [len(values) + 1]
         return [delivery.result(60.0).offset for delivery in deliveries]
 
 

@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from kafka_tools.clients.producing.batch import MAX_EPOCH, PendingRecord, ProducerBatch, ProducerIdentity
+from kafka_tools.clients.producing.record_run import RecordRun
 from kafka_tools.clients.producing.reports import Reports
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.records.chain import HEADER_BYTES
 from kafka_tools.values import TopicPartition
 
-_USUAL_OVERHEAD_BYTES = 9
+USUAL_OVERHEAD_BYTES = 9
 
 
 class _Queue:
@@ -58,7 +59,7 @@ class Accumulator:
         if queue is None:
             queue = self._queues[TopicPartition(*topic_partition)] = _Queue()
         batches = queue.batches
-        size_bytes += _USUAL_OVERHEAD_BYTES
+        size_bytes += USUAL_OVERHEAD_BYTES
         limit_bytes = self._settings.batch_size_bytes
         filled = False
         # A batch that was sent before keeps its records: it has its sequence numbers.
@@ -73,6 +74,35 @@ class Accumulator:
         batch.size_bytes += size_bytes
         self.buffered_bytes += size_bytes
         return batch, filled or batch.size_bytes >= limit_bytes
+
+    def append_run(
+        self, topic_partition: tuple[str, int], run: RecordRun, start: int, stop: int, now_s: float, now_ms: int
+    ) -> tuple[ProducerBatch, int, bool]:
+        """As ``append`` for the records from ``start``, as many before ``stop`` as one batch takes, at least one.
+
+        Returns their batch, the end of these records, and whether sending may help.
+        """
+        queue = self._queues.get(topic_partition)  # type: ignore[call-overload]
+        if queue is None:
+            queue = self._queues[TopicPartition(*topic_partition)] = _Queue()
+        batches = queue.batches
+        limit_bytes = self._settings.batch_size_bytes
+        filled = False
+        end = start
+        if batches and not batches[-1].attempts:
+            batch = batches[-1]
+            end = run.most(start, stop, limit_bytes - batch.size_bytes, USUAL_OVERHEAD_BYTES)
+        if end == start:
+            filled = bool(batches)
+            batch = ProducerBatch(TopicPartition(*topic_partition), now_s)
+            end = max(start + 1, run.most(start, stop, limit_bytes - batch.size_bytes, USUAL_OVERHEAD_BYTES))
+            batches.append(batch)
+            self.unfinished += 1
+        batch.records += run.rows(start, end, now_ms)
+        size_bytes = run.size_bytes(start, end) + (end - start) * USUAL_OVERHEAD_BYTES
+        batch.size_bytes += size_bytes
+        self.buffered_bytes += size_bytes
+        return batch, end, filled or batch.size_bytes >= limit_bytes
 
     def waiting(self) -> Iterator[TopicPartition]:
         """The partitions that have batches to send."""
@@ -163,6 +193,11 @@ class Accumulator:
                 (index - skipped, callback)
                 for index, callback in batch.callbacks
                 if skipped <= index < skipped + len(records)
+            ]
+            half.watched = [
+                (max(start - skipped, 0), min(stop - skipped, len(records)), watcher)
+                for start, stop, watcher in batch.watched
+                if start < skipped + len(records) and stop > skipped
             ]
             half.attempts = batch.attempts
             half.identity = batch.identity
@@ -296,7 +331,7 @@ class Accumulator:
 def record_size_bytes(record: PendingRecord) -> int:
     """The estimated size of a record: its bytes and a usual overhead."""
     _, key, value, headers = record
-    size_bytes = _USUAL_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+    size_bytes = USUAL_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
     for name, content in headers:
         size_bytes += len(name.encode()) + (len(content) if content else 0) + 2
     return size_bytes

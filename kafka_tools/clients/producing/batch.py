@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kafka_tools.errors import KafkaToolsError
 from kafka_tools.records.chain import HEADER_BYTES
@@ -23,6 +23,13 @@ class ProducerIdentity(NamedTuple):
     epoch: int
 
 
+class Watcher(Protocol):
+    """Who waits for the end of many records."""
+
+    def told(self) -> None:
+        """A batch with some of the records ended."""
+
+
 class ProducerBatch:
     """Records of one partition that travel and succeed or fail together. Times are monotonic seconds."""
 
@@ -32,6 +39,8 @@ class ProducerBatch:
         self.records: list[PendingRecord] = []
         self.size_bytes = HEADER_BYTES
         self.callbacks: list[tuple[int, Callable[[ProducerBatch, int], None]]] = []
+        self.watched: list[tuple[int, int, Watcher]] = []
+        """(start, stop, who wants to know the end of the records between them)"""
         self.attempts = 0
         self.retry_at_s = 0.0
         self.identity: ProducerIdentity | None = None

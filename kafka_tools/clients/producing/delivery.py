@@ -25,6 +25,8 @@ class Delivery:
 
     __slots__ = ("_batch", "_index", "_producer")
 
+    waits_for = "the record to be acknowledged"
+
     def __init__(self, producer: Waits, batch: ProducerBatch, index: int) -> None:
         self._producer = producer
         self._batch = batch

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from kafka_tools.clients.producing.partitioner import StickyPartitioner, partition_for_key
+from kafka_tools.clients.producing.partitioner import StickyPartitioner, partition_for_key, partitions_for_keys
+from kafka_tools.clients.producing.record_run import RecordRun
 from kafka_tools.clients.settings import ProducerSettings
 from kafka_tools.errors import InputError
 from kafka_tools.net.metadata import ClusterMetadata
@@ -49,13 +50,38 @@ class PartitionChoice:
             return partition_for_key(key, len(info.partitions))
         return None
 
+    def chosen_many(
+        self, info: TopicMetadata, keys: Sequence[bytes | None] | None, count: int, partition: int | None
+    ) -> list[int | None] | int | None:
+        """As ``chosen`` for ``count`` records: a partition for all of them, or one for each."""
+        if partition is not None or (keys is None and self._partitioner is None):
+            return self.chosen(info, None, partition)
+        every = [None] * count if keys is None else keys
+        if self._partitioner is None and len(info.partitions) == 1:
+            return self.chosen(info, b"", None)
+        if self._partitioner is not None or self._settings.ignore_keys or None in set(every):
+            return [self.chosen(info, key, None) for key in every]
+        return [*partitions_for_keys([key for key in every if key is not None], len(info.partitions))]
+
     def stick(self, info: TopicMetadata, size_bytes: int) -> int:
         """The partition of a record of ``size_bytes`` that nothing else chooses."""
+        return self._sticky_of(info).choose(info.available, size_bytes, self._near_of(info))
+
+    def stick_run(self, info: TopicMetadata, run: RecordRun, start: int, stop: int) -> tuple[int, int]:
+        """As ``stick`` for the records from ``start``: the partition, and the end of those that go there."""
+        sticky = self._sticky_of(info)
+        left_bytes = sticky.left_bytes(info.available, self._near_of(info))
+        end = min(stop, run.most(start, stop, left_bytes - 1) + 1)
+        return sticky.chose(run.size_bytes(start, end)), end
+
+    def _sticky_of(self, info: TopicMetadata) -> StickyPartitioner:
         sticky = self._sticky.get(info.name)
         if sticky is None:
             sticky = self._sticky[info.name] = StickyPartitioner(self._settings.batch_size_bytes, self._random)
-        near = partial(self._near, info) if self._settings.near_rack else None
-        return sticky.choose(info.available, size_bytes, near)
+        return sticky
+
+    def _near_of(self, info: TopicMetadata) -> Callable[[], Sequence[int]] | None:
+        return partial(self._near, info) if self._settings.near_rack else None
 
     def _near(self, info: TopicMetadata) -> list[int]:
         """The partitions whose leader is in the producer's own rack."""

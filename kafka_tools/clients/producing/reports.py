@@ -46,6 +46,8 @@ class Reports:
         """A batch was acknowledged, or has failed (``batch.error``)."""
         for index, callback in batch.callbacks:
             self._calls.append(partial(callback, batch, index))
+        for watcher in dict.fromkeys(watcher for _, _, watcher in batch.watched):
+            self._calls.append(watcher.told)
         if batch.error is None:
             return
         if self._on_failure is not None:
@@ -54,10 +56,15 @@ class Reports:
             return
         if self._in_transactions:
             return
-        batch.unreported = len(batch.records) - len(batch.callbacks)
+        watched = sum(stop - start for start, stop, _ in batch.watched)
+        batch.unreported = len(batch.records) - len(batch.callbacks) - watched
         self._unreported += batch.unreported
         if batch.unreported and self._first is None:
             self._first = batch.error
+
+    def call(self, callback: Callable[[], Any]) -> None:
+        """Call ``callback`` as soon as callbacks are called."""
+        self._calls.append(callback)
 
     def note_seen(self, batch: ProducerBatch) -> None:
         """The caller has read the result of a batch."""
