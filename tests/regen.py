@@ -31,6 +31,8 @@ FINDINGS_BEGIN = "<!-- findings: written by python -m tests.regen findings -->"
 FINDINGS_END = "<!-- end of findings -->"
 ABSENT_BEGINS = "<!-- absent beans: written by python -m tests.regen metrics -->"
 ABSENT_ENDS = "<!-- end of absent beans -->"
+CAUSES_BEGIN = "<!-- causes: written by python -m tests.regen causes -->"
+CAUSES_END = "<!-- end of causes -->"
 
 
 def protocol_index() -> dict[Path, str]:
@@ -239,6 +241,24 @@ def absent_beans() -> dict[Path, str]:
     return {page: f"{before}{ABSENT_BEGINS}\n\n{absent_table()}\n{ABSENT_ENDS}{rest.partition(ABSENT_ENDS)[2]}"}
 
 
+def causes() -> dict[Path, str]:
+    """The errors with a usual cause, in the page of ``kafka-tools explain``."""
+    from kafka_tools.explain.causes import CAUSES
+    from kafka_tools.protocol import error_codes
+
+    rows = ["| code | error | usual cause | next |", "| --- | --- | --- | --- |"]
+    for code in error_codes.all_codes():
+        if code.name in CAUSES:
+            cause = CAUSES[code.name]
+            commands = "".join(f"`{each}`" for each in cause.next[:1])
+            text = cause.text.replace("__", r"\_\_")
+            rows.append(f"| {code.code} | `{code.name}` | {text} | {commands} |")
+    page = ROOT / "docs" / "commands" / "explain.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(CAUSES_BEGIN)
+    table = "\n".join(rows)
+    return {page: f"{before}{CAUSES_BEGIN}\n\n{table}\n{CAUSES_END}{rest.partition(CAUSES_END)[2]}"}
+
+
 def faults() -> dict[Path, str]:
     """``docs/faults.md``: every command against each fault."""
     sys.path.insert(0, str(ROOT))
@@ -295,6 +315,7 @@ TARGETS: dict[str, Callable[[], dict[Path, str]]] = {
     "findings": kinds_of_findings,
     "faults": faults,
     "metrics": absent_beans,
+    "causes": causes,
     "scripts": scripts,
     "requirements": requirements,
     "configs": configs,

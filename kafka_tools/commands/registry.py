@@ -116,6 +116,9 @@ COMMANDS: dict[str, Registered] = {
         "Load and measure a cluster, and disturb it: the tasks of Kafka's Trogdor.",
         is_script=False,
     ),
+    "explain": Registered(
+        "toolkit.explain", "Explain an error code, an API, a config, or the text of an error.", is_script=False
+    ),
     "tour": Registered(
         "toolkit.tour", "Start the bundled broker, run commands of every family on it, and clean up.", is_script=False
     ),
